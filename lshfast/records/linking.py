@@ -16,8 +16,8 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import FEWEST_SEEDS, Calibration, calibrate, find_seeds, seeds_are_sought
-from lshfast.records.candidates import candidate_pairs, links_by_rule
+from lshfast.records.calibration import FEWEST_SEEDS, Calibration, FoundSeeds, calibrate, find_seeds, seeds_are_sought
+from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import compares_all, default_rules
@@ -25,7 +25,7 @@ from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.links import links_of, scores_of, steps_of
+from lshfast.records.links import PROBABILITY, CandidateScores, links_above, links_of, scores_of, steps_of
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
@@ -250,7 +250,7 @@ def link_tables(
     with times.stage("assign"):
         links = links_of(linkage, candidates, found, options)
     relearnt = 0
-    if seeds is not None and isinstance(learnt, LinkWeights) and not seeds.support(links.i, links.j, comparers, learnt):
+    if seeds is not None and b is None and not supported(linkage, comparers, candidates, found, seeds):
         relearnt = len(seeds)
         with times.stage("estimate"):
             learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
@@ -302,6 +302,19 @@ def link_tables(
         i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
         linkage, scorers, candidates, left_out, tuple(dependent),
     )  # fmt: skip
+
+
+def supported(
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    candidates: CandidatePairs,
+    found: CandidateScores,
+    seeds: FoundSeeds,
+) -> bool:
+    """Return whether seeds support the weights of one table: the links that these give with the default threshold."""
+    assert found.weights is not None
+    links = links_above(linkage, candidates, found, "many-to-many", found.weights.bits_of(PROBABILITY))
+    return seeds.support(links.i, links.j, comparers, found.weights)
 
 
 def distinct(rows: Int64Array, size: int) -> int:

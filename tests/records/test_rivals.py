@@ -129,6 +129,13 @@ def test_few_duplicates_among_many_alike_records(found):
     assert len(groups & pairs) >= 0.9 * max(len(groups), len(pairs))
 
 
+def test_the_threshold_does_not_change_the_weights(found):
+    table, pairs = albums(60, (10, 40), 30, seed=3)
+    result = dedup_records(table, threshold=0.99)
+    assert len(pairs & set(result.pairs())) == len(result) > 0
+    assert result.summary.steps == found[0].summary.steps
+
+
 def test_as_many_duplicates_as_artists():
     table, pairs = albums(60, (5, 10), 60)
     result = dedup_records(table)
