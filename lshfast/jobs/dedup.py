@@ -230,7 +230,8 @@ def _find(
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
-    sketches = sketch_rows(batches, plan, clock, progress, indexed=index is not None)
+    grouped = outputs.pairs is None
+    sketches = sketch_rows(batches, plan, clock, progress, indexed=index is not None, grouped=grouped)
     if policy in _BY_LENGTH:
         keep: Keep | Int64Array = cast(Keep, policy)
     else:

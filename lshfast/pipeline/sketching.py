@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -260,12 +261,22 @@ def sketch_rows(
     """Hash, sketch and band each row, and find the copies.
 
     `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures, so with such a plan
-    the rows are only hashed, unless they are `indexed`. If `grouped` is true, a crowd of short rows in memory is also
-    hashed only; `find_duplicates` sketches it if necessary.
+    the rows are only hashed, unless they are `indexed`. If `grouped` is true, the same holds for a crowd of short rows,
+    which `find_duplicates` sketches if necessary.
     """
-    if not indexed and (plan.exact or (grouped and isinstance(batches, list) and _are_short_crowd(batches, plan))):
-        return _hashed_rows(batches, plan, clock, progress)
     held: list[Column] = []
+    if plan.exact and not indexed:
+        hashed = _hashed_rows(batches, plan, clock, progress, held)
+    elif grouped and not indexed:
+        batches, is_crowd = _peeked(batches, plan, clock)
+        stops = not isinstance(batches, list)
+        hashed = _hashed_rows(batches, plan, clock, progress, held, stops=stops) if is_crowd else None
+        if is_crowd and hashed is None:
+            batches, held = chain(held, batches), []
+    else:
+        hashed = None
+    if hashed is not None:
+        return hashed
 
     def finish(piece: Sketched) -> _Piece:
         return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
@@ -284,11 +295,26 @@ def sketch_rows(
         return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
 
 
-def _are_short_crowd(batches: list[text.Texts | Column], plan: Plan) -> bool:
-    """Return whether rows in memory are short, and so similar by bands that nearly all of them are one crowd."""
-    if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped or len(batches) != 1:
+def _peeked(
+    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock
+) -> tuple[Iterable[text.Texts | Column], bool]:
+    """Return the batches, and whether the first one is a crowd of short rows; that of a list must be the only one."""
+    if isinstance(batches, list):
+        return batches, len(batches) == 1 and _are_short_crowd(as_column(batches[0], plan), plan)
+    source = iter(batches)
+    start = time.perf_counter()
+    with naming_stage("read"):
+        first = next(source, None)
+    clock.add("read", time.perf_counter() - start, 0)
+    if first is None:
+        return [], False
+    return chain([first], source), _are_short_crowd(as_column(first, plan), plan)
+
+
+def _are_short_crowd(column: Column, plan: Plan) -> bool:
+    """Return whether rows are short, and so similar by bands that nearly all of them are one crowd."""
+    if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped:
         return False
-    column = as_column(batches[0], plan)
     n = len(column)
     if n < LEAST_SHARE * SAMPLE_ROWS or not are_short(column.sizes):
         return False
@@ -297,10 +323,19 @@ def _are_short_crowd(batches: list[text.Texts | Column], plan: Plan) -> bool:
 
 
 def _hashed_rows(
-    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None
-) -> SketchedRows:
-    """Hash each row with the key of the run, and find the copies."""
-    held: list[Column] = []
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None,
+    held: list[Column],
+    *,
+    stops: bool = False,
+) -> SketchedRows | None:
+    """Hash each row with the key of the run, and find the copies.
+
+    The batches are appended to `held`. If `stops` is true and the rows so far are not short, None is returned, and no
+    batch is taken after those in `held`.
+    """
     key = RunKey.draw()
     room = sum(int(as_column(batch, plan).sizes.sum()) for batch in batches) if isinstance(batches, list) else 0
 
@@ -314,6 +349,8 @@ def _hashed_rows(
             tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
             counts.extend(part.counts)
             marks.extend(marks_of_part)
+        if stops and not are_short(counts.rows()):
+            return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
         rows, sizes = KeyedRows(_joined(held, plan), key), counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)

@@ -1,13 +1,17 @@
 """Crowds of short texts, which are joined before they are sketched: the results are those of the walk."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import dedup
+from lshfast import dedup, dedup_files
 from lshfast.join import short_rows
+from lshfast.kernels.text import Texts
 from lshfast.pipeline import run, sketching
+from lshfast.pipeline.plan import make_plan
 
 TINY = {"unit": "char", "size": 3, "threshold": 0.5}
 
@@ -53,6 +57,40 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     assert result == walked(texts, **options)
     assert result.summary == walked(texts, **options).summary
     assert result != dedup(texts, **options, exact=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("later", ["short", "long", "both"])
+def test_batches_of_short_texts(later, threads, monkeypatch, joined):
+    """The first batch is a crowd. If the texts after it are long, all are sketched."""
+    long = [" ".join(tiny_texts(100, seed=row)) for row in range(1500)]
+    more = {"short": [tiny_texts(3000, seed=9)], "long": [long], "both": [long, tiny_texts(3000, seed=9)]}
+    batches = [tiny_texts(9000), *more[later], []]
+    hashed, hash_rows = [], sketching._hashed_rows
+
+    def noted(*arguments, **options):
+        hashed.append(hash_rows(*arguments, **options))
+        return hashed[-1]
+
+    monkeypatch.setattr(sketching, "_hashed_rows", noted)
+    plan, clock = make_plan(**TINY, num_perm=16, recall=0.6, threads=threads), sketching.Clock()
+    rows = sketching.sketch_rows(map(Texts, batches), plan, clock, grouped=True)
+    assert [one is None for one in hashed] == [later != "short"]
+    found = run.find_duplicates(rows, plan, clock)
+    assert len(joined) == (later == "short")
+    texts = [text for batch in batches for text in batch]
+    result = found.result(clock, keys=None, read=len(texts))
+    assert result == walked(texts, **TINY, num_perm=16, recall=0.6)
+
+
+def test_a_file_of_short_texts(tmp_path, joined):
+    texts, path = tiny_texts(9000), tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    result = dedup_files(path, tmp_path / "kept.jsonl", **TINY)
+    assert len(joined) == 1
+    assert result.keep.tolist() == walked(texts, **TINY).keep.tolist()
+    kept = [json.loads(line)["text"] for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert kept == [text for text, keep in zip(texts, result.keep, strict=True) if keep]
 
 
 @given(
