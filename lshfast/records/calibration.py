@@ -149,7 +149,8 @@ def find_seeds(linkage: Linkage, candidates: CandidatePairs, assign: Assignment)
 
 def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
     """Return whether there are candidates, not very many of them and of records, and a record of two has one link."""
-    few = sum(linkage.sizes) <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
+    rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
+    few = rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
     return few and (linkage.b is None or assign != "many-to-many")
 
 
