@@ -36,7 +36,9 @@ def weights_text(weights: LinkWeights) -> str:
         for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
             lines.append(f"{name:<20}{label:<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
             name = ""
-    lines.append(f"expected matches: {weights.matches:,.1f}; one pair of {1 / weights.prior:,.0f} is a match")
+    lines.append(f"expected matches: {weights.matches:,.1f}")
+    if all(own.factor == 1 for own in weights.fields):  # with factors, the prior is no share of the pairs
+        lines[-1] += f"; one pair of {1 / weights.prior:,.0f} is a match"
     return "\n".join(lines)
 
 

@@ -59,6 +59,11 @@ def test_products_are_found_without_options(found):
     assert (result.scores >= result.summary.threshold - 1e-9).all()
 
 
+def test_the_prior_beside_factors_is_not_shown(found):
+    assert f"expected matches: {found[0].weights.matches:,.1f}\n" in found[0].describe()
+    assert "is a match" not in found[0].describe()
+
+
 def test_threads_do_not_change_the_result(found):
     a, b, _ = catalogues(300, 300)
     other = match_records(a, b, threads=3)
