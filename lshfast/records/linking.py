@@ -294,7 +294,8 @@ def link_tables(
             least,
             cut=0 if clusters is None else clusters.cut,
             seeds=relearnt,
-            reach=None if options.rules is None or any(map(is_whole, by.rules)) else reach,
+            reach=None if options.rules is not None and any(map(is_whole, by.rules)) else reach,
+            nearest=options.rules is None,
         ),
         steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )

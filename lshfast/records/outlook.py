@@ -16,7 +16,7 @@ THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the out
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
 LEAST_PRECISION, MANY_CUT = 0.8, 0.2
-LEAST_REACH = 0.9  # of the seeds, that blocking rules of the user should bring
+LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
 MOSTLY_MISSING = 0.05  # of the rows have a value
 SHOWN_NAMES = 3
 
@@ -80,6 +80,7 @@ def warnings_of(
     cut: int = 0,
     seeds: int = 0,
     reach: Reach | None = None,
+    nearest: bool = False,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -101,7 +102,9 @@ def warnings_of(
     seeds : int
         The seeds of one table, if weights were learnt from them because links by other weights left them.
     reach : Reach, optional
-        That of blocking rules that the user gave, none of which is that of the nearest whole records.
+        That of the default rules, or of rules that the user gave, none of which brings the nearest whole records.
+    nearest : bool
+        Whether the nearest whole records are compared, too.
     """
     found = []
     if len(coded) == 1:
@@ -114,10 +117,19 @@ def warnings_of(
         more = f" and {len(sparse) - SHOWN_NAMES} more" if len(sparse) > SHOWN_NAMES else ""
         found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
     if reach is not None and reach.share < LEAST_REACH:
-        found.append(
-            f"the blocking rules bring only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are "
-            "each other's nearest by far, and probably as few of the matches: add the nearest records (--block nearest)"
+        few = (
+            f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each other's nearest by far"
         )
+        if nearest:
+            found.append(
+                f"without the nearest records, the blocking rules bring {few}, so matches that are less alike are "
+                "probably missed: give rules for columns that you trust (--block)"
+            )
+        else:
+            found.append(
+                f"the blocking rules bring {few}, and probably as few of the matches: add the nearest records "
+                "(--block nearest)"
+            )
     if weights is None or not min(sizes):
         return tuple(found)
     if no_seeds and max(sizes) > 1:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from lshfast.records import NearestBlocks, dedup_records, match_records
+from lshfast.records import NearestBlocks, dedup_records, linking, match_records
 from lshfast.records.blocking import KeyBlocks, SortBlocks
 from lshfast.records.display import rules_text
 from lshfast.records.linkage import RulePairs
-from lshfast.records.reach import Reach, among, seed_places, worthwhile
+from lshfast.records.reach import ChosenRules, Reach, among, seed_places, worthwhile
 from tests.records.test_blocking import linkage
 from tests.records.test_calibration import catalogues
 
@@ -42,6 +42,17 @@ def test_rules_by_hand_that_bring_few_pairs():
     assert match_records(a, b, rules=["key:town"], scoring="points").summary.warnings == (found.summary.warnings[0],)
     for rules in (["key:name"], ["key:town", "nearest"], ["all"], None):
         assert not [text for text in match_records(a, b, rules=rules).summary.warnings if "blocking rules" in text]
+
+
+def test_default_rules_that_bring_few_pairs(monkeypatch):
+    a, b = people(200)
+    monkeypatch.setattr(
+        linking, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
+    )
+    warnings = match_records(a, b).summary.warnings
+    assert warnings[0].startswith(
+        "without the nearest records, the blocking rules bring only 50% of 200 pairs of records"
+    )
 
 
 @pytest.mark.parametrize("rules", [["all"], ["key:town", "all"], ["nearest"]])
