@@ -139,14 +139,14 @@ def same(one, other):
 
 
 def answer(one, other):
-    """Return what is computed from a thing and another, or what an index answers to a sketch."""
+    """Return what is computed from a thing and another, or what an index answers to a sketch; no numbers of numpy."""
     match one:
         case datasketch.MinHash():
-            return one.jaccard(other), one.count()
+            return float(one.jaccard(other)), float(one.count())
         case datasketch.bBitMinHash() | datasketch.WeightedMinHash():
-            return one.jaccard(other)
+            return float(one.jaccard(other))
         case datasketch.HyperLogLog():
-            return one.count(), type(one).union(one, other).count()
+            return float(one.count()), float(type(one).union(one, other).count())
         case datasketch.WeightedMinHashGenerator():
             return one.minhash(WEIGHTS).digest().tolist()
         case datasketch.MinHashLSH():
