@@ -17,10 +17,11 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
+from lshfast.records.calibration import MOST_ROWS
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.nearest import NearestBlocks
-from lshfast.records.reach import MOST_ROWS, ChosenRules, seed_places, worthwhile
+from lshfast.records.reach import ChosenRules, seed_places, worthwhile
 from lshfast.records.tables import RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking

@@ -14,13 +14,12 @@ import numpy as np
 
 from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import FEWEST_SEEDS
+from lshfast.records.calibration import FEWEST_SEEDS, MOST_ROWS
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.nearest import NearestBlocks
 from lshfast.records.rivals import pairs_of_records
 
-MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
 SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
 LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
 COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
