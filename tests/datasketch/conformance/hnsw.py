@@ -73,7 +73,8 @@ CASES = {
         "level -1": FILLED + "i.insert('q', 1.0, level=-1)",
         "level 2.5": FILLED + "i.insert('q', 1.0, level=2.5)",
         **{
-            f"{name} {value}": f"i = HNSW(lambda x, y: abs(x - y), {name}={value}); i[1] = 1.0; i[2] = 2.0; i.query(0)"
+            f"{name} {value}": f"i = HNSW(lambda x, y: abs(x - y), **{{'seed': 1, '{name}': {value}}})\n"
+            "i[1] = 1.0; i[2] = 2.0; i.query(0)"
             for name, value in (
                 ("m", 0),
                 ("m", 1),
