@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,41 +19,37 @@ import numpy.typing as npt
 
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.jobs.cap import Budget
 from lshfast.jobs.input_sums import InputSums
-from lshfast.jobs.inputs import text_batches
+from lshfast.jobs.inputs import order_ranks, text_batches, texts_again
 from lshfast.jobs.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
 from lshfast.jobs.work_folder import WorkFolder
-from lshfast.join.copies import with_copies
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.external_join import links
 from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.external.summed_file import SummedFile
-from lshfast.join.groups import best_copies, preferred, smallest
-from lshfast.join.jaccard import PAIR
+from lshfast.join.groups import best_copies, preferred
 from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
+from lshfast.pipeline.account import Findings
 from lshfast.pipeline.marks import WIDTH, RowMarks, draw_secret
 from lshfast.pipeline.parts import (
     NO_PART,
+    Merged,
     PartResult,
-    PartWriter,
-    StoredSignatures,
     divide,
-    part_path,
-    read_part,
-    run_part,
+    kinds_of,
 )
 from lshfast.pipeline.plan import Keep, Plan
-from lshfast.pipeline.report import DedupResult, Summary
-from lshfast.pipeline.run import comparison_of
+from lshfast.pipeline.report import DedupResult
+from lshfast.pipeline.run import comparison_of, run_part
 from lshfast.pipeline.short_texts import FEWEST_TEXTS, LONG_BYTES, advice_of, lengths_of_sample, sample_of
-from lshfast.pipeline.similar_pairs import PairArray
-from lshfast.pipeline.sketching import Clock, Sketched, naming_stage, sketched
+from lshfast.pipeline.similar_pairs import PairArray, SimilarPairs
+from lshfast.pipeline.sketching import Clock, Sketched, SketchedRows, naming_stage, sketched
+from lshfast.pipeline.spool import PartWriter, StoredSignatures, part_path, read_part
 from lshfast.readers import Corpus
-from lshfast.readers.string_file import StringFile
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -78,43 +74,16 @@ class CountedPairs:
 
 
 class FoundInParts(NamedTuple):
-    """What a run in parts has found; the attributes are those of `DedupResult` and `Summary`."""
+    """The findings of a run in parts, all similar pairs if they are wanted, and the advice of `Summary`."""
 
-    keeper: Int64Array
-    labels: Int64Array
-    similarity: Float64Array
-    pairs: npt.NDArray[np.void]
-    empty: int
-    candidates: int
-    copies: int
+    found: Findings
+    similar: CountedPairs | None
     advice: str
-    similar: CountedPairs | None = None
 
-    def result(self, clock: Clock, plan: Plan, keys: Sequence[Any], read: int, rejected: int) -> DedupResult:
-        """Return the result of the run; the parameters are those of `Findings.result`."""
-        kept = np.asarray(self.keeper == np.arange(len(self.keeper), dtype=np.int64))
-        sizes = np.bincount(self.labels, minlength=1)
-        summary = Summary(
-            read=read,
-            kept=int(kept.sum()),
-            removed=int((~kept).sum()),
-            rejected=rejected,
-            empty=self.empty,
-            copies=self.copies,
-            candidates=self.candidates,
-            pairs=len(self.pairs) if self.similar is None else self.similar.found,
-            groups=int((sizes > 1).sum()),
-            largest_group=int(sizes.max()) if len(kept) else 0,
-            bands=plan.bands.bands,
-            rows=plan.bands.rows,
-            recall=plan.recall,
-            verify=plan.verify,
-            measure=plan.measure,
-            stages=clock.stages,
-            seconds=clock.seconds,
-            advice=self.advice,
-        )
-        return DedupResult(kept, self.labels, self.keeper, self.similarity, self.pairs, summary, keys)
+    def result(self, plan: Plan, clock: Clock, keys: Sequence[Any], read: int, rejected: int) -> DedupResult:
+        """Return the result of the run, whose similar pairs have been taken; see `Findings.result`."""
+        found = self.found if self.similar is None else replace(self.found, pairs_found=self.similar.found)
+        return found.result(plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice)
 
 
 class _PassOne(NamedTuple):
@@ -389,13 +358,9 @@ class _CappedRun:
         return files, advice
 
     def _texts_again(self, nbytes: Int64Array, wanted: Int64Array) -> Iterator[tuple[Int64Array, Texts]]:
-        """Read texts again, and check that they have the lengths that they had."""
+        """Yield texts again, and tell how far they have been read."""
         done = 0
-        for found, batch, source_bytes in self.corpus.texts_of(wanted):
-            texts = Texts(batch)
-            changed = np.flatnonzero(texts.lengths != nbytes[found])
-            if len(changed):
-                raise self.corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
+        for found, texts, source_bytes in texts_again(self.corpus, wanted, nbytes):
             yield found, texts
             done += source_bytes
             if self.progress:
@@ -414,9 +379,7 @@ class _CappedRun:
         advice: str,
     ) -> FoundInParts:
         """Run all parts, and put their results together."""
-        n = len(chosen)
-        keeper, similarity, first = np.arange(n, dtype=np.int64), np.ones(n), rows.first.copy()
-        pairs, candidates = [np.empty(0, PAIR)], 0
+        whole = Merged(chosen, rows.first)
         total, done = int((part_of != NO_PART).sum()), 0
         order = np.argsort(part_of, kind="stable")
         starts = np.searchsorted(part_of[order], np.arange(len(files) + 1, dtype=np.int64))
@@ -430,24 +393,15 @@ class _CappedRun:
             found = self._result_of(number)
             if found is None:
                 preferred_rows = cast(Keep, self.keep) if ranks is None else ranks[own]
-                found = self._run_part(number, file, rows.nbytes[own], first[own], preferred_rows, most, tell)
-            keeper[own], similarity[own] = own[found.keeper], found.similarity
-            first[own] = kinds_of(found.copies, first[own])
-            i, j = first[own[found.pairs["i"]]], first[own[found.pairs["j"]]]
-            similar = found.pairs.copy()
-            similar["i"], similar["j"] = np.minimum(i, j), np.maximum(i, j)
-            pairs.append(similar)
-            candidates, done = candidates + found.candidates, done + len(own)
+                found = self._run_part(number, file, rows.nbytes[own], whole.first[own], preferred_rows, most, tell)
+            whole.add(own, found)
+            done += len(own)
             if self.progress:
                 self.progress("verify", done, total)
-        keeper, similarity, first = keeper[chosen], similarity[chosen], first[chosen]
-        every = np.concatenate(pairs)
-        del pairs, order
-        every = with_copies(every, first)
-        copies = int((first != np.arange(n, dtype=np.int64)).sum())
-        labels = smallest(keeper)
-        found_pairs = self._similar(len(files), first, most) if self.budget.pairs else None
-        return FoundInParts(keeper, labels, similarity, every, rows.empty, candidates, copies, advice, found_pairs)
+        del order
+        findings, first = whole.findings(rows.empty)
+        similar = self._similar(len(files), first, most) if self.budget.pairs else None
+        return FoundInParts(findings, similar, advice)
 
     def _similar(self, parts: int, first: Int64Array, memory: int) -> CountedPairs:
         """Return all similar pairs of all parts."""
@@ -476,12 +430,17 @@ class _CappedRun:
                 store = stack.enter_context(StoredSignatures(path, self.plan.hasher.num_perm))
             runs = stack.enter_context(PairRuns(self.folder.path, f"pairs-{number}")) if self.budget.pairs else None
 
-            def similar(pairs: PairArray, copies: Int64Array) -> None:
+            def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
                 assert runs is not None
-                kinds = kinds_of(copies, first)
-                runs.add(kinds[pairs["i"]], kinds[pairs["j"]], pairs["similarity"])
+                kinds = kinds_of(sketches.copies, first)
+                for pairs in every.of_different_rows():
+                    runs.add(kinds[pairs["i"]], kinds[pairs["j"]], pairs["similarity"])
 
-            found = run_part(texts, self.plan, keep, self.clock, progress, store, similar if runs else None)
+            part = run_part(
+                [texts], self.plan, self.clock, keep=keep, similar=similar if runs else None, store=store,
+                progress=progress,
+            )  # fmt: skip
+            found = PartResult.of(part)
             if runs is not None:
                 runs.finish()
         del texts  # Windows removes no mapped file
@@ -499,29 +458,6 @@ class _CappedRun:
         if done is None:
             return None
         return PartResult(**dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done)
-
-
-def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:
-    """Return, for each row of a part, the first row of the run with the same tokens.
-
-    `copies` has the first copies in the part, and `first` the first rows of the run with the same bytes.
-    """
-    smallest_first = first.copy()
-    np.minimum.at(smallest_first, copies, first)
-    return smallest_first[copies]
-
-
-def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
-    """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
-    values = corpus.order
-    if isinstance(values, StringFile):
-        ranks = values.ranks()
-    elif isinstance(values, list):  # an array of strings would take the length of the longest one for each
-        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
-        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
-    else:
-        _, ranks = np.unique(np.asarray(values), return_inverse=True)
-    return (ranks if keep.startswith("max") else -ranks).astype(np.int64)
 
 
 def _advice(sample: Int64Array, nbytes: Int64Array, short: Int64Array, texts: Texts, plan: Plan) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -20,16 +21,16 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.jobs.cap import Budget, Cap, cap_for, reads_parquet
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
-from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.jobs.inputs import Inputs, faults_of, order_ranks, text_batches
 from lshfast.join.jaccard import PAIR
 from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan, check_index_measure
-from lshfast.pipeline.preference import check_keep_measure, preference_of
+from lshfast.pipeline.preference import check_keep_measure
 from lshfast.pipeline.report import DedupResult, Stage
-from lshfast.pipeline.run import find_duplicates, remove_earlier
-from lshfast.pipeline.short_texts import Recommendation, recommend
+from lshfast.pipeline.run import run_part
+from lshfast.pipeline.short_texts import Recommendation, advice_for, recommend
 from lshfast.pipeline.similar_pairs import SimilarPairs
-from lshfast.pipeline.sketching import Clock, naming_stage, sketch_rows
+from lshfast.pipeline.sketching import Clock, naming_stage
 from lshfast.readers import (
     Corpus,
     check_different,
@@ -209,7 +210,7 @@ def _run_within(
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
-            result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
+            result = found.result(plan, clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
@@ -230,28 +231,34 @@ def _find(
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
-    grouped = outputs.pairs is None
-    sketches = sketch_rows(batches, plan, clock, progress, indexed=index is not None, grouped=grouped)
-    if policy in _BY_LENGTH:
-        keep: Keep | Int64Array = cast(Keep, policy)
-    else:
-        from lshfast.jobs.capped import order_ranks
 
-        keep = order_ranks(corpus, policy)
-    earlier = remove_earlier(sketches, plan, clock, index if indexes.against else None)
-    every = None
-    if outputs.pairs is not None:
-        every = SimilarPairs(sketches, plan, clock, progress)
+    def write_similar(every: SimilarPairs, _: object) -> None:
         _write_pairs(corpus, outputs, every.batches(), SIMILARITY_NAMES[plan.measure])
-    preference = preference_of(keep, sketches.rows.column)
-    found = find_duplicates(
-        sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
+
+    by_value = policy not in _BY_LENGTH
+    part = run_part(
+        batches,
+        plan,
+        clock,
+        keep=partial(order_ranks, corpus, policy) if by_value else cast(Keep, policy),
+        against=index if indexes.against else None,
+        indexed=index is not None,
+        similar=None if outputs.pairs is None else write_similar,
+        progress=progress,
     )
     indexed = None
     if index is not None and indexes.save:
         with clock.stage("index"):
-            indexed = indexes.add(index, corpus, found.kept_rows, sketches.signatures)
-    return found.result(clock, keys=_Keys(corpus), read=corpus.read, rejected=len(corpus.rejected), indexed=indexed)
+            indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
+    return part.found.result(
+        plan,
+        clock,
+        keys=_Keys(corpus),
+        read=corpus.read,
+        rejected=len(corpus.rejected),
+        indexed=indexed,
+        advice=advice_for(part.sketches.rows.column, plan),
+    )
 
 
 _BY_LENGTH = ("first", "last", "longest", "shortest")

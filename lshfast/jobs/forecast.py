@@ -34,10 +34,11 @@ from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.marks import WIDTH, RowMarks, Secret, draw_secret
-from lshfast.pipeline.parts import PartWriter, read_part, run_part
 from lshfast.pipeline.plan import Plan
+from lshfast.pipeline.run import run_part
 from lshfast.pipeline.short_texts import LONG_BYTES
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
+from lshfast.pipeline.spool import PartWriter, read_part
 from lshfast.readers import Corpus, write_rows
 
 # The steps are measured on so many places, or as many bytes of at most so many files.
@@ -280,7 +281,7 @@ def _part(texts: Texts, plan: Plan, folder: str) -> None:
     writer = PartWriter(folder, 1, texts.nbytes)
     writer.add(np.zeros(len(texts), np.int32), texts)
     with _removed(os.path.join(folder, "part-0.texts")):
-        run_part(read_part(writer.finish()[0], texts.lengths), plan, "first", Clock())
+        run_part([read_part(writer.finish()[0], texts.lengths)], plan, Clock())
 
 
 @contextmanager

@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
+import numpy as np
+
+from lshfast.common.types import Int64Array
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError, file_format
 from lshfast.readers.stored_texts import ReadTexts
 from lshfast.readers.streams import is_stream
+from lshfast.readers.string_file import StringFile
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
@@ -97,3 +101,29 @@ def faults_of(corpus: Corpus) -> Iterator[None]:
         yield
     except TextError as error:
         raise corpus.fault(error.row, error.reason) from None
+
+
+def texts_again(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Iterator[tuple[Int64Array, Texts, int]]:
+    """Read texts again, and check that they have the lengths that they had.
+
+    Yields some of the rows, their texts, and the bytes of the inputs that were read for them.
+    """
+    for found, batch, source_bytes in corpus.texts_of(rows):
+        texts = Texts(batch)
+        changed = np.flatnonzero(texts.lengths != nbytes[found])
+        if len(changed):
+            raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
+        yield found, texts, source_bytes
+
+
+def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
+    """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
+    values = corpus.order
+    if isinstance(values, StringFile):
+        ranks = values.ranks()
+    elif isinstance(values, list):  # an array of strings would take the length of the longest one for each
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+    else:
+        _, ranks = np.unique(np.asarray(values), return_inverse=True)
+    return (ranks if keep.startswith("max") else -ranks).astype(np.int64)

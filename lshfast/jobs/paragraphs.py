@@ -24,10 +24,9 @@ from lshfast.jobs.inputs import Inputs
 from lshfast.kernels.text import TextError, Texts
 from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan
-from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.report import DedupResult, Summary
-from lshfast.pipeline.run import find_duplicates
-from lshfast.pipeline.sketching import Clock, sketch_rows
+from lshfast.pipeline.run import run_part
+from lshfast.pipeline.sketching import Clock
 from lshfast.readers import Corpus, Edits, check_outputs, check_rows, id_kind, write_rejects, write_rows, write_table
 from lshfast.readers.output import output_format
 
@@ -171,12 +170,10 @@ def run_paragraphs(
     clock, split = Clock(), _Split(corpus, progress)
     with all_or_none():
         with split.faults(), quick_switches():
-            sketches = sketch_rows(split.batches(), plan, clock, progress)
-            preference = preference_of(cast(Keep, keep), sketches.rows.column)
-            found = find_duplicates(sketches, plan, clock, preference=preference, progress=progress)
-            result = found.result(clock, keys=None, read=len(sketches))
+            part = run_part(split.batches(), plan, clock, keep=cast(Keep, keep), progress=progress)
+            result = part.found.result(plan, clock, keys=None, read=len(part.sketches))
         with clock.stage("write", clock.stages["read"].nbytes):
-            keep_rows, shortened = _rows_to_keep(result.keep, sketches.empty, split.first)
+            keep_rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
             _write(corpus, result, split.first, keep_rows, shortened, outputs, plan, progress)
     kept = int(keep_rows.sum())
     return ParagraphsSummary(

@@ -18,9 +18,9 @@ from lshfast.join.jaccard import PairMeasure, joined_pairs
 from lshfast.pipeline.against import insert_rows
 from lshfast.pipeline.columns import ShingledTexts, column_of
 from lshfast.pipeline.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
-from lshfast.pipeline.preference import check_keep, preference_of
+from lshfast.pipeline.preference import check_keep
 from lshfast.pipeline.report import DedupResult
-from lshfast.pipeline.run import find_duplicates, remove_earlier
+from lshfast.pipeline.run import run_part
 from lshfast.pipeline.short_texts import ShortTextsWarning, advice_for
 from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, sketch_rows
@@ -193,16 +193,14 @@ def dedup(
     names = None if keys is None else key_list(keys, len(column))
     check_keep(keep, len(column), plan.measure)
     clock = Clock()
-    sketched_rows = sketch_rows([column], plan, clock, progress, indexed=against is not None, grouped=True)
-    earlier = remove_earlier(sketched_rows, plan, clock, against)
-    preference = preference_of(keep, sketched_rows.rows.column)
-    found = find_duplicates(sketched_rows, plan, clock, preference=preference, earlier=earlier, progress=progress)
+    part = run_part([column], plan, clock, keep=keep, against=against, progress=progress)
     indexed = None
     if against is not None and add:
         with clock.stage("index"):
             own = range(len(column)) if names is None else names
-            indexed = insert_rows(against, own, found.kept_rows, sketched_rows.signatures)
-    result = found.result(clock, keys=names, read=len(column), indexed=indexed)
+            indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
+    advice = advice_for(part.sketches.rows.column, plan)
+    result = part.found.result(plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
     warn_of(result.summary.advice)
     return result
 

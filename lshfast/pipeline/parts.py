@@ -6,37 +6,24 @@ through the same stages as the rows of a run in memory; a row that shares no buc
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.errors import FormatError
-from lshfast.common.progress import Progress
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.join.external.summed_file import SummedFile
-from lshfast.kernels.text import Texts
-from lshfast.pipeline.plan import Keep, Plan
-from lshfast.pipeline.preference import preference_of
-from lshfast.pipeline.run import find_duplicates
-from lshfast.pipeline.similar_pairs import PairArray, SimilarPairs
-from lshfast.pipeline.sketching import Clock, sketch_rows
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.join.copies import with_copies
+from lshfast.join.groups import Groups, smallest
+from lshfast.join.jaccard import PAIR
+from lshfast.pipeline.account import Findings
+from lshfast.pipeline.run import PartRun
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # The part of a row that shares no bucket with another row.
 NO_PART = -1
-
-# Bytes of a part that are written at a time; each such piece has a checksum. Pieces are smaller if there are so many
-# parts that the pieces in memory would take more than PENDING_SHARE of the memory of a part.
-PIECE_BYTES = 1 << 18
-LEAST_PIECE_BYTES = 1 << 14
-PENDING_SHARE = 1 / 4
-
-# Bytes of signatures that are written at a time.
-SIGNATURE_BYTES = 1 << 20
 
 
 def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.int32]:
@@ -70,60 +57,6 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     return part_of_label[labels]
 
 
-class PartWriter:
-    """Write texts to the files of their parts, in the order in which they come.
-
-    Parameters
-    ----------
-    folder : str
-    parts : int
-        The number of parts.
-    memory : int
-        The memory of a part; while the parts are written, a share of it holds what is not written yet.
-
-    Attributes
-    ----------
-    piece_bytes : int
-        Bytes that are written at a time.
-    """
-
-    def __init__(self, folder: str, parts: int, memory: int) -> None:
-        share = int(memory * PENDING_SHARE) // max(parts, 1)
-        self.piece_bytes: int = max(LEAST_PIECE_BYTES, min(PIECE_BYTES, share))
-        self._files = [SummedFile(part_path(folder, number), self.piece_bytes) for number in range(parts)]
-
-    def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
-        """Add texts to the parts of these numbers."""
-        order = np.argsort(numbers, kind="stable")
-        bounds = np.flatnonzero(np.diff(numbers[order], prepend=NO_PART - 1, append=NO_PART - 1))
-        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            self._files[int(numbers[order[low]])].write(texts.take(order[low:high]).packed())
-
-    def finish(self) -> list[SummedFile]:
-        """Write what is left, and return the files."""
-        for file in self._files:
-            file.finish()
-        return self._files
-
-
-def part_path(folder: str, number: int) -> str:
-    """Return the path of the texts of a part."""
-    return os.path.join(folder, f"part-{number}.texts")
-
-
-def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
-    """Return the texts of a part, which have these lengths; the file is mapped as long as they exist.
-
-    Raises
-    ------
-    FormatError
-        If the file is damaged; the message names it.
-    """
-    if int(lengths.sum()) != file.nbytes:
-        raise FormatError(f"{printable(file.path)}: damaged: it has not the size that was written")
-    return Texts.of_buffer(file.mapped(), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-
-
 @dataclass(frozen=True)
 class PartResult:
     """What the run of a part has found; rows are numbers in the part.
@@ -147,71 +80,64 @@ class PartResult:
     pairs: npt.NDArray[np.void]
     candidates: int
 
-
-class StoredSignatures:
-    """Signatures in a new file; use it as a context manager, which removes the file at the end.
-
-    Parameters
-    ----------
-    path : str
-    num_perm : int
-    """
-
-    def __init__(self, path: str, num_perm: int) -> None:
-        self._file, self._k = SummedFile(path, SIGNATURE_BYTES), num_perm
-
-    def __enter__(self) -> StoredSignatures:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # Windows removes no mapped file; the folder is removed later.
-        with suppress(FileNotFoundError, PermissionError):
-            os.unlink(self._file.path)
-
-    def extend(self, part: UInt64Array) -> None:
-        """Add rows at the end."""
-        self._file.write(part.data.cast("B"))
-
-    def finished(self) -> UInt64Array:
-        """Return the rows, uint64 (n, k), which are mapped; nothing may be added after this."""
-        self._file.finish()
-        return self._file.mapped().view(np.uint64).reshape(-1, self._k)
+    @classmethod
+    def of(cls, part: PartRun) -> Self:
+        """Return what a part leaves of its run."""
+        found, copies = part.found, part.sketches.copies
+        different = found.pairs[copies[found.pairs["j"]] == found.pairs["j"]]
+        return cls(found.groups.keeper, found.groups.similarity, copies, different, found.candidates)
 
 
-def run_part(
-    texts: Texts,
-    plan: Plan,
-    keep: Keep | Int64Array,
-    clock: Clock,
-    progress: Progress | None = None,
-    store: StoredSignatures | None = None,
-    similar: Callable[[PairArray, Int64Array], object] | None = None,
-) -> PartResult:
-    """Find the groups of the rows of a part, and all similar pairs if they are wanted.
+class Merged:
+    """What all parts of a run have found together.
 
     Parameters
     ----------
-    texts : Texts
-    plan : Plan
-    keep : str, or ndarray of int64, shape (m,)
-        A policy, or a value for each row.
-    clock : Clock
-    progress : callable, optional
-    store : StoredSignatures, optional
-        Holds the signatures, which are in memory otherwise.
-    similar : callable, optional
-        Called with batches of all similar pairs of first copies, and the first copy of each row.
+    chosen : ndarray of int64, shape (n,)
+        For each row the most preferred row with the same bytes. Only these are in parts.
+    first : ndarray of int64, shape (n,)
+        The first row with the same bytes.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (n,)
+        The first row of the run that is known to have the same tokens.
     """
-    sketches = sketch_rows([texts], plan, clock, store=store)
-    candidates = None
-    if similar is not None:
-        every = SimilarPairs(sketches, plan, clock)
-        for batch in every.of_different_rows():
-            similar(batch, sketches.copies)
-        candidates = every.candidates
-    preference = preference_of(keep, sketches.rows.column)
-    found = find_duplicates(sketches, plan, clock, preference=preference, progress=progress)
-    copies, pairs = sketches.copies, found.pairs
-    different = pairs[copies[pairs["j"]] == pairs["j"]]
-    compared = found.candidates if candidates is None else candidates
-    return PartResult(found.groups.keeper, found.groups.similarity, copies, different, compared)
+
+    def __init__(self, chosen: Int64Array, first: Int64Array) -> None:
+        n = len(chosen)
+        self.first: Int64Array = first.copy()
+        self._chosen, self._keeper, self._similarity = chosen, np.arange(n, dtype=np.int64), np.ones(n)
+        self._pairs, self._candidates = [np.empty(0, PAIR)], 0
+
+    def add(self, own: Int64Array, found: PartResult) -> None:
+        """Add the result of a part that has these rows, in this order."""
+        first = self.first
+        self._keeper[own], self._similarity[own] = own[found.keeper], found.similarity
+        first[own] = kinds_of(found.copies, first[own])
+        i, j = first[own[found.pairs["i"]]], first[own[found.pairs["j"]]]
+        similar = found.pairs.copy()
+        similar["i"], similar["j"] = np.minimum(i, j), np.maximum(i, j)
+        self._pairs.append(similar)
+        self._candidates += found.candidates
+
+    def findings(self, empty: int = 0) -> tuple[Findings, Int64Array]:
+        """Return the findings of the run, of whose rows so many have no shingles, and the first copy of each row."""
+        self._keeper, self._similarity = self._keeper[self._chosen], self._similarity[self._chosen]
+        self.first = self.first[self._chosen]
+        pairs, self._pairs = np.concatenate(self._pairs), []
+        pairs = with_copies(pairs, self.first)
+        groups = Groups(self._keeper, self._similarity, smallest(self._keeper))
+        copies = int((self.first != np.arange(len(self.first), dtype=np.int64)).sum())
+        sizes = np.bincount(groups.labels, minlength=1)
+        return Findings(groups, pairs, len(pairs), self._candidates, copies, empty, sizes), self.first
+
+
+def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:
+    """Return, for each row of a part, the first row of the run with the same tokens.
+
+    `copies` has the first copies in the part, and `first` the first rows of the run with the same bytes.
+    """
+    smallest_first = first.copy()
+    np.minimum.at(smallest_first, copies, first)
+    return smallest_first[copies]

@@ -84,7 +84,7 @@ class Plan:
         )  # fmt: skip
 
     def described(self) -> dict[str, Any]:
-        """Return the arguments of `make_plan` that give this plan again, as values of JSON; the threads are left out."""
+        """Return the arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
         words = self.shingles.stop_words
         return {
             **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},

@@ -6,28 +6,30 @@ the secret key of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.progress import Progress
 from lshfast.common.threads import for_each_piece
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import Groups, climbing_pairs, component_groups, larger_first, star_groups
 from lshfast.join.jaccard import estimate, verify
 from lshfast.join.short_crowds import pairs_of_short_crowd
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.account import Findings
 from lshfast.pipeline.against import Earlier, find_earlier
+from lshfast.pipeline.columns import Column
 from lshfast.pipeline.exact_pairs import ExactPairs, collection_of
-from lshfast.pipeline.plan import Plan
-from lshfast.pipeline.report import DedupResult, Summary
-from lshfast.pipeline.short_texts import advice_for
+from lshfast.pipeline.plan import Keep, KeepValues, Plan
+from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.similar_pairs import SimilarPairs
-from lshfast.pipeline.sketching import LEAST_ROW_BYTES, Clock, SketchedRows, sketch_rows
+from lshfast.pipeline.sketching import LEAST_ROW_BYTES, Clock, RowStore, SketchedRows, sketch_rows
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 
@@ -41,86 +43,59 @@ MOST_PAIRS = 64
 
 
 @dataclass(frozen=True)
-class Findings:
-    """The pairs and groups of a run.
-
-    Attributes
-    ----------
-    sketches : SketchedRows
-    plan : Plan
-    groups : Groups
-        Rows that were removed for the same earlier entry are one group.
-    pairs : structured ndarray
-        Similar pairs, copies included.
-    pairs_found : int
-        Those that were written where all similar pairs are written to a file, else the length of `pairs`.
-    candidates : int
-        Pairs that were compared.
-    group_sizes : ndarray of int64
-        Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
-    earlier : Earlier or None
-        None if the run used no index.
-    """
+class PartRun:
+    """The rows of a part of a run, or of the whole run, and what was found among them."""
 
     sketches: SketchedRows
-    plan: Plan
-    groups: Groups
-    pairs: npt.NDArray[np.void]
-    pairs_found: int
-    candidates: int
-    group_sizes: Int64Array
-    earlier: Earlier | None
+    found: Findings
 
-    @property
-    def kept(self) -> BoolArray:
-        """Whether each row is kept: bool (n,)."""
-        return np.asarray(self.groups.keeper == np.arange(len(self.sketches), dtype=np.int64))
 
-    @property
-    def kept_rows(self) -> Int64Array:
-        """The rows that are kept, in ascending order: int64 (m,)."""
-        return np.flatnonzero(self.kept)
+def run_part(
+    batches: Iterable[Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    *,
+    keep: Keep | KeepValues | Callable[[], Int64Array] = "first",
+    against: LSHIndex | None = None,
+    indexed: bool = False,
+    similar: Callable[[SimilarPairs, SketchedRows], object] | None = None,
+    store: RowStore | None = None,
+    progress: Progress | None = None,
+) -> PartRun:
+    """Find the groups of some rows, and all similar pairs if they are wanted.
 
-    def result(
-        self, clock: Clock, *, keys: Sequence[Any] | None, read: int, rejected: int = 0, indexed: int | None = None
-    ) -> DedupResult:
-        """Return the result of the run.
-
-        Parameters
-        ----------
-        clock : Clock
-        keys : sequence, optional
-            One key per row.
-        read, rejected : int
-            Rows that the source of the batches read, and rows that it rejected.
-        indexed : int, optional
-            Entries of the index that are new or replaced.
-        """
-        n, kept, sizes = len(self.sketches), self.kept, self.group_sizes
-        summary = Summary(
-            read=read,
-            kept=int(kept.sum()),
-            removed=int((~kept).sum()),
-            rejected=rejected,
-            empty=int(self.sketches.empty.sum()),
-            copies=int((self.sketches.copies != np.arange(n, dtype=np.int64)).sum()),
-            candidates=self.candidates,
-            pairs=self.pairs_found,
-            groups=int((sizes > 1).sum()),
-            largest_group=int(sizes.max()) if n else 0,
-            bands=0 if self.plan.exact else self.plan.bands.bands,
-            rows=0 if self.plan.exact else self.plan.bands.rows,
-            recall=self.plan.recall,
-            verify=self.plan.verify,
-            measure=self.plan.measure,
-            stages=clock.stages,
-            seconds=clock.seconds,
-            earlier=0 if self.earlier is None else len(self.earlier.rows),
-            indexed=indexed,
-            advice=advice_for(self.sketches.rows.column, self.plan),
-        )
-        groups, earlier = self.groups, None if self.earlier is None else self.earlier.column(n)
-        return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier)
+    Parameters
+    ----------
+    batches : iterable of Texts or Column
+    plan : Plan
+    clock : Clock
+    keep : str, array_like of shape (n,), or callable
+        A policy, or a value for each row; a callable returns the values, once all batches have been read.
+    against : LSHIndex, optional
+        An index: rows that are similar to an entry are removed first.
+    indexed : bool, default False
+        Whether rows will be added to an index, which takes their signatures.
+    similar : callable, optional
+        Called with all similar pairs, which it takes in batches, and the rows.
+    store : RowStore, optional
+        Holds the signatures, which are in memory otherwise.
+    progress : callable, optional
+    """
+    indexed = indexed or against is not None
+    sketches = sketch_rows(
+        batches, plan, clock, progress, indexed=indexed, grouped=similar is None and store is None, store=store
+    )
+    values = keep() if callable(keep) else keep
+    earlier = remove_earlier(sketches, plan, clock, against)
+    every = None
+    if similar is not None:
+        every = SimilarPairs(sketches, plan, clock, progress)
+        similar(every, sketches)
+    preference = preference_of(values, sketches.rows.column)
+    found = find_duplicates(
+        sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
+    )
+    return PartRun(sketches, found)
 
 
 def remove_earlier(sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None) -> Earlier | None:
@@ -191,7 +166,8 @@ def find_duplicates(
     found = len(pairs)
     if every is not None:
         found, compared = every.found, every.candidates
-    return Findings(sketches, plan, groups, pairs, found, compared, sizes, earlier)
+    copies = int((sketches.copies != np.arange(len(sketches), dtype=np.int64)).sum())
+    return Findings(groups, pairs, found, compared, copies, int(sketches.empty.sum()), sizes, earlier)
 
 
 def prefer_larger(

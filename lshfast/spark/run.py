@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lshfast.join.jaccard import least_agreement
+from lshfast.pipeline.account import summary_of
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import Stage, Summary
 from lshfast.spark.components import Components, components_of_buckets, components_of_edges
@@ -117,8 +118,11 @@ class Run:
             with self._stage("group"):
                 rows = self._rows(sketched, found)
                 groups = self._groups(rows)
-        equal, plan = read["read"] - read["empty"] - read["texts"], self.plan
-        summary = Summary(
+        equal = read["read"] - read["empty"] - read["texts"]
+        summary = summary_of(
+            self.plan,
+            {name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
+            time.perf_counter() - began,
             read=read["read"],
             kept=groups["kept"],
             removed=groups["removed"],
@@ -129,13 +133,6 @@ class Run:
             pairs=equal + pairs["pairs"],
             groups=groups["groups"],
             largest_group=groups["largest"],
-            bands=plan.bands.bands,
-            rows=plan.bands.rows,
-            recall=plan.recall,
-            verify=plan.verify,
-            measure=plan.measure,
-            stages={name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
-            seconds=time.perf_counter() - began,
         )
         return rows, summary
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, TextError, Texts, tokens_of_texts
-from lshfast.pipeline.api import dedup
 from lshfast.pipeline.plan import Plan
-from lshfast.pipeline.short_texts import ShortTextsWarning
+from lshfast.pipeline.run import run_part
+from lshfast.pipeline.sketching import Clock
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 
@@ -254,33 +253,20 @@ class EngineTask:
         keep: Any = self.keep
         if keep is None:
             keep = table.column("value").to_pylist()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShortTextsWarning)
-            found = dedup(table.column("text"), keep=keep, threads=1, **arguments_of(self.plan))
-        removed = np.flatnonzero(~found.keep)
-        ids, summary = table.column("id"), found.summary
+        part = run_part([Texts(table.column("text"))], self.plan, Clock(), keep=keep)
+        groups, found = part.found.groups, part.found
+        removed, ids = np.flatnonzero(~found.kept), table.column("id")
         kinds = ids.type
         columns = {
             "id": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]),
-            "kept": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(found.keeper[removed])).chunks]),
-            "similarity": pa.array(np.concatenate([[0.0], found.similarity[removed]])),
+            "kept": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]),
+            "similarity": pa.array(np.concatenate([[0.0], groups.similarity[removed]])),
         }
-        figures = {"candidates": summary.candidates, "pairs": summary.pairs, "copies": summary.copies}
+        figures = {"candidates": found.candidates, "pairs": found.pairs_found, "copies": found.copies}
         columns |= {
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64))) for name, value in figures.items()
         }
         return pa.table(columns).combine_chunks().to_batches()[0]
-
-
-def arguments_of(plan: Plan) -> dict[str, Any]:
-    """Return the arguments of `dedup` that are in a plan."""
-    shingles, hasher, bands = plan.shingles, plan.hasher, plan.bands
-    return {
-        "threshold": plan.threshold, "unit": shingles.unit, "size": shingles.size, "stop_words": shingles.stop_words,
-        "num_perm": hasher.num_perm, "scheme": hasher.scheme, "seed": hasher.seed, "bands": bands.bands,
-        "rows": bands.rows, "verify": plan.verify, "groups": plan.groups, "measure": plan.measure,
-        "exact": plan.exact,
-    }  # fmt: skip
 
 
 class HeldRows:

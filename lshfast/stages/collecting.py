@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast.common.atomic_files import printable
 from lshfast.common.types import Int64Array
-from lshfast.jobs.inputs import faults_of
+from lshfast.jobs.inputs import faults_of, texts_again
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.short_texts import LONG_BYTES, lengths_of_sample
+from lshfast.pipeline.spool import SpooledTexts
 from lshfast.readers import Corpus
 from lshfast.stages.sketching import restored_corpus, rows_of_sketch
 from lshfast.stages.stage_plan import StagePlan
@@ -81,26 +78,10 @@ def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
 
 def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
     """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take their memory."""
-    lengths = nbytes[rows]
-    place = tempfile.gettempdir()
-    try:
-        with tempfile.TemporaryFile() as file:
-            for found, batch, _ in corpus.texts_of(rows):
-                texts = Texts(batch)
-                changed = np.flatnonzero(texts.lengths != nbytes[found])
-                if len(changed):
-                    raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
-                file.write(texts.packed())
-            file.flush()
-            data = mapped(file, int(lengths.sum()))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename or printable(place)) from error
-    return Texts.of_buffer(data, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-
-
-def mapped(file: Any, nbytes: int) -> npt.NDArray[np.uint8]:
-    """Return the bytes of an open file, which may be closed then."""
-    return np.memmap(file, np.uint8, "r", shape=nbytes) if nbytes else np.empty(0, np.uint8)
+    with SpooledTexts() as spooled:
+        for _, texts, _ in texts_again(corpus, rows, nbytes):
+            spooled.add(np.frombuffer(texts.packed(), np.uint8))
+        return spooled.texts(nbytes[rows])
 
 
 def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:

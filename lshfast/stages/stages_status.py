@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.pipeline.account import summary_of
 from lshfast.pipeline.report import Stage, Summary
 from lshfast.pipeline.short_texts import FEWEST_TEXTS, Lengths, advice_of
 from lshfast.stages.stage_plan import StagePlan
@@ -48,10 +49,13 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
     def total(stage: StageName, name: str) -> Any:
         return sum(of_task[name] for of_task in figures[stage])
 
-    engine, rows, removed = plan.engine, total("sketch", "rows"), total("verify", "removed")
+    rows, removed = total("sketch", "rows"), total("verify", "removed")
     nbytes = total("sketch", "nbytes")
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
-    return Summary(
+    return summary_of(
+        plan.engine,
+        {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
+        sum(seconds.values()),
         read=rows + total("sketch", "rejected"),
         kept=rows - removed,
         removed=removed,
@@ -62,13 +66,6 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
-        bands=engine.bands.bands,
-        rows=engine.bands.rows,
-        recall=engine.recall,
-        verify=engine.verify,
-        measure=engine.measure,
-        stages={stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
-        seconds=sum(seconds.values()),
         advice=_advice(plan, rows, figures["collect"]),
     )
 

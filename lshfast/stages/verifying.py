@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.jobs.capped import kinds_of
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
-from lshfast.pipeline.parts import StoredSignatures, run_part
+from lshfast.pipeline.parts import Merged, PartResult
 from lshfast.pipeline.plan import Keep
+from lshfast.pipeline.run import run_part
 from lshfast.pipeline.sketching import Clock
-from lshfast.stages.collecting import NO_TEXT, mapped
+from lshfast.pipeline.spool import SpooledTexts, StoredSignatures
+from lshfast.stages.collecting import NO_TEXT
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import figures_of, task_path, writing
 from lshfast.stages.task_reader import Arrays, TaskFile
@@ -104,10 +104,7 @@ class PartRows:
 
     def run(self, plan: StagePlan, memory: int) -> tuple[RemovedRows, dict[str, int]]:
         """Find the rows that are removed, and the figures of the part, which may take so much memory."""
-        places = np.arange(len(self.rows), dtype=np.int64)
-        keeper, similarity, first = places.copy(), np.ones(len(places)), smallest(self.chosen)
-        figures = {"candidates": 0, "pairs": 0}
-        own = self.compared
+        own, whole = self.compared, Merged(self.chosen, smallest(self.chosen))
         if len(own):
             large = self.texts.nbytes + len(own) * plan.budget.row_bytes > memory
             with ExitStack() as stack:
@@ -116,19 +113,15 @@ class PartRows:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
                     path = os.path.join(folder, "signatures")
                     store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
-                result = run_part(self.texts, plan.engine, cast(Keep, plan.keep), Clock(), store=store)
-            keeper[own], similarity[own] = own[result.keeper], result.similarity
-            first[own] = kinds_of(result.copies, first[own])
-            figures = {"candidates": result.candidates, "pairs": len(result.pairs)}
-        keeper, similarity, first = keeper[self.chosen], similarity[self.chosen], first[self.chosen]
-        gone = np.flatnonzero(keeper != places)
-        copies = int((first != places).sum())
-        sizes = np.bincount(keeper)
-        figures["pairs"] += copies
-        figures |= {"removed": len(gone), "copies": copies}
-        figures |= {"groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
-        keys = [self.keys[place] for place in keeper[gone].tolist()]
-        return RemovedRows(self.rows[gone], keys, similarity[gone]), figures
+                part = run_part([self.texts], plan.engine, Clock(), keep=cast(Keep, plan.keep), store=store)
+                result = PartResult.of(part)
+            whole.add(own, result)
+        found, _ = whole.findings()
+        gone, sizes = np.flatnonzero(~found.kept), found.group_sizes
+        figures = {"candidates": found.candidates, "pairs": found.pairs_found, "removed": len(gone)}
+        figures |= {"copies": found.copies, "groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
+        keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
+        return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
 
 
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
@@ -136,7 +129,7 @@ def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: S
     first_row = overall["first_row"]
     rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
     keys: list[bytes] = []
-    with _HeldTexts(overall["part_memory"]) as held:
+    with SpooledTexts(overall["part_memory"]) as held:
         for shard in range(plan.shards):
             with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
                 for part in file.ranges(number):
@@ -179,46 +172,3 @@ def keys_of(file: TaskFile, part: Arrays, rows: int) -> list[bytes]:
         raise file.fault("its keys have other lengths")
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     return [data[end - length : end] for length, end in zip(lengths, ends, strict=True)]
-
-
-class _HeldTexts:
-    """Bytes of texts: in memory, or in an unnamed temporary file if they have more bytes than `most`."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._nbytes = most, 0
-        self._pieces: list[npt.NDArray[np.uint8]] = []
-        self._file: Any = None
-
-    def __enter__(self) -> _HeldTexts:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, data: npt.NDArray[np.uint8]) -> None:
-        """Add bytes at the end."""
-        self._nbytes += len(data)
-        self._pieces.append(data)
-        if self._nbytes > self._most:
-            self._spill()
-
-    def _spill(self) -> None:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115
-            for piece in self._pieces:
-                self._file.write(piece.data)
-            self._file.flush()
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(tempfile.gettempdir())) from error
-        self._pieces = []
-
-    def texts(self, lengths: Int64Array) -> Texts:
-        """Return the texts, which have these lengths."""
-        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        if self._file is not None:
-            return Texts.of_buffer(mapped(self._file, self._nbytes), ends)
-        data = np.concatenate([np.empty(0, np.uint8), *self._pieces])
-        self._pieces = []
-        return Texts.of_buffer(data, ends)

@@ -24,8 +24,9 @@ from lshfast.jobs.pair_runs import PairRuns, merged_pairs
 from lshfast.join.external import slot_file, sorted_runs
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
-from lshfast.pipeline.parts import NO_PART, PartWriter, divide, read_part
+from lshfast.pipeline.parts import NO_PART, divide
 from lshfast.pipeline.plan import make_plan
+from lshfast.pipeline.spool import PartWriter, read_part
 from tests.corpora import WORDS
 from tests.jobs.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
 

@@ -520,4 +520,4 @@ def test_a_lost_row_ends_the_run():
     clock, plan, column = Clock(), make_plan(), Texts(["a b c", "d e f", "a b c"])
     found = find_duplicates(sketch_rows([column.take([0])], plan, clock), plan, clock)
     with pytest.raises(RuntimeError, match=r"rows were lost: 1 kept [+] 0 removed [+] 0 rejected are not 3 read"):
-        found.result(clock, keys=None, read=len(column))
+        found.result(plan, clock, keys=None, read=len(column))

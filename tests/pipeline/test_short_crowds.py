@@ -79,7 +79,7 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     found = run.find_duplicates(rows, plan, clock)
     assert len(joined) == (later == "short")
     texts = [text for batch in batches for text in batch]
-    result = found.result(clock, keys=None, read=len(texts))
+    result = found.result(plan, clock, keys=None, read=len(texts))
     assert result == walked(texts, **TINY, num_perm=16, recall=0.6)
 
 

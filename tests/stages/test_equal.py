@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lshfast import DataError, dedup_files, stages
 from lshfast.jobs import cap
 from lshfast.pipeline.plan import make_plan
+from lshfast.pipeline.spool import SpooledTexts
 from lshfast.stages import verifying
 from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
@@ -104,11 +105,12 @@ def test_parts_and_records_that_exceed_the_memory(tmp_path, little_memory, monke
     rng = random.Random(1)
     common = " ".join(rng.choices(WORDS, k=200))
     rows = [{"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"} for _ in range(3000)]
-    source, mapped = write_files(tmp_path / "in", rows, 4), []
+    source, spilled = write_files(tmp_path / "in", rows, 4), []
     wanted = in_memory(tmp_path, source)
-    monkeypatch.setattr(verifying, "mapped", lambda *args, real=verifying.mapped: mapped.append(1) or real(*args))
+    spill = SpooledTexts._spill
+    monkeypatch.setattr(SpooledTexts, "_spill", lambda held: spilled.append(held._most) or spill(held))
     found = in_stages(tmp_path, source, shards=4, tasks=tasks, memory=MEMORY)
-    assert mapped
+    assert max(spilled) > 0  # the texts of a part: those of a shard are always in a file
     assert found[1:] == wanted[1:]
 
 

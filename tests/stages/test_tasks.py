@@ -17,7 +17,8 @@ import pytest
 from lshfast import DataError, FormatError, stages
 from lshfast.common import atomic_files
 from lshfast.join.external import run_file
-from lshfast.stages import MissingTasksError, collecting, sketching, verifying
+from lshfast.pipeline.spool import SpooledTexts
+from lshfast.stages import MissingTasksError, sketching
 from lshfast.stages.stage_plan import read_stage_plan
 from lshfast.stages.task_files import COLUMNS, writing
 from lshfast.stages.task_reader import TaskFile
@@ -405,8 +406,8 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
         patch.setattr(sketching, "BLOCK_RECORDS", 64)  # so many records are sorted in memory
         patch.setattr(sketching, "RECORD_BYTES", 1 << 40)
         patch.setattr(run_file, "_write_all", fail)
-        patch.setattr(collecting.tempfile, "TemporaryFile", lambda: Full(real(), fail))
-        patch.setattr(verifying._HeldTexts, "add", lambda held, data: held._pieces.append(data) or held._spill())
+        patch.setattr(tempfile, "TemporaryFile", lambda: Full(real(), fail))
+        patch.setattr(SpooledTexts, "add", lambda held, data: held._pieces.append(data) or held._spill())
         with pytest.raises(OSError, match=r"No space left on device: '.*tmp"):
             stages.run(work, stage)
     assert sorted(os.listdir(work)) == names
