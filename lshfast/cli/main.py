@@ -35,6 +35,7 @@ from lshfast.cli.options import (
     ExactOption,
     FormatOption,
     Glob,
+    GroupsOption,
     IdColumn,
     LanguageOption,
     MaxColumns,
@@ -60,6 +61,7 @@ from lshfast.cli.options import (
     VerifyOption,
     Work,
     given,
+    help_of,
 )
 from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
@@ -72,7 +74,8 @@ from lshfast.jobs.demo import standard_library
 from lshfast.jobs.index import Indexes, plan_against
 from lshfast.jobs.inputs import Inputs, measure_inputs, output_of
 from lshfast.pipeline.api import dedup as dedup_texts
-from lshfast.pipeline.plan import Grouping, make_plan
+from lshfast.pipeline.options import OPTIONS, refuse
+from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.report import Summary
 from lshfast.pipeline.short_texts import threshold_for
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
@@ -104,13 +107,6 @@ def app_for(arguments: list[str]) -> typer.Typer:
 
 
 Engine: TypeAlias = Literal["local", "spark"]
-
-# Options of `dedup` that a run on Spark does not have.
-LOCAL_OPTIONS = (
-    "output_format", "defuse_formulas", "glob", "encoding", "format", "max_row_bytes", "delimiter", "max_columns",
-    "exact", "annotate", "pairs", "against", "save_index", "on_duplicate", "on_error", "threads", "memory", "work",
-    "resume", "split",
-)  # fmt: skip
 
 
 def finish(summary: Summary, quiet: bool, removing: bool = True) -> None:
@@ -155,36 +151,14 @@ def dedup(
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
-    groups: Annotated[
-        Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
-    ] = "star",
-    keep: Annotated[
-        str, typer.Option(metavar="RULE", help="first, last, longest, shortest, max:COLUMN or min:COLUMN.")
-    ] = "first",
-    annotate: Annotated[
-        bool, typer.Option("--annotate", help="Write all rows, with duplicate_of and similarity.")
-    ] = False,
-    pairs: Annotated[
-        str | None, typer.Option(metavar="FILE", help=f"Also write the similar pairs to FILE: {TABLES}.")
-    ] = None,
-    removed: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write key, kept_key and similarity (or containment) of removed rows, as --pairs does.",
-        ),
-    ] = None,
-    split: Annotated[
-        Literal["paragraph"] | None,
-        typer.Option(help="paragraph: remove similar paragraphs, not rows.", show_default=False),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="INDEX", help="Also remove rows similar to an entry of this index.")
-    ] = None,
-    save_index: Annotated[
-        str | None,
-        typer.Option(metavar="INDEX", help="Add the rows that stay to the index in this file, or to a new one."),
-    ] = None,
+    groups: GroupsOption = "star",
+    keep: Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))] = "first",
+    annotate: Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))] = False,
+    pairs: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("pairs"))] = None,
+    removed: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("removed"))] = None,
+    split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,
+    against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
+    save_index: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))] = None,
     on_duplicate: OnDuplicateOption = "error",
     on_error: OnErrorOption = "stop",
     memory: Memory = None,
@@ -193,7 +167,7 @@ def dedup(
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find everything, write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=help_of("dry_run"))] = False,
     engine: Annotated[
         Engine, typer.Option(help="spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.")
     ] = "local",
@@ -219,9 +193,7 @@ def dedup(
             from lshfast.spark.files import SparkOutputs
             from lshfast.spark.files import run_files as run_on_spark
 
-            local = given(context, {name: None for name in LOCAL_OPTIONS})
-            if local:
-                raise ValueError(f"--{next(iter(local)).replace('_', '-')} is not an option of --engine spark")
+            refuse("spark", given(context, dict.fromkeys(OPTIONS)))
             if output == "-":
                 raise ValueError("--engine spark writes folders, not to standard output (-)")
             folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)

@@ -16,6 +16,7 @@ from lshfast.cli.options import (
     Encoding,
     FormatOption,
     Glob,
+    GroupsOption,
     IdColumn,
     LanguageOption,
     MaxRowBytes,
@@ -31,7 +32,7 @@ from lshfast.cli.options import (
     UnitOption,
     VerifyOption,
 )
-from lshfast.pipeline.plan import Grouping, Keep
+from lshfast.pipeline.plan import Keep
 from lshfast.readers.files import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
@@ -104,9 +105,7 @@ def plan(
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
     measure: MeasureOption = "jaccard",
-    groups: Annotated[
-        Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
-    ] = "star",
+    groups: GroupsOption = "star",
     keep: Annotated[Keep, typer.Option(help="Which row of a group stays.")] = "first",
     threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
     seed: SeedOption = 1,

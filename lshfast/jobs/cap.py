@@ -61,13 +61,10 @@ class Cap:
     work: str | None = None
     resume: bool = False
 
-    def check(self, plan: Plan, *, index: bool, pairs: bool = False, parquet: bool = False) -> None:
-        """Raise ValueError if a run with these options cannot have a cap of memory."""
+    def check(self, plan: Plan, *, pairs: bool = False, parquet: bool = False) -> None:
+        """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        for given, name in ((plan.exact, "exact"), (index, "against and save_index")):
-            if given:
-                raise ValueError(f"memory is not for runs with {name}, which take memory for what they find")
         Budget(self.memory, plan, pairs, parquet=parquet).work(0)
 
     @contextmanager

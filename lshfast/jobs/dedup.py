@@ -24,6 +24,7 @@ from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
 from lshfast.jobs.inputs import Inputs, faults_of, order_ranks, text_batches
 from lshfast.join.jaccard import PAIR
 from lshfast.pipeline.display import SIMILARITY_NAMES
+from lshfast.pipeline.options import refuse
 from lshfast.pipeline.plan import Keep, Plan, check_index_measure
 from lshfast.pipeline.preference import check_keep_measure
 from lshfast.pipeline.report import DedupResult, Stage
@@ -154,7 +155,9 @@ def run_files(
     parquet = reads_parquet(corpus) or "parquet" in outputs.formats
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
-        cap.check(banded, index=indexed, pairs=pairs, parquet=parquet)
+        held = {"exact": banded.exact, "against": indexes.against, "save_index": indexes.save}
+        refuse("cap", [name for name, given in held.items() if given])
+        cap.check(banded, pairs=pairs, parquet=parquet)
     elif not (plan.exact or indexed):
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:

@@ -71,8 +71,8 @@ def test_a_line_that_is_not_json(spark, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--threads", "2"], "--threads is not an option of --engine spark"),
-        (["--save-index", "x"], "--save-index is not an option of --engine spark"),
+        (["--threads", "2"], "threads is not an option of lshfast dedup --engine spark"),
+        (["--save-index", "x"], "save_index is not an option of lshfast dedup --engine spark"),
         (["--keep", "min:year"], "keep must be first, last, longest, shortest or max:COLUMN on Spark, not 'min:year'"),
         (["--removed", "x.csv"], "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl"),
         (["--column", "body"], "the first line of the inputs has no column 'body'"),
