@@ -798,7 +798,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_beside_the_model():
-    run_state_machine_as_test(Machine, settings=settings(max_examples=60, stateful_step_count=30))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=40, stateful_step_count=30))
 
 
 # Keys from a server

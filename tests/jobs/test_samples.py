@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -44,14 +45,15 @@ def test_each_line_begins_in_one_place(tmp_path, monkeypatch, place_bytes, max_r
     assert list(samples.lines_of(corpus, some)) == found[1::3]
 
 
+@cache
 def rows(number, share=0.5):
-    """Return texts of which `share` have one near-duplicate, in random order."""
+    """Return lines with texts of which `share` have one near-duplicate, in random order."""
     rng = random.Random(number)
     texts = [" ".join(f"w{rng.randrange(10**6)}" for _ in range(40)) for _ in range(number)]
     for at in range(int(share * number / 2)):
         texts[at] = texts[number // 2 + at] + " more"
     rng.shuffle(texts)
-    return [json.dumps({"text": text}) + "\n" for text in texts]
+    return tuple(json.dumps({"text": text}) + "\n" for text in texts)
 
 
 @pytest.mark.parametrize("in_file", [1, 5, 100, 10_000])
@@ -76,9 +78,7 @@ def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
     """The first and the last row of one file in ten are alike; other files are not alike."""
     monkeypatch.setattr("lshfast.jobs.sharing.OF_ROOT", 25)
     for number in range(1000):
-        lines = rows(in_file, 0)
-        for at in range(in_file):
-            lines[at] = lines[at].replace("w", f"{number}w")
+        lines = [line.replace("w", f"{number}w") for line in rows(in_file, 0)]
         if number % 10 == 0:
             lines[-1] = lines[0].replace('"}', ' more"}')
         (tmp_path / f"{number}.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode(), 1))

@@ -112,7 +112,7 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
     assert found.keeper.tolist() == corpus.of_all_pairs(False, chains).keeper.tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.lists(st.sets(st.integers(0, 12), max_size=8), max_size=24),
     st.sampled_from([0.3, 0.5, 0.8, 1.0]),
