@@ -83,7 +83,8 @@ def test_recall(points, ef, least):
 )
 def test_recall_and_calls_beside_datasketch(points, m, ef_construction):
     peer = pytest.importorskip("datasketch")
-    both = [filled(library, points(1200, 1), 300, m=m, ef_construction=ef_construction) for library in (peer.HNSW, HNSW)]
+    options = {"m": m, "ef_construction": ef_construction}
+    both = [filled(library, points(1200, 1), 300, **options) for library in (peer.HNSW, HNSW)]
     assert both[1][1].calls <= both[0][1].calls
     for ef in (10, 20, 50, 100):
         theirs, ours = (recalls(*index, 300, ef) for index in both)

@@ -87,7 +87,7 @@ def test_duplicates_within_one_table():
 
 def test_seeds_of_a_sample_are_among_all(monkeypatch):
     """Texts that are not in the sample are rivals all the same."""
-    a, b, _ = catalogues(200, 200)
+    a, b, _ = catalogues(300, 300)
     linked = linkage(a, b)
     every = seed_places(linked, NearestBlocks().pairs(linked))
     monkeypatch.setattr("lshfast.records.reach.SAMPLE_TEXTS", 150)

@@ -193,7 +193,7 @@ def trials(name, count):
 )
 def test_estimate(scheme, name):
     """The mean is sum min / sum max and the variance s (1 - s) / k: slots are independent."""
-    count, k = 1500, 64
+    count, k = 600, 64
     sets, exact = trials(name, count)
     hasher = WeightedMinHasher(k, scheme, 11)
     signatures = hasher.sketch(sets)
