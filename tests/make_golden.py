@@ -111,5 +111,11 @@ def cases() -> dict[str, Any]:
     }
 
 
+def written(group: Any) -> str:
+    """Return a group as JSON: of a list, one case a line."""
+    return "[\n" + ",\n".join(map(json.dumps, group)) + "\n]" if isinstance(group, list) else json.dumps(group)
+
+
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(cases(), indent=1) + "\n", encoding="ascii")
+    groups = (f'"{name}": {written(group)}' for name, group in cases().items())
+    PATH.write_text("{\n" + ",\n".join(groups) + "\n}\n", encoding="ascii")

@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from lshfast.estimators import LSHNeighbors
 
 CHECKS = [
-    pytest.param(estimator, check, id=f"{estimator.graph}-{getattr(check, 'func', check).__name__}-{number}")
-    for chosen in (LSHNeighbors(), LSHNeighbors(graph="radius", mode="connectivity"))
-    for number, (estimator, check) in enumerate(estimator_checks_generator(chosen))
+    pytest.param(own, check, id=f"{own.graph}-{getattr(check, 'func', check).__name__}-{number}", marks=marks)
+    for chosen, marks in [(LSHNeighbors(), []), (LSHNeighbors(graph="radius", mode="connectivity"), pytest.mark.slow)]
+    for number, (own, check) in enumerate(estimator_checks_generator(chosen))
 ]
 
 
@@ -39,7 +39,7 @@ def angles(a, b):
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 def test_neighbors_are_those_of_scikit_learn(metric):
-    points, queries = np.split(clusters(340), [300])
+    points, queries = np.split(clusters(140), [120])
     if metric == "cosine":
         exact = NearestNeighbors(n_neighbors=4, metric=lambda a, b: angles(a[np.newaxis], b[np.newaxis])[0, 0])
     else:

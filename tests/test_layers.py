@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,25 +44,36 @@ BELOW["cli"] = ["spark", "stages", "startup", *BELOW["stages"]]
 TOP = {"__init__", "__main__", "startup"}
 
 
+@cache
 def modules():
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] != "__pycache__"]
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def part_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+@cache
+def parts():
+    return {part_of(path) for path in modules()}
+
+
 def imported(path):
     """Return the parts of the package that a module imports, also inside of functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module] if node.module != "lshfast" else [f"lshfast.{alias.name}" for alias in node.names]
         found |= {name.split(".")[1] for name in names if name.startswith("lshfast.")}
-    return found & {part_of(other) for other in modules()}
+    return found & parts()
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -85,7 +97,7 @@ def test_modules_of_a_part_do_not_import_each_other(part):
     graph = graphlib.TopologicalSorter()
     for name, path in own.items():
         graph.add(name)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 several = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
                 graph.add(name, *several.intersection(own))
@@ -94,10 +106,7 @@ def test_modules_of_a_part_do_not_import_each_other(part):
 
 def test_a_class_name_occurs_once():
     names = Counter(
-        node.name
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
+        node.name for path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
     )
     assert [name for name, count in names.items() if count > 1] == []
 
@@ -119,7 +128,7 @@ def test_the_core_needs_numpy_alone():
     for path in modules():
         if extras & set(path.relative_to(PACKAGE).with_suffix("").parts):
             continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not inside of functions and conditions
+        for node in tree_of(path).body:  # not inside of functions and conditions
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             wrong += [f"{path}: {name}" for name in names if name.split(".")[0] not in known]

@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
+from typer import testing
 from typer.testing import CliRunner
 
 from lshfast.cli.main import app
+
+testing._get_command = cache(testing._get_command)  # prepares all commands, which takes longer than most of them run
 
 ENDINGS = {
     signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),

@@ -63,7 +63,7 @@ def test_many_sets_reach_the_threshold(threshold, recall, precision):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7, 0.9, 0.95])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.95])
 def test_recall_and_precision_beside_datasketch(threshold):
     """At least the recall, at no less precision, whether many sets reach the threshold or few."""
     peer, few = pytest.importorskip("datasketch"), random_sets(300)

@@ -521,7 +521,7 @@ def test_the_peer_has_the_same_registers_bytes_and_counts(peer, kind, p, n):
         assert counted(ours)[0] == pytest.approx(counted(theirs)[0], rel=1.04 / math.sqrt(2**p))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data(), p=st.integers(4, 6))
 def test_the_peer_has_the_same_counts_of_any_registers(peer, data, p):
     top = 32 - p + 1

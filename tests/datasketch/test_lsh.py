@@ -97,7 +97,7 @@ def test_bands_and_rows_are_those_that_datasketch_chooses(num_perm, weights):
 @pytest.mark.parametrize("num_perm", [3, 20, 37, 50, 128, 200])
 def test_bands_and_rows_beside_datasketch(num_perm):
     peer = pytest.importorskip("datasketch").lsh
-    for threshold in np.linspace(0, 1, 12 if num_perm < 100 else 5):
+    for threshold in np.linspace(0, 1, 9 if num_perm < 100 else 3):
         for weights in ((0.5, 0.5), (0.3, 0.7), (0.95, 0.05)):
             expected = peer._optimal_param(threshold, num_perm, *weights)
             assert bands_and_rows(threshold, num_perm, weights, None) == expected
@@ -590,7 +590,7 @@ def test_threads_insert_query_and_remove():
     def read():
         try:
             start.wait()
-            for _ in range(500):
+            for _ in range(200):
                 assert index.query(lasting) == ["lasting"]
                 assert index.query(lasting, with_scores=True) == [("lasting", 1.0)]
                 again = pickle.loads(pickle.dumps(index))
@@ -798,7 +798,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_beside_the_model():
-    run_state_machine_as_test(Machine, settings=settings(max_examples=60, stateful_step_count=30))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=40, stateful_step_count=30))
 
 
 # Keys from a server

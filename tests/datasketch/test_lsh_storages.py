@@ -285,7 +285,7 @@ def test_interrupted_changes(change, keys, read):
 
     index, other = made()
     count, _ = interrupted(lambda: change(index, other), 0)
-    for place in places(count, 150):
+    for place in places(count, 60):
         index, other = made()
         _, raised = interrupted(lambda: change(index, other), place)  # noqa: B023
         assert raised

@@ -41,7 +41,7 @@ def same(mine, theirs):
 
 
 @EACH
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(tokens=TOKENS, more=TOKENS, seed=SEEDS, k=st.integers(1, 150), hashfunc=st.sampled_from([None, hash16]))
 def test_updates(level, scheme, tokens, more, seed, k, hashfunc):
     mine, theirs = both(tokens, num_perm=k, seed=seed, scheme=scheme, hashfunc=hashfunc)

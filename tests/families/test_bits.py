@@ -33,7 +33,7 @@ def codes_of(draw):
 # Values
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(items=codes_of(), seed=st.integers(0, MASK64), count=st.sampled_from([1, 5, 64, 65, 130]))
 def test_sampled_bits(level, items, seed, count):
     bits, codes = items
@@ -48,7 +48,7 @@ def test_sampled_bits(level, items, seed, count):
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     items=codes_of(), seed=st.integers(0, MASK64), shape=st.sampled_from([(1, 1), (3, 21), (2, 63), (2, 64), (1, 70)])
 )
@@ -170,7 +170,7 @@ def test_a_covering_has_no_false_negatives(radius):
         assert family.collide(packed([code], bits), close, family.tables).any(axis=1).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_a_covering_of_long_codes_has_no_false_negatives(data):
     bits, radius = data.draw(WIDTHS), data.draw(st.integers(0, 6))

@@ -19,7 +19,7 @@ def sets_of(rows):
     return TokenSets(*csr(rows))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 6)), min_size=1, max_size=4), st.integers(1, 4), st.integers(0, MASK64))
 def test_values(rows, squares, seed):
     family = GridSquares(7, squares, seed=seed)

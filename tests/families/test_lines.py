@@ -312,7 +312,7 @@ def test_probes_are_those_of_the_definition(family, level):
 POSITION = st.one_of(st.floats(-1e3, 1e3), st.integers(-9, 9).map(lambda i: i / 2), st.floats(-9e18, 9e18))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), bands=st.integers(1, 3), rows=st.integers(1, 4), probes=st.integers(1, 90))
 def test_probes_of_any_positions(data, bands, rows, probes):
     point = st.lists(POSITION, min_size=bands * rows, max_size=bands * rows)

@@ -20,7 +20,7 @@ COORDINATE = st.floats(-1e12, 1e12)
 # Values and distances
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=4), st.floats(1e-3, 1e6), st.integers(0, MASK64)
 )

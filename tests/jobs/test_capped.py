@@ -226,8 +226,7 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
     assert 15_000 < said < 25_000
 
 
-@pytest.mark.parametrize("memory", [0, 1 << 30, 1 << 40])
-@pytest.mark.parametrize("rows", [1, 6, 500])
+@pytest.mark.parametrize(("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)])
 def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
     source = write_jsonl(tmp_path / "a.jsonl", corpus(2, rows))
     assert forecast(Inputs([str(source)]), make_plan(), memory).rows == rows

@@ -112,7 +112,7 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
     assert found.keeper.tolist() == corpus.of_all_pairs(False, chains).keeper.tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.lists(st.sets(st.integers(0, 12), max_size=8), max_size=24),
     st.sampled_from([0.3, 0.5, 0.8, 1.0]),
@@ -220,7 +220,7 @@ def scattered(n, seed=1):
 @pytest.mark.parametrize("chains", [False, True])
 def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
     """Nearly all pairs share a bucket and pass the screen, and have frequent elements in their prefixes."""
-    n, threshold = 1_500, 0.91
+    n, threshold = 1_000, 0.91
     sets = scattered(n)
     hasher, bands = MinHasher(128), Bands(18, 7)
     signatures = hasher.sketch(sets)
@@ -228,10 +228,10 @@ def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
     pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, chains))
     i, j = candidates(keys)
     stay = screen(signatures, i, j, threshold)
-    assert stay.sum() > 400_000
+    assert stay.sum() > 180_000
     make = component_groups if chains else star_groups
     assert make(n, pairs).keeper.tolist() == make(n, verify(sets, i[stay], j[stay], threshold)).keeper.tolist()
-    assert compared < 15_000
+    assert compared < 10_000
 
 
 @pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])

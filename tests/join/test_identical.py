@@ -21,7 +21,7 @@ def first_of(items):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=90) | st.sampled_from([b"", b"\0", b"\0\0", b"a" * 64, b"a" * 65]), max_size=40))
 def test_items_are_those_of_a_dict(method, items):
     assert find_identical(items, method=method, threads=1).tolist() == first_of(items)
@@ -107,7 +107,7 @@ def test_a_stream_that_changes_is_refused():
         find_identical_in_batches(lambda: next(passes), 10)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 70), st.integers(1, 12), st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), max_size=40))
 def test_filters_of_keys_are_those_of_a_list_of_bits(bits, hashes, keys):
     def mix(x):

@@ -77,7 +77,7 @@ def test_hash_values(level, scheme, k):
 
 
 @SCHEMES
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.lists(WORD64, max_size=12), max_size=3),
     constants=st.lists(st.tuples(WORD64, WORD64), min_size=1, max_size=40),
@@ -91,7 +91,7 @@ def test_any_constants(level, scheme, rows, constants):
     assert values.tolist() == [reference.hash_values(scheme, hashes_for(scheme, row), a, b) for row in rows]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     scheme=st.sampled_from([*DTYPES, *OWN]),
     hashes=st.lists(WORD64, max_size=40),
@@ -237,7 +237,7 @@ def test_tokens_keep_what_could_change():
 # This library's own tokens
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.one_of(

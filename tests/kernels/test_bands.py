@@ -152,7 +152,7 @@ def tables(draw_from):
     return keys, draw_from(st.sampled_from([None, members]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(tables())
 @example(([[EMPTY, EMPTY]] * 70, None))
 @example(([[1, 1]] * 70, []))

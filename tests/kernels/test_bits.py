@@ -70,7 +70,7 @@ def test_groups(level, k):
     assert grouped(*csr(rows), k).tolist() == [reference.one_permutation(row, k, 1) for row in rows]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(TOKENS, max_size=3), k=st.integers(1, 40), seed=WORD64)
 @example(rows=[], k=1, seed=0)
 @example(rows=[[], [0], [MASK64] * 9, [0] * 300, [0, MASK64], []], k=33, seed=MASK64)
@@ -98,7 +98,7 @@ def test_compare(level, k):
         assert counts_of(one[None], b) == [reference.compare(one.tolist(), y) for y in b.tolist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), k=st.integers(1, 40))
 def test_compare_any_slots(level, data, k):
     a, b = (np.array(data.draw(st.lists(SLOT, min_size=k, max_size=k)), np.uint64)[None] for _ in range(2))
@@ -126,7 +126,7 @@ def pack_or_empty(row, width):
     return reference.pack([EMPTY] * len(row) if row[0] == EMPTY else row, width)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), k=st.integers(1, 140), width=st.sampled_from(WIDTHS))
 def test_packed_comparison_of_any_words(level, data, k, width):
     words = bits.words_of(k, width)

@@ -73,7 +73,7 @@ def test_dense_points(level, measure, dtype):
         assert right[0] == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     pairs=st.lists(st.tuples(st.floats(-1e75, 1e75), st.floats(-1e75, 1e75)), min_size=1, max_size=70),
     measure=st.sampled_from(["euclidean", "manhattan"]),
@@ -87,7 +87,7 @@ def test_any_numbers(level, pairs, measure):
     assert found == [reference.dense(measure, *vectors.tolist())]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     points=st.lists(
         st.dictionaries(st.integers(0, 40), st.floats(0.5, 10, width=32), min_size=1, max_size=9), min_size=2

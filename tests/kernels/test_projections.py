@@ -59,7 +59,7 @@ def expected(vectors, lines, width):
 # Variates
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(word=WORD64)
 def test_variates_of_any_word(word):
     assert projections.gaussian(word) == reference.gaussian(word)
@@ -118,7 +118,7 @@ def test_dense_and_sparse(level, shape, dtype):
     assert values.tolist() == [[reference.value(math.floor(y)) for y in row] for row in right]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), seed=WORD64, cauchy=st.booleans(), small=st.booleans(), width=st.floats(1e-300, 1e300))
 @example(data=None, seed=1, cauchy=True, small=True, width=1.0)
 def test_any_vectors(level, data, seed, cauchy, small, width):

@@ -94,7 +94,8 @@ def test_a_search_in_many_steps(level):
 @pytest.mark.parametrize("method", ["prefix", "bitmap"])
 def test_searches_can_be_interrupted(method):
     rng = np.random.default_rng(1)
-    rows = TokenSets.from_sets([rng.choice(52, 26, replace=False) for _ in range(150_000)])
+    tokens = rng.permuted(np.tile(np.arange(52, dtype=np.uint64), (150_000, 1)), axis=1)[:, :26]
+    rows = TokenSets(np.arange(150_001) * 26, tokens.ravel())
     threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

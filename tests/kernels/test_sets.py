@@ -136,7 +136,7 @@ def families(draw_from):
     return [base, *rows, []]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data(), families(), st.sampled_from(THRESHOLDS))
 def test_jaccard(data, rows, threshold):
     row = st.integers(0, len(rows) - 1)

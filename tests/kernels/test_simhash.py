@@ -74,7 +74,7 @@ def test_codes_and_counters(level, words):
         assert row == reference.code(right), f"{n} tokens"
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(TOKENS, max_size=3), words=st.integers(1, 3), seed=WORD64)
 @example(rows=[], words=1, seed=0)
 @example(rows=[[], [0], [MASK64] * 9, [0] * 300, [0, MASK64], []], words=2, seed=MASK64)
@@ -84,7 +84,7 @@ def test_any_tokens(level, rows, words, seed):
     assert codes(*csr(rows), words, seed).tolist() == [reference.code(row) for row in right]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row=st.lists(st.tuples(WORD64, WEIGHT), max_size=20), words=st.integers(1, 2), seed=WORD64)
 @example(row=[(5, 2**63 - 1)], words=1, seed=1)
 @example(row=[(5, -(2**63) + 1)], words=1, seed=1)
@@ -118,7 +118,7 @@ def test_constants_and_hashes(level):
         assert simhash.hashes(tokens, 2**63 + 5).tolist() == [mix64(x ^ (2**63 + 5)) for x in tokens.tolist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), words=st.integers(1, 2), dim=st.integers(0, 12))
 def test_dots(level, data, words, dim):
     masks = data.draw(st.lists(st.lists(WORD64, min_size=words, max_size=words), min_size=dim, max_size=dim))

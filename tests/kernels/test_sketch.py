@@ -72,7 +72,7 @@ def test_signatures(level, scheme, k):
 
 
 @SCHEMES
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(TOKENS, max_size=3), k=st.integers(1, 40), seed=WORD64)
 @example(rows=[], k=1, seed=0)
 @example(rows=[[], [0], [MASK64] * 9, [0] * 300, [0, MASK64], []], k=33, seed=MASK64)

@@ -254,7 +254,7 @@ class TableMachine(RuleBasedStateMachine):
 
 
 def test_beside_the_model():
-    run_state_machine_as_test(TableMachine, settings=settings(max_examples=60, stateful_step_count=25))
+    run_state_machine_as_test(TableMachine, settings=settings(max_examples=40, stateful_step_count=25))
 
 
 # Growing and shrinking

@@ -182,7 +182,7 @@ def test_every_byte_may_be_damaged(kind):
 WORDS = st.sampled_from([0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1])
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_sections_may_be_damaged_in_many_places(data):
     kind = data.draw(st.sampled_from(KINDS))

@@ -53,7 +53,7 @@ def check_levels(history, seed):
             assert one == another, f"step {step}"
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

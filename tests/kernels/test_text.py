@@ -54,7 +54,7 @@ def assert_equals_reference(unit, lines, size, seed=1, lowercase=True):
 
 
 @UNITS
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), seed=WORD64, lowercase=st.booleans())
 @example(lines=[], size=1, seed=0, lowercase=True)
 @example(lines=["", "\0", "a", "_", "-"], size=1, seed=0, lowercase=True)
@@ -349,7 +349,7 @@ EDGE_BYTES = b"a\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xe0\xe1\xed\xf0\xf1\xf4\xf5"  #
 
 
 @UNITS
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     data=st.one_of(
         st.binary(max_size=80),

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.kernels import sets
 from lshfast.pipeline import run as run_of_pipeline
+from tests.cli.commands import run
 from tests.conftest import csr
 
 ROWS = st.lists(st.sets(st.integers(0, 14), max_size=10), max_size=20)
@@ -230,17 +229,12 @@ def corpus(tmp_path):
     return path
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize("exact", [[], ["--exact"], ["--no-exact", "--bands", "128", "--rows", "1"]])
 def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
     out, removed, pairs = tmp_path / "out.csv", tmp_path / "removed.csv", tmp_path / "pairs.csv"
     outputs = ["-o", out, "--removed", removed, "--pairs", pairs]
     done = run("dedup", corpus, *outputs, "--id-column", "id", "--measure", "containment", "--size", 2, *exact)
-    assert (done.returncode, "containment: exact" in done.stderr) == (0, True), done.stderr
+    assert (done.exit_code, "containment: exact" in done.stderr) == (0, True), done.stderr
     with open(removed, newline="") as file:
         assert list(csv.DictReader(file)) == [
             {"key": "r0", "kept_key": "r1", "containment": "1.0"},
@@ -251,7 +245,7 @@ def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
     with open(out, newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["r1", "r2"]
     done = run("dedup", corpus, "-o", out, "--annotate", "--overwrite", "--measure", "containment", "--size", 2, *exact)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     with open(out, newline="") as file:
         assert [row["containment"] for row in csv.DictReader(file)] == ["1.0", "", "", "1.0"]
 
@@ -261,19 +255,17 @@ def test_the_report_tells_what_was_used(corpus, tmp_path):
     outputs = ["-o", tmp_path / "out.jsonl", "--overwrite", "--measure", "containment", "--size", 2]
     for options, told in ([], "exact"), (["--no-exact"], "bands x rows"), (["--memory", "1G"], "bands x rows"):
         done = run("dedup", corpus, *outputs, *options)
-        assert (done.returncode, told in done.stderr) == (0, True), done.stderr
+        assert (done.exit_code, told in done.stderr) == (0, True), done.stderr
     done = run("dedup", corpus, *outputs, "--memory", "1G", "--exact")
-    assert (done.returncode, "exact is not an option of lshfast dedup --memory: it takes memory" in done.stderr) == (
-        2,
-        True,
-    ), done.stderr
+    refused = "exact is not an option of lshfast dedup --memory: it takes memory"
+    assert (done.exit_code, refused in done.stderr) == (2, True), done.stderr
     limited = lshfast.dedup_files(corpus, measure="containment", size=2, memory="1G")
     assert (limited.summary.bands, lshfast.dedup_files(corpus, measure="containment", size=2).summary.bands) == (25, 0)
 
 
 def test_tune_tells_which_pairs_bands_find(corpus):
     done = run("tune", corpus, "--threshold", 0.9, "--measure", "containment")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "16 bands of 8 rows" in done.stdout
     assert "recall at the threshold 0.9, for texts of one size: 0.97" in done.stdout
     table = [
@@ -289,7 +281,7 @@ def test_tune_tells_which_pairs_bands_find(corpus):
 def test_the_command_of_pairs_takes_the_measure(corpus, tmp_path):
     out = tmp_path / "pairs.csv"
     done = run("pairs", corpus, "-o", out, "--id-column", "id", "--measure", "containment", "--size", 2, "--exact")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     with open(out, newline="") as file:
         assert [tuple(row.values()) for row in csv.DictReader(file)] == [
             ("r0", "r1", "1.0"), ("r0", "r3", "0.8717948717948718"), ("r1", "r3", "1.0"),
@@ -306,5 +298,5 @@ def test_the_command_of_pairs_takes_the_measure(corpus, tmp_path):
 )
 def test_the_command_line_refuses_it_too(corpus, tmp_path, options, message):
     done = run("dedup", corpus, "-o", tmp_path / "out.csv", "--measure", "containment", *options)
-    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]

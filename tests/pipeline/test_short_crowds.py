@@ -1,6 +1,7 @@
 """Crowds of short texts, which are joined before they are sketched: the results are those of the walk."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from lshfast.pipeline.plan import make_plan
 TINY = {"unit": "char", "size": 3, "threshold": 0.5}
 
 
+@cache
 def tiny_texts(n, seed=1, words=60):
     """Make n texts of 1 to 4 of some words; some are empty, and some are copies."""
     rng = np.random.default_rng(seed)
     letters = list("abcdefgh")
-    known = ["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(words)]
+    known = np.array(["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(words)])
     return [" ".join(rng.choice(known, rng.integers(0, 5))) for _ in range(n)]
 
 
@@ -45,8 +47,7 @@ def walked(texts, **options):
 
 
 @pytest.mark.parametrize("groups", ["star", "components"])
-@pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("keep", "threads"), [("first", 1), ("last", 2), ("longest", 1), ("shortest", 2)])
 def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     """Bands of 16 slots miss similar pairs, so the result differs from that of the exact join."""
     texts = tiny_texts(9000)
@@ -54,16 +55,16 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     result = dedup(texts, **options)
     assert len(joined) == 1
     assert len(joined[0][0]) > 1000
-    assert result == walked(texts, **options)
-    assert result.summary == walked(texts, **options).summary
+    wanted = walked(texts, **options)
+    assert result == wanted
+    assert result.summary == wanted.summary
     assert result != dedup(texts, **options, exact=True)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("later", ["short", "long", "both"])
+@pytest.mark.parametrize(("later", "threads"), [("short", 1), ("short", 2), ("long", 1), ("both", 2)])
 def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     """The first batch is a crowd. If the texts after it are long, all are sketched."""
-    long = [" ".join(tiny_texts(100, seed=row)) for row in range(1500)]
+    long = [" ".join(texts) for texts in np.reshape(tiny_texts(150_000, seed=1), (1500, 100)).tolist()]
     more = {"short": [tiny_texts(3000, seed=9)], "long": [long], "both": [long, tiny_texts(3000, seed=9)]}
     batches = [tiny_texts(9000), *more[later], []]
     hashed, hash_rows = [], sketching._hashed_rows

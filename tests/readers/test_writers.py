@@ -695,7 +695,7 @@ ANY_VALUE = st.recursive(
 ANY_ROW = st.fixed_dictionaries({"text": ANY_TEXT}, optional={"a": ANY_VALUE, "\x00": ANY_VALUE})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
         st.tuples(ANY_ROW, st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n \n"])),
@@ -718,7 +718,7 @@ def test_any_jsonl_round_trip(tmp_path: Path, rows: list[Any], batch_bytes: int,
     assert load(tmp_path / f"c{kind}") == expected
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=8), batch_bytes=st.sampled_from(BATCH_BYTES))
 def test_any_csv_round_trip(tmp_path: Path, rows: list[tuple[str, str]], batch_bytes: int) -> None:
     write_table(tmp_path / "a.csv", {"text": [a for a, _ in rows], "b": [b for _, b in rows]}, overwrite=True)

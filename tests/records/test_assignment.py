@@ -19,7 +19,7 @@ def arrays(pairs):
     return i, j, scores.astype(np.float64)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PAIRS)
 def test_one_to_one_has_the_greatest_sum(pairs):
     i, j, scores = arrays(pairs)
@@ -29,7 +29,7 @@ def test_one_to_one_has_the_greatest_sum(pairs):
     assert scores[links].sum() == reference.best_matching([(("a", x), ("b", y), s) for x, y, s in pairs])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PAIRS)
 def test_one_to_one_within_one_table(pairs):
     pairs = list({(min(i, j), max(i, j)): (min(i, j), max(i, j), s) for i, j, s in pairs if i != j}.values())

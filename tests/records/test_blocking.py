@@ -34,7 +34,7 @@ def none_if_missing(values):
     return [value or None for value in values]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COLUMN, COLUMN, st.sampled_from([1, 3, 6, 1000]), st.booleans())
 def test_equal_keys(left, right, most, single):
     linked = linkage({"x": left}, None if single else {"x": right})
@@ -93,7 +93,7 @@ def test_records_with_an_empty_key_are_in_no_block(other):
     assert found == ({(0, 4)} if other == "k" else set())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COLUMN, COLUMN, st.integers(2, 6), st.booleans())
 def test_sorted_neighbourhood(left, right, window, single):
     linked = linkage({"x": left}, None if single else {"x": right})

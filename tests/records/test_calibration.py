@@ -1,5 +1,7 @@
 """Two tables whose scores are calibrated by seeds: texts, few matches, one field, and fields that say the same."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ KINDS = ["television", "camera", "speaker", "router", "receiver", "monitor", "he
 WORDS = ["black", "silver", "wireless", "digital", "compact", "series", "widescreen", "portable", "hd", "with", "pro"]
 
 
+@cache
 def catalogues(shared, own, seed=1):
     """Make two catalogues: `shared` products are in both, `own` in one; names and prices differ, descriptions more."""
     rng = np.random.default_rng(seed)
@@ -44,10 +47,16 @@ def f1(found, shared):
     return 2 * hits / (len(found) + shared)
 
 
+@cache
+def linked_catalogues():
+    """Return the links of two catalogues, which several modules look at."""
+    a, b, _ = catalogues(200, 200)
+    return match_records(a, b, threads=1)
+
+
 @pytest.fixture(scope="module")
 def found():
-    a, b, shared = catalogues(300, 300)
-    return match_records(a, b, threads=1), shared
+    return linked_catalogues(), 200
 
 
 def test_products_are_found_without_options(found):
@@ -65,7 +74,7 @@ def test_the_prior_beside_factors_is_not_shown(found):
 
 
 def test_threads_do_not_change_the_result(found):
-    a, b, _ = catalogues(300, 300)
+    a, b, _ = catalogues(200, 200)
     other = match_records(a, b, threads=3)
     assert other.pairs() == found[0].pairs()
     assert (other.scores == found[0].scores).all()
@@ -73,14 +82,14 @@ def test_threads_do_not_change_the_result(found):
 
 
 def test_few_matches_are_found():
-    a, b, shared = catalogues(40, 1500, seed=2)
+    a, b, shared = catalogues(40, 600, seed=2)
     result = match_records(a, b)
     hits = sum(i == j and i < shared for i, j in result.pairs())
     assert hits >= 0.9 * shared
 
 
 def test_one_common_field():
-    a, b, shared = catalogues(400, 200, seed=3)
+    a, b, shared = catalogues(200, 100, seed=3)
     assert f1(match_records({"name": a["name"]}, {"name": b["name"]}), shared) >= 0.9
 
 
@@ -106,11 +115,11 @@ def test_fields_that_say_the_same_share_their_weight():
         place = rng.integers(len(value))
         return value[:place] + "x" + value[place + 1 :] if rng.random() < 0.15 else value
 
-    couples = [tuple(household(2)) for _ in range(150)]
-    alone = [next(household(1)) for _ in range(400)]
-    both = [one for one, _ in couples] + alone[:200]
-    first = both + alone[200:300]
-    second = [tuple(map(mistyped, row)) for row in both] + [other for _, other in couples] + alone[300:]
+    couples = [tuple(household(2)) for _ in range(75)]
+    alone = [next(household(1)) for _ in range(200)]
+    both = [one for one, _ in couples] + alone[:100]
+    first = both + alone[100:150]
+    second = [tuple(map(mistyped, row)) for row in both] + [other for _, other in couples] + alone[150:]
     fields = ["given", "surname", "street", "town", "address", "born"]  # by default, the address would not count
     result = match_records(table(first), table(second), fields=fields)
     assert f1(result, len(both)) >= 0.95
@@ -119,11 +128,11 @@ def test_fields_that_say_the_same_share_their_weight():
 
 
 def test_duplicates_in_one_table_are_no_rivals():
-    a, b, shared = catalogues(200, 100, seed=5)
-    twice = {name: values + values[:100] for name, values in b.items()}
+    a, b, shared = catalogues(100, 50, seed=5)
+    twice = {name: values + values[:50] for name, values in b.items()}
     result = match_records(a, twice, assign="one-to-many")
-    hits = sum(j in (i, 300 + i) and i < shared for i, j in result.pairs())
-    assert hits >= 0.95 * (shared + 100)
+    hits = sum(j in (i, 150 + i) and i < shared for i, j in result.pairs())
+    assert hits >= 0.95 * (shared + 50)
     assert hits >= 0.9 * len(result)
 
 
@@ -135,7 +144,7 @@ def test_too_few_seeds_leave_the_weights_to_em():
 
 
 def test_many_links_of_a_record_leave_the_weights_to_em(found):
-    a, b, _ = catalogues(300, 300)
+    a, b, _ = catalogues(200, 200)
     assert "all_fields" not in match_records(a, b, assign="many-to-many").names
 
 

@@ -33,7 +33,7 @@ def test_a_level_for_each_limit():
         assert labels_of(kind)[:2] == ("missing", "equal")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.text("abc", max_size=6), st.text("abc", max_size=6)), min_size=1, max_size=10))
 def test_names_by_jaro_winkler(pairs):
     for (a, b), level in zip(pairs, levels("name", *map(list, zip(*pairs, strict=True))), strict=True):
@@ -47,7 +47,7 @@ def test_names_by_jaro_winkler(pairs):
                 assert level == 2 + sum(reference.jaro_winkler(a, b) < limit for limit in LEVELS["name"][1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.text("012", max_size=5), st.text("012", max_size=5)), min_size=1, max_size=10))
 def test_codes_by_edits(pairs):
     for (a, b), level in zip(pairs, levels("code", *map(list, zip(*pairs, strict=True))), strict=True):

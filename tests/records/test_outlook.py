@@ -8,13 +8,12 @@ import pytest
 
 from lshfast.records import dedup_records, match_records
 from lshfast.records.outlook import THRESHOLDS, steps_text, threshold_steps
-from tests.records.test_calibration import catalogues
+from tests.records.test_calibration import catalogues, linked_catalogues
 
 
 @pytest.fixture(scope="module")
 def found():
-    a, b, _ = catalogues(300, 300)
-    return match_records(a, b)
+    return linked_catalogues()
 
 
 def test_a_good_run_has_no_warning(found):
@@ -41,7 +40,7 @@ def test_steps_of_thresholds(found):
         assert less.recall >= more.recall
     assert steps[0].recall == pytest.approx(1, abs=0.01)
     assert steps_text(steps) in found.describe()
-    a, b, _ = catalogues(300, 300)
+    a, b, _ = catalogues(200, 200)
     assert len(match_records(a, b, threshold=0.9)) == steps[4].links
     assert threshold_steps(np.empty(0))[0] == (0.1, 0, 1.0, 1.0)
 
@@ -62,7 +61,7 @@ def test_a_field_without_values_is_named():
 
 
 def test_tables_without_matches():
-    (a, _, _), (_, b, _) = catalogues(0, 300, seed=3), catalogues(0, 300, seed=4)
+    (a, _, _), (_, b, _) = catalogues(0, 200, seed=3), catalogues(0, 200, seed=4)
     found = match_records(a, b)
     assert len(found) < 100
     assert found.summary.warnings

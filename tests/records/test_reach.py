@@ -23,20 +23,20 @@ def people(n, seed=1):
 
 
 def test_the_reach_of_each_rule_is_its_part_of_the_seeds():
-    a, b = people(200)
+    a, b = people(100)
     found = match_records(a, b, rules=["key:town", "sort:name:window=2", "nearest"])
     towns, names, whole = found.summary.rules
-    assert found.summary.reach == Reach(200, 1.0)
+    assert found.summary.reach == Reach(100, 1.0)
     assert (towns.reach, names.reach, whole.reach) == (0.5, 1.0, None)
-    assert "these rules reach 100.0% of 200 seed pairs without nearest, by which these are found" in found.describe()
-    assert "reached           100.0%   of 200 seed pairs, by rules other than nearest" in repr(found.summary)
+    assert "these rules reach 100.0% of 100 seed pairs without nearest, by which these are found" in found.describe()
+    assert "reached           100.0%   of 100 seed pairs, by rules other than nearest" in repr(found.summary)
 
 
 def test_rules_by_hand_that_bring_few_pairs():
-    a, b = people(200)
+    a, b = people(100)
     found = match_records(a, b, rules=["key:town"])
-    assert found.summary.reach == Reach(200, 0.5)
-    assert found.summary.warnings[0].startswith("the blocking rules bring only 50% of 200 pairs of records")
+    assert found.summary.reach == Reach(100, 0.5)
+    assert found.summary.warnings[0].startswith("the blocking rules bring only 50% of 100 pairs of records")
     assert "--block nearest" in found.summary.warnings[0]
     assert "without nearest" not in found.describe()
     assert match_records(a, b, rules=["key:town"], scoring="points").summary.warnings == (found.summary.warnings[0],)
@@ -45,19 +45,19 @@ def test_rules_by_hand_that_bring_few_pairs():
 
 
 def test_default_rules_that_bring_few_pairs(monkeypatch):
-    a, b = people(200)
+    a, b = people(100)
     monkeypatch.setattr(
         linking, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
     )
     warnings = match_records(a, b).summary.warnings
     assert warnings[0].startswith(
-        "without the nearest records, the blocking rules bring only 50% of 200 pairs of records"
+        "without the nearest records, the blocking rules bring only 50% of 100 pairs of records"
     )
 
 
 @pytest.mark.parametrize("rules", [["all"], ["key:town", "all"], ["nearest"]])
 def test_what_is_not_measured(rules):
-    a, b = people(200)
+    a, b = people(100)
     found = match_records(a, b, rules=rules)
     assert found.summary.reach is None
     assert "reach" not in repr(found.summary)
@@ -67,9 +67,9 @@ def test_what_is_not_measured(rules):
 def test_few_seeds_and_large_tables_are_not_measured(monkeypatch):
     a, b = people(15)
     assert match_records(a, b, rules=["key:town"]).summary.reach is None
-    a, b = people(200)
+    a, b = people(100)
     assert seed_places(linkage(a, b)) is not None
-    monkeypatch.setattr("lshfast.records.reach.MOST_ROWS", 399)
+    monkeypatch.setattr("lshfast.records.reach.MOST_ROWS", 199)
     assert seed_places(linkage(a, b)) is None
 
 
@@ -116,8 +116,8 @@ def test_rules_are_chosen_until_the_reach_stops_growing():
 
 
 def test_default_rules_without_further_seeds_are_left_out():
-    a, b, _ = catalogues(300, 300)
-    shops = {"shop": ["north shop of the town", "south shop of the town"] * 300}
+    a, b, _ = catalogues(200, 200)
+    shops = {"shop": ["north shop of the town", "south shop of the town"] * 200}
     found = match_records({**a, **shops}, {**b, **shops})
     names = [rule.rule for rule in found.summary.rules]
     assert "nearest:name" in names
@@ -128,7 +128,7 @@ def test_default_rules_without_further_seeds_are_left_out():
 
 def test_the_names_of_rules_do_not_matter():
     """Two rules of the same name are measured each for itself."""
-    a, b = people(200)
+    a, b = people(100)
     rules = [
         KeyBlocks(lambda row: row["town"], label="x"),
         KeyBlocks(lambda row: row["name"], label="x"),

@@ -194,11 +194,11 @@ def test_any_signatures_are_packed_with_any_threads(width):
 @WIDTH
 @SCHEMES
 def test_the_estimate_of_few_bits(width, scheme):
-    """At 200 elements in 8,000 pairs; fast signatures have less variance in slots than the formula allows for."""
+    """At 200 elements in 3,000 pairs; fast signatures have less variance in slots than the formula allows for."""
     packer = BBits(width, MinHasher(64, scheme, seed=3))
     for common in (0, 100, 180, 200):
         s = common / 200
-        a, b = map(packer.sketch, pairs_of_sets(8_000, 200, common))
+        a, b = map(packer.sketch, pairs_of_sets(3_000, 200, common))
         estimates = packer.similarity(a, b)
         if common == 200:
             assert (estimates == 1).all()

@@ -63,7 +63,7 @@ def test_registers(level, p):
         assert row == reference.registers(tokens, p, 3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(TOKENS, max_size=3), p=st.integers(4, 7), seed=WORD64)
 @example(rows=[], p=4, seed=0)
 @example(rows=[[], [0] * 9, [MASK64]], p=4, seed=MASK64)
@@ -101,7 +101,7 @@ def test_estimates_of_registers(p, n):
     assert (found == 0) == (n == 0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(data=st.data(), p=st.integers(4, 6), width=st.integers(7, 64))
 def test_estimates_of_any_registers(data, p, width):
     """Any registers at all: many of them as high as they go, few of them zeros."""

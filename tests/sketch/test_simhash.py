@@ -39,7 +39,7 @@ def test_simhasher(level, bits):
     assert hasher.words == bits // 64
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(st.lists(st.tuples(WORD64, st.integers(-4, 2**40)), max_size=9), max_size=4), seed=WORD64)
 def test_weights(level, rows, seed):
     hasher, sets = SimHasher(128, seed), sets_of([[token for token, _ in row] for row in rows])
@@ -58,7 +58,7 @@ def test_occurrences_are_weights(row, seed):
     assert hasher.sketch(once, counts).tolist() == hasher.sketch(sets).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row=st.lists(WORD64, max_size=40), other=st.lists(WORD64, max_size=9), data=st.data())
 def test_order_pieces_and_what_came_and_went_do_not_matter(level, row, other, data):
     hasher = SimHasher(128)

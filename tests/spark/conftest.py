@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    pytest.importorskip("pyspark", reason="PySpark has no wheel for this Python")
+    pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java")
     from pyspark.sql import SparkSession

@@ -56,7 +56,7 @@ print("equal")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the executor is found through /proc")
 @pytest.mark.parametrize("stage", ["SketchTask", "EngineTask"])
 def test_an_executor_that_is_killed_once(tmp_path, stage):
-    pyspark = pytest.importorskip("pyspark", reason="PySpark has no wheel for this Python")
+    pyspark = pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
     environment = {
         **os.environ,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),

@@ -93,7 +93,7 @@ def test_slurm(folder):
 
 @pytest.mark.slow
 def test_ray(folder):
-    pytest.importorskip("ray.data")
+    pytest.importorskip("ray.data", reason="Ray is missing: install lshfast[test]")
     script = [sys.executable, "-c", START_RAY, EXAMPLES / "ray_stages.py"]
     arguments = [folder / "in", folder / "work", folder / "kept", "3", "2"]
     with tempfile.TemporaryDirectory(prefix="ray") as place:  # a short name, because Ray makes sockets in it
