@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lshfast import LSHIndex
+from lshfast import HammingIndex, LSHIndex, TokenSets
+from lshfast.exact import PrefixIndex
 from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
 from tests.reference.hashing import mix64
@@ -87,6 +88,30 @@ def family(path, keys):
     return {**found, new: row_of_code(code(50))}
 
 
+def hamming(path, keys):
+    """Write the codes of a HammingIndex, after a removal and a replacement; its bytes are golden, too."""
+    index = HammingIndex(100, radius=5, on_duplicate="replace")
+    words = {key: (mix64(i), mix64(~i) >> 28) for i, key in enumerate(keys)}
+    index.insert(keys, np.array(list(words.values()), np.uint64).reshape(-1, 2))
+    if keys:
+        index.remove(keys[1])
+        index.insert(keys[0], np.array([3, 4], np.uint64))
+        words = {**{key: words[key] for key in keys[2:]}, keys[0]: (3, 4)}
+    index.save(path)
+    return words
+
+
+def prefix(path, threshold, seed):
+    """Write the sets of a PrefixIndex, one of which was removed; its bytes are golden, too."""
+    index = PrefixIndex(threshold=threshold, measure="dice", seed=seed)
+    index.insert(TokenSets.from_sets(SETS, seed=seed))
+    index.remove([1])
+    index.save(path)
+    return {number: one for number, one in enumerate(SETS) if number != 1}
+
+
+SETS = [["a", "b", "c"], ["x"], [], ["b", "c", "d"], ["a", "b", "c", "d"]]
+
 # What writes each file, and returns what it holds; those of families, too.
 CASES = {
     "empty.lsh": empty,
@@ -99,9 +124,18 @@ FAMILIES = {
     "family-integers.lsh": lambda path: family(path, INTEGERS),
     "family-strings.lsh": lambda path: family(path, STRINGS),
 }
+HAMMING = {
+    "hamming-empty.lsh": lambda path: hamming(path, []),
+    "hamming-integers.lsh": lambda path: hamming(path, INTEGERS),
+    "hamming-strings.lsh": lambda path: hamming(path, STRINGS),
+}
+PREFIX = {
+    "prefix-fraction.lsh": lambda path: prefix(path, (4, 7), 3),
+    "prefix-number.lsh": lambda path: prefix(path, 0.5, 2**64 - 1),
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, write in (CASES | FAMILIES).items():
+    for name, write in (CASES | FAMILIES | HAMMING | PREFIX).items():
         if not (FOLDER / name).exists():
             write(FOLDER / name)

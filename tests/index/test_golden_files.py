@@ -1,0 +1,36 @@
+"""Golden files of the indexes that are read into memory: what they hold, and that the same steps write the same bytes."""
+
+import numpy as np
+import pytest
+
+from lshfast import HammingIndex, TokenSets
+from lshfast.exact import PrefixIndex
+from tests.index.make_golden_index import FOLDER, HAMMING, PREFIX, SETS
+
+
+@pytest.mark.parametrize("name", HAMMING)
+def test_files_of_codes(name, tmp_path):
+    expected = HAMMING[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = HammingIndex.open(FOLDER / name)
+    keys, codes = index.items()
+    assert (index.bits, index.radius) == (100, 5)
+    assert {key: tuple(code) for key, code in zip(list(keys), codes.tolist(), strict=True)} == expected
+
+
+@pytest.mark.parametrize("name", PREFIX)
+def test_files_of_sets(name, tmp_path):
+    expected = PREFIX[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = PrefixIndex.open(FOLDER / name)
+    found = index.query(TokenSets.from_sets(SETS, seed=index.seed))
+    dice = {
+        (i, j): 2 * len({*a} & {*b}) / (len(a) + len(b))
+        for i, a in enumerate(SETS)
+        for j, b in expected.items()
+        if {*a} & {*b}
+    }
+    assert {(i, j): s for i, j, s in found.tolist()} == {
+        at: pytest.approx(s) for at, s in dice.items() if s >= float(index.threshold)
+    }
+    assert np.array_equal(index.insert([["new"]]), [len(SETS)])
