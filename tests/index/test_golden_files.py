@@ -1,4 +1,4 @@
-"""Golden files of the indexes that are read into memory: what they hold, and that the same steps write the same bytes."""
+"""Golden files of indexes that are read into memory: what they hold, and that the same steps write the same bytes."""
 
 import numpy as np
 import pytest

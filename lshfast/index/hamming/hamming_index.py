@@ -10,20 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
+from lshfast.common.container import named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.families.packed import codes_of
 from lshfast.index.entries import check_on_duplicate
-from lshfast.index.hamming.file import CodeFile, read_codes, write_codes
+from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
 from lshfast.index.keys import as_column, is_batch, listed, take
 from lshfast.index.stores.base import Column, OnDuplicate
-from lshfast.kernels.hamming import distances
+from lshfast.kernels.hamming import MAX_ROWS, distances
+
+FILE = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1)
 
 
 class HammingIndex:
@@ -450,8 +453,7 @@ class HammingIndex:
         ['a', 'b']
         """
         keys, codes = self.items()
-        keys = np.empty(0, np.int64) if len(keys) == 0 else keys
-        write_codes(path, CodeFile(self.bits, self.radius, keys, codes), overwrite, progress)
+        FILE.write(path, (self.bits, self.radius), keys, [codes], overwrite, progress)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error") -> HammingIndex:
@@ -473,10 +475,19 @@ class HammingIndex:
         FormatError
             If the file is not a Hamming index, has another version, or is damaged; the error names the part.
         """
-        content = read_codes(path)
-        index = cls(content.bits, radius=content.radius, on_duplicate=on_duplicate)
-        try:
-            index._rows.insert(content.keys, content.codes, "error")
-        except ValueError as error:
-            raise FormatError(f"{os.fspath(path)}: keys: {error}") from None
+        (bits, radius), keys, (codes,) = FILE.read(path, _widths)
+        with named_format(path):
+            if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():
+                raise FormatError(f"codes: one has bits at {bits} and above")
+            index = cls(bits, radius=radius, on_duplicate=on_duplicate)
+            try:
+                index._rows.insert(keys, codes, "error")
+            except ValueError as error:
+                raise FormatError(f"keys: {error}") from None
         return index
+
+
+def _widths(bits: int, radius: int) -> list[int]:
+    if not 1 <= bits <= MAX_BITS or radius > bits:
+        raise FormatError(f"header: {bits} bits and radius {radius} are out of range")
+    return [-(-bits // 64)]
