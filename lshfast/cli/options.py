@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lshfast.common.stop_words import LANGUAGES
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.plan import Verify
 from lshfast.readers import OutputFormat

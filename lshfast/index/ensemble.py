@@ -17,7 +17,7 @@ from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_du
 from lshfast.index.keys import Column, as_column, concatenate, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 
 # Queries in one piece of work.

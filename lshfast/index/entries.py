@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_number
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import as_column, duplicate, listed, take
+from lshfast.index.keys import Column, as_column, duplicate, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks

@@ -16,7 +16,7 @@ from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_du
 from lshfast.index.keys import as_column, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first, best_of
 from lshfast.index.search_plan import missed
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 
 # The most queries in one piece of work, and the most matches that memory is allocated for.

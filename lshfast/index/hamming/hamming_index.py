@@ -22,8 +22,8 @@ from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
-from lshfast.index.keys import as_column, is_batch, listed, take
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.keys import Column, as_column, is_batch, listed, take
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
 
 FILE = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1)

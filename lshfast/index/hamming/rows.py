@@ -19,8 +19,8 @@ from lshfast.index.hamming.plan import (
     plan_of,
     scan_of,
 )
-from lshfast.index.keys import duplicate, equal_int, listed, take
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.keys import Column, duplicate, equal_int, listed, take
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.hamming import MAX_ROWS, Best, Blocks, IntKeys, scan_within
 from lshfast.kernels.keys import KeyTable

@@ -20,9 +20,9 @@ from lshfast.common.container import mapped, named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.types import UInt64Array
-from lshfast.index.keys import concatenate, kind_of
+from lshfast.index.keys import Column, concatenate, kind_of
 from lshfast.index.stores import file_sections
-from lshfast.index.stores.base import Column, Parameters, Store
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,
@@ -44,6 +44,7 @@ from lshfast.index.stores.file_sections import (
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
 from lshfast.index.stores.segments import KIND_NAMES, Segments
+from lshfast.index.stores.values import Parameters
 
 Mode: TypeAlias = Literal["r", "r+", "c"]
 

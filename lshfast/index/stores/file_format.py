@@ -17,9 +17,9 @@ import numpy.typing as npt
 from lshfast.common.container import check_version, is_sealed, sealed
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import listed, take
-from lshfast.index.stores.base import MOST_FAMILY, Column, Parameters
+from lshfast.index.keys import Column, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
+from lshfast.index.stores.values import MOST_FAMILY, Parameters
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.tables import BandTables

@@ -19,7 +19,6 @@ from lshfast.common import container
 from lshfast.common.container import Bytes, Header, append, is_sealed, mapped
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
-from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.file_format import (
     SECTIONS,
     VERSIONS,
@@ -30,6 +29,7 @@ from lshfast.index.stores.file_format import (
     write_segment,
 )
 from lshfast.index.stores.segment import Segment, Tell
+from lshfast.index.stores.values import Parameters
 from lshfast.kernels.checksum import checksum
 
 HEADERS = 0, 4096  # offsets of the two headers
