@@ -75,23 +75,16 @@ class Cap:
         self, inputs: Inputs, corpus: Corpus, plan: Plan, keep: str, output: str | None, pairs: bool
     ) -> Iterator[WorkFolder]:
         """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
-        words = plan.shingles.stop_words
-        run = {
+        run: dict[str, Any] = {
             "keep": keep,
             "pairs": pairs,
             **{name: value for name, value in asdict(inputs).items() if name != "paths"},
             "output": corpus.layout.output,
             "added": list(corpus.layout.added),
-            **{name: getattr(plan, name) for name in ("threshold", "verify", "groups", "measure")},
-            "unit": plan.shingles.unit,
-            "size": plan.shingles.size,
-            "stop_words": words and list(words.words),
-            "num_perm": plan.hasher.num_perm,
-            "scheme": plan.hasher.scheme,
-            "seed": plan.hasher.seed,
-            "bands": [plan.bands.bands, plan.bands.rows],
+            **plan.described(),
             "inputs": {file.path: state_of(file) for file in corpus.files},
         }
+        run["bands"] = [run["bands"], run.pop("rows")]
         if self.work is not None:
             if "-" in inputs.paths:
                 raise ValueError("standard input cannot be read again, so a run over it can have no work folder")

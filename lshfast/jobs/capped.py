@@ -19,14 +19,12 @@ import numpy.typing as npt
 
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
-from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.jobs.cap import Budget
 from lshfast.jobs.input_sums import InputSums
 from lshfast.jobs.inputs import text_batches
 from lshfast.jobs.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
 from lshfast.jobs.work_folder import WorkFolder
-from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.external_join import links
@@ -36,8 +34,8 @@ from lshfast.join.groups import best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
 from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.sets import Components
-from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
-from lshfast.pipeline.columns import Column, ShingledTexts
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.marks import WIDTH, RowMarks, draw_secret
 from lshfast.pipeline.parts import (
     NO_PART,
     PartResult,
@@ -56,7 +54,6 @@ from lshfast.pipeline.similar_pairs import PairArray
 from lshfast.pipeline.sketching import Clock, Sketched, naming_stage, sketched
 from lshfast.readers import Corpus
 from lshfast.readers.string_file import StringFile
-from lshfast.sketch.minhash import EMPTY
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -146,7 +143,7 @@ class _PassOne(NamedTuple):
 
 class _BandedPiece(NamedTuple):
     keys: UInt64Array
-    prints: UInt64Array
+    marks: RowMarks
     crowded: Int64Array
     hashes: UInt32Array
 
@@ -239,14 +236,14 @@ class _CappedRun:
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
             return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
-        secret = draw_hash_key(), draw_hash_key()
+        secret = draw_secret()
 
         def finish(piece: Sketched) -> _BandedPiece:
             keys = plan.bands.keys(piece.signatures)
             crowded = slots.crowded(keys)
-            return _BandedPiece(keys, prints_of(piece, secret), crowded, slots.hashes(piece.signatures, crowded))
+            return _BandedPiece(keys, RowMarks.of(piece, secret), crowded, slots.hashes(piece.signatures, crowded))
 
-        prints, source_bytes, longest = GrowingArray(np.uint64, 3), 0, 0
+        words, source_bytes, longest = GrowingArray(np.uint64, WIDTH), 0, 0
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
 
         def tell(stage: str, done: int, total: int | None) -> None:
@@ -272,20 +269,18 @@ class _CappedRun:
             for piece in sketched(batches(), plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
-                    slots.add(len(prints) + piece.crowded, piece.hashes)
-                    prints.extend(piece.prints)
-                    if source_bytes and self.budget.memory < self.budget.least(len(prints), longest):
+                    slots.add(len(words) + piece.crowded, piece.hashes)
+                    words.extend(piece.marks.words)
+                    if source_bytes and self.budget.memory < self.budget.least(len(words), longest):
                         # The error names the number of rows that is to be expected in all.
-                        expected = len(prints) * self.corpus.total_bytes // source_bytes
-                        self.budget.work(max(len(prints), expected), longest)
+                        expected = len(words) * self.corpus.total_bytes // source_bytes
+                        self.budget.work(max(len(words), expected), longest)
             with clock.stage("match", clock.stages["sketch"].nbytes):
                 labels = self._components(runs)
-                marks = prints.finished()
-                nbytes, empty = (marks[:, 0] >> np.uint64(1)).astype(np.int64), marks[:, 0] % np.uint64(2) == 0
-                marks[empty, 0] = 0
-                first = equal_rows(marks)
+                marks = RowMarks(words.finished())
+                nbytes, first, empty = marks.nbytes, marks.first(), int(marks.empty.sum())
                 del marks
-                rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), int(empty.sum()))
+                rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), empty)
                 rows.alone[:] = self._alone_in_crowds(rows, slots)
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
@@ -514,24 +509,6 @@ def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:
     smallest_first = first.copy()
     np.minimum.at(smallest_first, copies, first)
     return smallest_first[copies]
-
-
-def prints_of(piece: Sketched, secret: tuple[HashKey, HashKey]) -> UInt64Array:
-    """Return, for each row, twice the bytes of its text, and 1 more if it has shingles; and two keyed hashes of them.
-
-    Different texts of n bytes have equal hashes with probability at most (n / 2**63)**2, whoever writes them.
-    """
-    prints = np.empty((len(piece.signatures), 3), np.uint64)
-    texts = _texts_of(piece.column)
-    prints[:, 0] = texts.lengths * 2 + (piece.signatures[:, 0] != EMPTY)
-    prints[:, 1:] = two_tokens_of_texts(texts, *secret)
-    return prints
-
-
-def _texts_of(column: Column) -> Texts:
-    assert isinstance(column, ShingledTexts)  # files hold texts
-    assert isinstance(column.texts, Texts)  # which are held while they are sketched
-    return column.texts
 
 
 def order_ranks(corpus: Corpus, keep: str) -> Int64Array:

@@ -12,10 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import UInt64Array
 from lshfast.jobs.cap import Budget, reads_parquet
-from lshfast.jobs.capped import prints_of
 from lshfast.jobs.inputs import Inputs, text_batches
 from lshfast.jobs.samples import (
     PLACE_BYTES,
@@ -30,12 +28,12 @@ from lshfast.jobs.samples import (
     spread,
 )
 from lshfast.jobs.sharing import Sample, Sharing, rows_wanted, sharing
-from lshfast.join.banded import equal_rows
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.external_join import links
 from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.kernels.sets import Components
-from lshfast.kernels.text import HashKey, Texts
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.marks import WIDTH, RowMarks, Secret, draw_secret
 from lshfast.pipeline.parts import PartWriter, read_part, run_part
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.short_texts import LONG_BYTES
@@ -198,21 +196,21 @@ def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _S
     count, rows = place_count(corpus), round(steps.rows)
     wanted = min(count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES)
     places = np.sort(np.random.default_rng(1).choice(count, wanted, replace=False)).astype(np.int64)
-    found, secret = list[Sample](), (draw_hash_key(), draw_hash_key())
+    found, secret = list[Sample](), draw_secret()
     for some, sample in corpora_of_places(corpus, places, folder):
-        keys, prints = _sketches(text_batches(sample), plan, secret)
+        keys, marks = _sketches(text_batches(sample), plan, secret)
         lengths = [end - start for start, end in map(sample.span, range(len(some)))]
-        found.append(Sample(keys, prints, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)))
+        found.append(Sample(keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)))
     return _sampled(found, corpus.total_bytes / bytes_of(corpus, places))
 
 
 def _sampled(samples: list[Sample], scale: float) -> _Sampled:
     """Return what samples tell of all rows, of which there are so many times as many."""
-    keys, prints, places, inner = map(np.concatenate, zip(*samples, strict=True))
-    rows = round(len(keys) * scale)
-    lengths = prints[:, 0] >> np.uint64(1)
+    keys, marks, places, inner = zip(*samples, strict=True)
+    whole = Sample(np.concatenate(keys), RowMarks.concatenated(marks), np.concatenate(places), np.concatenate(inner))
+    rows, lengths = round(len(whole.keys) * scale), whole.marks.nbytes
     nbytes, longest = round(int(lengths.sum()) * scale), int(lengths.max(initial=0))
-    return _Sampled(rows, nbytes, longest, sharing(Sample(keys, prints, places, inner), rows))
+    return _Sampled(rows, nbytes, longest, sharing(whole, rows))
 
 
 def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
@@ -248,35 +246,33 @@ def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) 
     rows, order = round(steps.rows), files_in_random_order(corpus)
     wanted, source_bytes = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows), 0
     share = max(PLACE_BYTES, round(wanted / len(order)) + 1)
-    found, secret = list[Sample](), (draw_hash_key(), draw_hash_key())
+    found, secret = list[Sample](), draw_secret()
     for number, file in enumerate(order):
         beginning = Beginning(corpus, file, share)
-        keys, prints = _sketches(iter(beginning), plan, secret)
+        keys, marks = _sketches(iter(beginning), plan, secret)
         n = len(keys)
         # Partners are often near each other, so places are long: files, or quarters of what was read of a file, of
         # which two have both neighbors.
         quarters = np.zeros(n, np.int64) if beginning.complete else np.arange(n, dtype=np.int64) * 4 // max(1, n)
         inner = np.ones(n, np.bool_) if beginning.complete else (quarters == 1) | (quarters == 2)
-        found.append(Sample(keys, prints, quarters + (6 * number + 1), inner))
+        found.append(Sample(keys, marks, quarters + (6 * number + 1), inner))
         source_bytes += beginning.source_bytes
-        wanted -= int((prints[:, 0] >> np.uint64(1)).sum())
+        wanted -= int(marks.nbytes.sum())
         if source_bytes and (source_bytes > MOST_SAMPLED or (wanted <= 0 and number + 1 >= PLACES)):
             break
     return _sampled(found, corpus.total_bytes / source_bytes)
 
 
-def _sketches(
-    batches: Iterator[Texts], plan: Plan, secret: tuple[HashKey, HashKey] | None = None
-) -> tuple[UInt64Array, UInt64Array]:
-    """Return the bucket keys and the prints of texts, which are equal for equal texts and secrets."""
-    keyed = secret or (draw_hash_key(), draw_hash_key())
+def _sketches(batches: Iterator[Texts], plan: Plan, secret: Secret | None = None) -> tuple[UInt64Array, RowMarks]:
+    """Return the bucket keys and the marks of texts, which are equal for equal texts and secrets."""
+    keyed = secret or draw_secret()
 
-    def finish(piece: Sketched) -> tuple[UInt64Array, UInt64Array]:
-        return plan.bands.keys(piece.signatures), prints_of(piece, keyed)
+    def finish(piece: Sketched) -> tuple[UInt64Array, RowMarks]:
+        return plan.bands.keys(piece.signatures), RowMarks.of(piece, keyed)
 
     found = list(sketched(batches, plan, Clock(), finish))
-    keys, prints = [np.empty((0, plan.bands.bands), np.uint64)], [np.empty((0, 3), np.uint64)]
-    return np.concatenate(keys + [own for own, _ in found]), np.concatenate(prints + [own for _, own in found])
+    keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(own for own, _ in found)])
+    return keys, RowMarks.concatenated([own for _, own in found])
 
 
 def _part(texts: Texts, plan: Plan, folder: str) -> None:
@@ -296,9 +292,9 @@ def _removed(path: str) -> Iterator[None]:
 
 
 def _seconds_of_a_row(plan: Plan, memory: int, folder: str, clock: Timer) -> float:
-    """Measure, with random keys, the seconds of the records and the prints of a row."""
+    """Measure, with random keys, the seconds of the records and the marks of a row."""
     rng = np.random.default_rng(1)
-    keys, marks = (rng.integers(1, 1 << 62, (BENCH_ROWS, width), np.uint64) for width in (plan.bands.bands, 3))
+    keys, words = (rng.integers(1, 1 << 62, (BENCH_ROWS, width), np.uint64) for width in (plan.bands.bands, WIDTH))
     enough = 4 * RECORD_BYTES * plan.bands.bands * BENCH_ROWS
     memory = max(min(memory, enough), least_memory(plan.bands.bands))
 
@@ -310,7 +306,7 @@ def _seconds_of_a_row(plan: Plan, memory: int, folder: str, clock: Timer) -> flo
             for band in range(len(runs)):
                 for left, right in links(runs.records(band, memory)):
                     graph.join(left, right)
-        equal_rows(marks)
+        RowMarks(words).first()
 
     return _best(clock, run) / BENCH_ROWS
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.join.banded import equal_rows
+from lshfast.pipeline.marks import RowMarks
 
 # The sample has so many times the square root of all rows: the partners that meet in it grow with its square. If one
 # row in ten has a partner, about 200 pairs meet.
@@ -41,8 +41,7 @@ class Sample(NamedTuple):
     ----------
     keys : ndarray of uint64, shape (n, b)
         Their bucket keys.
-    prints : ndarray of uint64, shape (n, 3)
-        Twice the bytes of their texts, and 1 more if they have shingles; and two hashes of the texts.
+    marks : RowMarks
     places : ndarray of int64, shape (n,)
         Numbers from 1 of the places of the inputs where the rows are. The sample has all rows of a place. Places with
         consecutive numbers are next to each other, and others are far apart: of the partners that a row has there, the
@@ -52,7 +51,7 @@ class Sample(NamedTuple):
     """
 
     keys: UInt64Array
-    prints: UInt64Array
+    marks: RowMarks
     places: Int64Array
     inner: BoolArray
 
@@ -72,13 +71,12 @@ def rows_wanted(rows: int) -> int:
 def sharing(sample: Sample, rows: int) -> Sharing | None:
     """Estimate which share of so many rows share a bucket with another one; None if the sample is too small to tell."""
     n = len(sample.keys)
-    texts = np.flatnonzero(sample.prints[:, 0] % np.uint64(2))
+    texts = np.flatnonzero(~sample.marks.empty)
     if not len(texts):
         return Sharing()
-    prints, places, inner = sample.prints[texts], sample.places[texts], sample.inner[texts]
-    sizes = (prints[:, 0] >> np.uint64(1)).astype(np.int64)
-    total = max(1, int((sample.prints[:, 0] >> np.uint64(1)).sum()))
-    copy_of = equal_rows(prints)
+    marks, places, inner = sample.marks[texts], sample.places[texts], sample.inner[texts]
+    sizes, copy_of = marks.nbytes, marks.first()
+    total = max(1, int(sample.marks.nbytes.sum()))
     near_copies, far_copies = _met(copy_of[:, None].astype(np.uint64), places)
     near, far = _met(sample.keys[texts], places)
     near, far = near - near_copies, far - far_copies  # those with other content

@@ -83,6 +83,18 @@ class Plan:
             "" if self.sets else self.shingles.name,
         )  # fmt: skip
 
+    def described(self) -> dict[str, Any]:
+        """Return the arguments of `make_plan` that give this plan again, as values of JSON; the threads are left out."""
+        words = self.shingles.stop_words
+        return {
+            **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
+            **{name: getattr(self.shingles, name) for name in ("unit", "size")},
+            "stop_words": words and list(words.words),
+            **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
+            **{name: getattr(self.bands, name) for name in ("bands", "rows")},
+            **({"exact": True} if self.exact else {}),
+        }
+
     def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
         """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind.
 

@@ -74,8 +74,8 @@ def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) 
 def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
     """Return the bytes of the texts of a shard."""
     nbytes = np.zeros(rows, np.int64)
-    for row, portion in rows_of_sketch(plan, shard):
-        nbytes[row : row + len(portion["prints"])] = portion["prints"][:, 0] >> np.uint64(1)
+    for row, marks, _ in rows_of_sketch(plan, shard):
+        nbytes[row : row + len(marks)] = marks.nbytes
     return nbytes
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from lshfast.common.growing import GrowingArray
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.jobs.cap import obtainable
-from lshfast.join.banded import equal_rows
 from lshfast.join.external.contraction import contract_links
 from lshfast.join.external.external_join import links
 from lshfast.join.groups import best_copies, preferred
 from lshfast.kernels import sets
+from lshfast.pipeline.marks import WIDTH, RowMarks
 from lshfast.pipeline.parts import divide
 from lshfast.pipeline.short_texts import FEWEST_TEXTS, sample_of
 from lshfast.readers import DataError
@@ -181,16 +181,16 @@ class RowsOfParts:
 
 def _parts_of(plan: StagePlan, first_row: Int64Array, members: Int64Array, labels: Int64Array) -> RowsOfParts:
     """Divide the rows that share buckets, given their labels, into parts, and the parts among the verify tasks."""
-    prints = np.empty((len(members), 3), np.uint64)
+    words = np.empty((len(members), WIDTH), np.uint64)
     for shard in range(plan.shards):
-        for row, portion in rows_of_sketch(plan, shard):
+        for row, portion, _ in rows_of_sketch(plan, shard):
             begin = int(first_row[shard]) + row
-            low, high = np.searchsorted(members, [begin, begin + len(portion["prints"])])
-            prints[low:high] = portion["prints"][members[low:high] - begin]
-    nbytes = (prints[:, 0] >> np.uint64(1)).astype(np.int64)
+            low, high = np.searchsorted(members, [begin, begin + len(portion)])
+            words[low:high] = portion.words[members[low:high] - begin]
+    marks = RowMarks(words)
+    nbytes, first = marks.nbytes, marks.first()
     places = np.arange(len(members), dtype=np.int64)
-    first = equal_rows(prints)
-    del prints
+    del words, marks
     chosen = best_copies(preferred(len(first), places), first)[0][first] if plan.keep == "last" else first
     _, component = np.unique(labels, return_inverse=True)
     texts = np.bincount(component[chosen == places], minlength=1)

@@ -58,19 +58,8 @@ def make_stage_plan(
         check_rows(corpus, "rows.parquet")
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
-    words = engine.shingles.stop_words
     content = {
-        "parameters": {
-            **{name: getattr(engine, name) for name in ("threshold", "verify", "groups", "measure")},
-            "unit": engine.shingles.unit,
-            "size": engine.shingles.size,
-            "stop_words": words and list(words.words),
-            "num_perm": engine.hasher.num_perm,
-            "scheme": engine.hasher.scheme,
-            "seed": engine.hasher.seed,
-            "bands": engine.bands.bands,
-            "rows": engine.bands.rows,
-        },
+        "parameters": engine.described(),
         "threads": engine.threads,
         "keep": keep,
         "memory": memory,

@@ -13,24 +13,24 @@ import numpy as np
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import UInt64Array
 from lshfast.jobs.cap import obtainable
-from lshfast.jobs.capped import prints_of
 from lshfast.jobs.inputs import faults_of, text_batches
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
+from lshfast.pipeline.marks import WIDTH, RowMarks
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
 from lshfast.readers import Corpus, Reject
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
 from lshfast.stages.task_files import RANGE_BYTES, writing
-from lshfast.stages.task_reader import Arrays, TaskFile
+from lshfast.stages.task_reader import TaskFile
 
 # The numbers of the ranges of a sketch file: rows, and what the corpus has recorded of all of them.
 OF_ROWS, OF_CORPUS = 0, 1
 
 
 class _SketchedPiece(NamedTuple):
-    prints: UInt64Array
+    marks: RowMarks
     keys: UInt64Array
 
 
@@ -39,23 +39,23 @@ def sketch(plan: StagePlan, shard: int) -> None:
     engine, secret, corpus = plan.engine, plan.keys, plan.corpus(shard)
 
     def finish(piece: Sketched) -> _SketchedPiece:
-        return _SketchedPiece(prints_of(piece, secret), engine.bands.keys(piece.signatures))
+        return _SketchedPiece(RowMarks.of(piece, secret), engine.bands.keys(piece.signatures))
 
     rows = empty = nbytes = 0
     with writing(plan, "sketch", shard) as writer:
         with faults_of(corpus), quick_switches():
-            for prints, keys in sketched(text_batches(corpus), engine, Clock(), finish):
-                writer.add(OF_ROWS, prints=prints, keys=keys)
-                rows += len(prints)
-                nbytes += int((prints[:, 0] >> np.uint64(1)).sum())
-                empty += int((prints[:, 0] % np.uint64(2) == 0).sum())
+            for marks, keys in sketched(text_batches(corpus), engine, Clock(), finish):
+                writer.add(OF_ROWS, prints=marks.words, keys=keys)
+                rows += len(marks)
+                nbytes += int(marks.nbytes.sum())
+                empty += int(marks.empty.sum())
         arrays, values = corpus.state()
         ids = corpus.ids
-        marks = np.empty(0, np.uint64)
+        id_marks = np.empty(0, np.uint64)
         if ids is not None:
-            marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
+            id_marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
         state = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        writer.add(OF_CORPUS, lines=arrays["lines"], starts=arrays["starts"], id_marks=marks, values=state)
+        writer.add(OF_CORPUS, lines=arrays["lines"], starts=arrays["starts"], id_marks=id_marks, values=state)
         writer.figures = {
             "rows": rows,
             "rejected": len(corpus.rejected),
@@ -95,15 +95,15 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
     return corpus
 
 
-def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, Arrays]]:
-    """Yield the first row, the prints (m, 3) and the keys (m, b) of portions of the rows of a shard."""
+def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, RowMarks, UInt64Array]]:
+    """Yield the first row, the marks and the keys (m, b) of portions of the rows of a shard."""
     row, bands = 0, plan.engine.bands.bands
     with TaskFile(plan, "sketch", shard) as file:
         for portion in file.ranges(OF_ROWS):
-            rows = len(portion["prints"]) // 3
-            if len(portion["prints"]) != 3 * rows or len(portion["keys"]) != rows * bands:
+            rows = len(portion["prints"]) // WIDTH
+            if len(portion["prints"]) != WIDTH * rows or len(portion["keys"]) != rows * bands:
                 raise file.fault("its columns have different numbers of rows")
-            yield row, {"prints": portion["prints"].reshape(rows, 3), "keys": portion["keys"].reshape(rows, bands)}
+            yield row, RowMarks(portion["prints"].reshape(rows, WIDTH)), portion["keys"].reshape(rows, bands)
             row += rows
         if row != file.figures["rows"]:
             raise file.fault(f"it has {row} rows, not {file.figures['rows']}")
@@ -118,9 +118,9 @@ def band(plan: StagePlan, shard: int) -> None:
     ends = key_bounds(plan.tasks)[1:-1]
     with sorted_runs(plan) as runs, writing(plan, "band", shard) as writer:
         rows = 0
-        for _, portion in rows_of_sketch(plan, shard):
-            _add_records(runs, portion["keys"], (shard << ROW_BITS) + rows)
-            rows += len(portion["keys"])
+        for _, _, keys in rows_of_sketch(plan, shard):
+            _add_records(runs, keys, (shard << ROW_BITS) + rows)
+            rows += len(keys)
         for batch in runs.merged(plan.budget.work(0) // 2):
             cuts = [0, *np.searchsorted(batch[:, 0], ends).tolist(), len(batch)]
             for task, low in enumerate(cuts[:-1]):

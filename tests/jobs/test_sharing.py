@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lshfast.jobs.sharing import Sample, Sharing, rows_wanted, sharing
+from lshfast.pipeline.marks import RowMarks
 
 ROWS, BANDS, PLACE = 200_000, 3, 100
 
@@ -21,8 +22,8 @@ def sample_of(labels, contents, places, inner=None, nbytes=10):
     """Return a sample of rows whose keys are equal within a group; rows of the content -1 have no shingles."""
     keys = np.repeat(labels[:, None].astype(np.uint64) + np.uint64(1), BANDS, axis=1)
     sizes = np.broadcast_to(nbytes, len(labels))
-    prints = np.column_stack([2 * sizes + (contents >= 0), contents + 1, contents + 1]).astype(np.uint64)
-    return Sample(keys, prints, places, np.ones(len(labels), bool) if inner is None else inner)
+    marks = np.column_stack([2 * sizes + (contents >= 0), contents + 1, contents + 1]).astype(np.uint64)
+    return Sample(keys, RowMarks(marks), places, np.ones(len(labels), bool) if inner is None else inner)
 
 
 def random_places(rng):
