@@ -256,7 +256,8 @@ class EngineTask:
             keep = table.column("value").to_pylist()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShortTextsWarning)
-            found = dedup(table.column("text"), keep=keep, threads=1, **arguments_of(self.plan))
+            arguments = {"exact": False, **self.plan.described()}
+            found = dedup(table.column("text"), keep=keep, threads=1, **arguments)
         removed = np.flatnonzero(~found.keep)
         ids, summary = table.column("id"), found.summary
         kinds = ids.type
@@ -270,17 +271,6 @@ class EngineTask:
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64))) for name, value in figures.items()
         }
         return pa.table(columns).combine_chunks().to_batches()[0]
-
-
-def arguments_of(plan: Plan) -> dict[str, Any]:
-    """Return the arguments of `dedup` that are in a plan."""
-    shingles, hasher, bands = plan.shingles, plan.hasher, plan.bands
-    return {
-        "threshold": plan.threshold, "unit": shingles.unit, "size": shingles.size, "stop_words": shingles.stop_words,
-        "num_perm": hasher.num_perm, "scheme": hasher.scheme, "seed": hasher.seed, "bands": bands.bands,
-        "rows": bands.rows, "verify": plan.verify, "groups": plan.groups, "measure": plan.measure,
-        "exact": plan.exact,
-    }  # fmt: skip
 
 
 class HeldRows:
