@@ -1,10 +1,28 @@
-"""`IndexStats`: the figures of an index."""
+"""`IndexStats` and `EntryStats`: the figures of an index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from lshfast.index.stores.base import Store
+
+
+@dataclass(frozen=True)
+class EntryStats:
+    """The figures of an index that is held in memory.
+
+    Attributes
+    ----------
+    entries : int
+    nbytes : int
+        Memory of the index, in bytes.
+    store : dict of str to int
+        Figures of its parts. Their names say what they are; sizes are in bytes.
+    """
+
+    entries: int
+    nbytes: int
+    store: dict[str, int]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from lshfast.common.types import Float64Array
 from lshfast.index.keys import Column, as_column, concatenate, listed, take
+from lshfast.index.matches import AnswerLists
 from lshfast.index.stores.base import Store
 
 
@@ -69,6 +70,26 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
         as_column([pair[1] for pair in joined]),
         np.array([pair[2] for pair in joined], np.float64),
     )
+
+
+def pairs_with_others(
+    keys: Column, found: AnswerLists[Any], k: int | None = None
+) -> tuple[Column, Column, Float64Array]:
+    """Return pairs (left, right, value) of the queries of some keys and their answers, but for the keys themselves.
+
+    With k, they are the first k of each answer.
+    """
+    query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
+    left, right = take(keys, query), found.keys
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        stay = left != right
+    else:
+        stay = np.fromiter((a != b for a, b in zip(listed(left), listed(right), strict=True)), np.bool_, len(query))
+    if k is not None:
+        before = np.concatenate([[0], np.cumsum(stay, dtype=np.int64)])
+        stay &= before[:-1] - before[found.offsets[query]] < k
+    places = np.flatnonzero(stay)
+    return take(left, places), take(right, places), np.asarray(found.values)[places]
 
 
 def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> tuple[Column, Column, Float64Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, TypeAlias, get_args, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.values import OnDuplicate, Parameters
+from lshfast.index.stores.values import OnDuplicate, Parameters, check_on_duplicate
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
 from lshfast.tokens import TokenSets
@@ -180,8 +180,7 @@ class LSHIndex(StoredIndex):
         self._use_store(store, on_duplicate)
 
     def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
-        if on_duplicate not in get_args(OnDuplicate):
-            raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+        check_on_duplicate(on_duplicate)
         parameters = check_store(store).parameters
         if parameters is None:
             raise ValueError("the store has no parameters: pass it to LSHIndex(..., store=store) first")
@@ -507,6 +506,24 @@ class LSHIndex(StoredIndex):
             f"LSHIndex({size}, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
             f"scheme={p.scheme!r}, seed={p.seed})"
         )
+
+    def describe(self) -> str:
+        """Return the bands, and what they find at the threshold, as text.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> LSHIndex().describe()
+        '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
+        """
+        b, p = self.bands, self.parameters
+        bands = f"{counted(b.bands, 'band')} of {counted(b.rows, 'row')}"
+        if p.family:
+            return f"{bands}, {self.family}"
+        if p.threshold is None:
+            return bands
+        found = b.probability(p.threshold)
+        return f"{bands}: an entry at similarity {p.threshold} is found with probability {found:.3f}"
 
     def stats(self) -> IndexStats:
         """Return the figures of the index, such as bucket sizes, memory and expected candidates.

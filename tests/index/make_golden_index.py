@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lshfast import HammingIndex, LSHIndex, TokenSets
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, TokenSets
 from lshfast.exact import PrefixIndex
 from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
@@ -110,6 +110,21 @@ def prefix(path, threshold, seed):
     return {number: one for number, one in enumerate(SETS) if number != 1}
 
 
+def tree(path, keys, make):
+    """Write the entries of a forest or an ensemble, one of which was removed and one replaced."""
+    index = make(num_perm=8, trees=3, scheme="classic", seed=2**64 - 1, on_duplicate="replace", recall=0.7)
+    entries = {key: (signature(i), 0 if i % 7 == 3 else i + 1) for i, key in enumerate(keys)}
+    for first in (0, 4):
+        some = dict([*entries.items()][first:])
+        arrays = [np.array([entry[i] for entry in some.values()], (np.uint64, np.int64)[i]) for i in (0, 1)]
+        index.insert([*some], arrays[0].reshape(-1, 8), *arrays[1 : 1 + (make is LSHEnsemble)])
+    if keys:
+        index.remove(keys[1])
+        del entries[keys[1]]
+    index.save(path)
+    return entries
+
+
 SETS = [["a", "b", "c"], ["x"], [], ["b", "c", "d"], ["a", "b", "c", "d"]]
 
 # What writes each file, and returns what it holds; those of families, too.
@@ -133,9 +148,14 @@ PREFIX = {
     "prefix-fraction.lsh": lambda path: prefix(path, (4, 7), 3),
     "prefix-number.lsh": lambda path: prefix(path, 0.5, 2**64 - 1),
 }
+TREES = {
+    f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: tree(path, keys, make)
+    for kind, make in (("forest", LSHForest), ("ensemble", LSHEnsemble))
+    for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, write in (CASES | FAMILIES | HAMMING | PREFIX).items():
+    for name, write in (CASES | FAMILIES | HAMMING | PREFIX | TREES).items():
         if not (FOLDER / name).exists():
             write(FOLDER / name)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lshfast import HammingIndex, TokenSets
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, MinHasher, TokenSets
 from lshfast.exact import PrefixIndex
-from tests.index.make_golden_index import FOLDER, HAMMING, PREFIX, SETS
+from tests.index.make_golden_index import FOLDER, HAMMING, PREFIX, SETS, TREES
 
 
 @pytest.mark.parametrize("name", HAMMING)
@@ -34,3 +34,17 @@ def test_files_of_sets(name, tmp_path):
         at: pytest.approx(s) for at, s in dice.items() if s >= float(index.threshold)
     }
     assert np.array_equal(index.insert([["new"]]), [len(SETS)])
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_files_of_trees(name, tmp_path):
+    expected = TREES[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = (LSHForest if name.startswith("forest") else LSHEnsemble).open(FOLDER / name)
+    assert (index.trees, index.recall, index.hasher) == (3, 0.7, MinHasher(8, "classic", 2**64 - 1))
+    index.verify()
+    held = {}
+    for keys, (signatures, *sizes) in index._batches():
+        for i, key in enumerate(list(keys)):
+            held[key] = tuple(signatures[i].tolist()), sizes[0][i, 0] if sizes else expected[key][1]
+    assert held == expected

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from lshfast.common.container import sealed
 from lshfast.common.errors import FormatError
-from lshfast.index.hamming.hamming_index import FILE, HammingIndex
+from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.kernels.checksum import checksum
 from tests.index.hamming_codes import clustered, small_segments
@@ -57,8 +57,8 @@ def test_queries_of_several_segments(level, bits, monkeypatch):
         index.remove(keys[:3])
         for key in keys[:3]:
             del model[key]
-    assert index._rows.view().method(3) == "blocks"
-    assert len(index._rows.view().segments) > 1
+    assert index._entries.view().method(3) == "blocks"
+    assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
     for radius in (0, 2, 5, 30):
@@ -262,7 +262,7 @@ def test_every_damaged_byte_is_found(tmp_path):
 
 def rewritten(path, **changes):
     """Write a file with valid checksums and wrong content."""
-    header = FILE.container.struct
+    header = HammingIndex._file.container.struct
     data = path.read_bytes()
     names = ["magic", "version", "kind", "bits", "radius", "n", "key_bytes", "key_sum", "code_sum"]
     fields = dict(zip(names, header.unpack(data[: header.size]), strict=True)) | {

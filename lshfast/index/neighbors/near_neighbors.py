@@ -12,10 +12,9 @@ from lshfast.common.display import counted
 from lshfast.common.threads import thread_count
 from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import family_of
-from lshfast.index.entries import check_on_duplicate
 from lshfast.index.index_stats import stats_of
-from lshfast.index.key_pairs import pairs_once
-from lshfast.index.keys import as_column, listed, take
+from lshfast.index.key_pairs import pairs_once, pairs_with_others
+from lshfast.index.keys import as_column, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import NeighborsPlan
@@ -25,7 +24,7 @@ from lshfast.index.neighbors.scan import scan
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.values import Limit, Neighbors, OnDuplicate, Parameters, joined
+from lshfast.index.stores.values import Limit, Neighbors, OnDuplicate, Parameters, check_on_duplicate, joined
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
 BLOCK_WORDS = 1 << 21
@@ -446,8 +445,7 @@ class NearNeighbors(StoredIndex):
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
             lists = self._found(self._points.points_of(words), words, thread_count(threads), within=within)
-            left = take(keys, np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(lists.offsets)))
-            found.append((left, lists.keys, lists.distances))
+            found.append(pairs_with_others(keys, lists))
         return NeighborPairs(*pairs_once(found))
 
     def _radius(self, radius: float | None) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -124,6 +124,13 @@ def differing(family: str, other: str) -> tuple[str, Any, Any]:
     except (ValueError, KeyError, RecursionError):  # a description that some other program has stored
         return "family", family[:200], other[:200]
     return name, a, b
+
+
+def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
+    """Return the argument, or raise an error that names the allowed values."""
+    if on_duplicate not in get_args(OnDuplicate):
+        raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+    return on_duplicate
 
 
 class Found(NamedTuple):
