@@ -40,8 +40,8 @@ def clocked(work: Iterator[Any]) -> float:
 
 
 def with_lshfast(server: RedisServer, signatures: np.ndarray, queries: np.ndarray) -> tuple[Figures, Answers]:
-    from lshfast.index.stores.base import Parameters
     from lshfast.index.stores.redis import RedisStore
+    from lshfast.index.stores.values import Parameters
 
     store = RedisStore(server.url)
     store.bind(Parameters(PERMUTATIONS, BANDS, ROWS, "fast", SEED, THRESHOLD))

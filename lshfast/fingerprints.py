@@ -19,8 +19,7 @@ from lshfast.common.checks import array_of, check_int, check_number
 from lshfast.common.progress import Progress
 from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.families.amplification import Amplified
-from lshfast.families.family import NO_VALUE
+from lshfast.families.family import NO_VALUE, Amplified
 from lshfast.families.grid import GridSquares
 from lshfast.kernels.sets import similarities
 from lshfast.sketch.sketcher import check_token_sets

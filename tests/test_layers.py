@@ -1,4 +1,4 @@
-"""The structure of the package: imports point downwards only, and each name means one thing."""
+"""The structure of the package: imports point downwards only, without circles, and each name means one thing."""
 
 import ast
 import graphlib
@@ -83,25 +83,25 @@ def test_imports_point_downwards(path):
         assert imported(path) <= {part, *BELOW[part]}
 
 
-# Parts in which some modules import each other, for their types.
-MUTUAL = {"index", "families", "datasketch"}
-
-
-@pytest.mark.parametrize("part", sorted(set(BELOW) - MUTUAL))
-def test_modules_of_a_part_do_not_import_each_other(part):
-    own = {
-        f"lshfast.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}": path
-        for path in modules()
-        if part_of(path) == part and path.name != "__init__.py"
-    }
+def test_no_modules_import_each_other():
+    """Nor do packages and their modules, also inside of functions, and for types only."""
+    own = {module_of(path): path for path in modules()}
     graph = graphlib.TopologicalSorter()
     for name, path in own.items():
-        graph.add(name)
         for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                several = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-                graph.add(name, *several.intersection(own))
+            several = set()
+            if isinstance(node, ast.Import):
+                several = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inside = {f"{node.module}.{alias.name}" for alias in node.names} & own.keys()
+                several = inside or {node.module}
+            graph.add(name, *several.intersection(own) - {name})  # kernels import compiled modules of their own
     graph.prepare()  # raises CycleError
+
+
+def module_of(path):
+    """Return the name of the module in a file."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_a_class_name_occurs_once():

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.options import OPTIONS
 from lshfast.pipeline.options import TABLES as TABLES

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from lshfast.datasketch.lsh import MinHashLSH
+from typing import Any
 
 
 class LSHSession:
     """The common base of both sessions of a MinHashLSH."""
 
-    def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
+    def __init__(self, lsh: Any, buffer_size: int) -> None:
         self.lsh = lsh
         self.lsh.buffer_size = buffer_size
 

@@ -17,8 +17,8 @@ from lshfast.datasketch.memory_views import BucketView, DictView, KeyView, stora
 from lshfast.datasketch.slots import EMPTY_32, Form
 from lshfast.datasketch.storage import DictListStorage, DictSetStorage
 from lshfast.datasketch.storage_base import BUFFER_SIZE
-from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.memory import MemoryStore
+from lshfast.index.stores.values import Parameters
 
 # The number of entries that are read from the store at a time.
 PIECE_ROWS = 1 << 13

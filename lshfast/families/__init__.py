@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 from lshfast.common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lshfast.families.amplification import Amplified
     from lshfast.families.bits import BitSampling, Covering
     from lshfast.families.cascade import Cascade
     from lshfast.families.codes import BitCodes, BitFamily
     from lshfast.families.coordinates import CoordinateCells
     from lshfast.families.cross_polytope import CrossPolytope
     from lshfast.families.curves import distance_at
-    from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+    from lshfast.families.family import NO_VALUE, Amplified, Family, Sensitivity, family_of
     from lshfast.families.grid import GridSquares
     from lshfast.families.guarantees import amplification_for, probe_success, rho
     from lshfast.families.lines import CauchyLines, GaussianLines
@@ -66,14 +65,13 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "amplification": "Amplified",
             "bits": "BitSampling Covering",
             "cascade": "Cascade",
             "codes": "BitCodes BitFamily",
             "coordinates": "CoordinateCells",
             "cross_polytope": "CrossPolytope",
             "curves": "distance_at",
-            "family": "NO_VALUE Family Sensitivity family_of",
+            "family": "Amplified NO_VALUE Family Sensitivity family_of",
             "grid": "GridSquares",
             "guarantees": "amplification_for probe_success rho",
             "lines": "CauchyLines GaussianLines",

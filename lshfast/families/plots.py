@@ -16,10 +16,9 @@ from lshfast.banding import Bands
 from lshfast.common.checks import check_number
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
-from lshfast.families.amplification import Amplified
 from lshfast.families.cascade import Cascade
 from lshfast.families.curves import Histogram, collision_probability, distance_at, histogram_arrays, weighted_points
-from lshfast.families.family import Family
+from lshfast.families.family import Amplified, Family
 from lshfast.families.plans import BandPlan
 
 if TYPE_CHECKING:

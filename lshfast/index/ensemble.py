@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -13,11 +13,24 @@ from lshfast.common.checks import Seed, array_of, check_int, check_number
 from lshfast.common.display import counted
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
-from lshfast.index.keys import Column, as_column, concatenate, is_batch, listed
+from lshfast.index.entries import (
+    TREE_FIELDS,
+    SearchView,
+    TreeEntries,
+    as_batch,
+    check_recall,
+    tree_arguments,
+    tree_fields,
+    tree_widths,
+)
+from lshfast.index.entry_file import EntryFile
+from lshfast.index.key_pairs import KeyPairs, pairs_with_others
+from lshfast.index.keys import Column, concatenate, listed
 from lshfast.index.matches import Match, Matches, best_first
+from lshfast.index.memory_index import MemoryIndex
 from lshfast.index.search_plan import missed
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
+from lshfast.kernels.trees import MOST_ROWS
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 
 # Queries in one piece of work.
@@ -58,7 +71,7 @@ class Part(NamedTuple):
     recall: float
 
 
-class LSHEnsemble:
+class LSHEnsemble(MemoryIndex):
     """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold, for any size of X.
 
     An entry is a key, a MinHash signature and the size of its set. The share J of equal slots of two signatures, and
@@ -148,6 +161,7 @@ class LSHEnsemble:
     recall: float
     trees: int
     slack: float
+    _entries: TreeEntries
 
     def __init__(
         self,
@@ -205,32 +219,6 @@ class LSHEnsemble:
         """
         column, array = as_batch(keys, signatures, self.hasher)
         return self._entries.insert(column, array, _sizes(sizes, np.ndim(signatures), array), self.on_duplicate)
-
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the ensemble.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
-        >>> ensemble, sets = LSHEnsemble(), TokenSets.from_sets([["red", "green"]])
-        >>> ensemble.insert("a", MinHasher().sketch(sets)[0], 2)
-        1
-        >>> ensemble.remove("a")
-        >>> len(ensemble)
-        0
-        """
-        self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
     @overload
     def query(
@@ -416,16 +404,6 @@ class LSHEnsemble:
         """
         return min((part.recall for part in self.plan(size, threshold=threshold)), default=1.0)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, key: Any) -> bool:
-        return self._entries.has(key)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys that are in the ensemble at the time of the call."""
-        return iter(self._entries.all_names())
-
     def __repr__(self) -> str:
         h = self.hasher
         return (
@@ -433,10 +411,80 @@ class LSHEnsemble:
             f"trees={self.trees}, recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
-        return self._entries.nbytes
+    def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
+        """Find the pairs of entries of which the left one is contained in the right one.
+
+        Parameters
+        ----------
+        threshold, threads
+            As for `query`.
+
+        Returns
+        -------
+        KeyPairs
+            `similarity` is the containment. The pairs of a left key are together, the highest first. A pair occurs in
+            both orders if both sets contain the other one.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> sets = TokenSets.from_sets([["red", "green"], ["red", "green", "blue", "black", "white"]])
+        >>> ensemble = LSHEnsemble()
+        >>> ensemble.insert(["a", "b"], MinHasher().sketch(sets), sets.counts)
+        2
+        >>> list(ensemble.pairs())
+        [('a', 'b', 1.0)]
+        """
+        parts = [
+            pairs_with_others(keys, self.query(signatures, _column(sizes), threshold=threshold, threads=threads))
+            for keys, (signatures, sizes) in self._batches()
+        ]
+        left, right = concatenate([part[0] for part in parts]), concatenate([part[1] for part in parts])
+        return KeyPairs(left, right, np.concatenate([np.empty(0), *(part[2] for part in parts)]))
+
+    def describe(self) -> str:
+        """Return the trees, the recall, and the greatest set of each partition as text.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> ensemble, sets = LSHEnsemble(), TokenSets.from_sets([range(100)] * 300)
+        >>> ensemble.insert(range(300), MinHasher().sketch(sets), sets.counts)
+        300
+        >>> ensemble.describe()
+        '32 trees: an entry with containment 0.8 is found with probability 0.95; partitions of sets of up to 100'
+        """
+        with self._entries.gate.reading():
+            uppers = self._entries.view().uppers.tolist()
+        return (
+            f"{counted(self.trees, 'tree')}: an entry with containment {self.threshold} is found with probability "
+            f"{self.recall}; partitions of sets of up to {', '.join(f'{upper:,}' for upper in uppers)}"
+        )
+
+    # ---- files ----
+
+    _file = EntryFile(
+        b"LSHFENS\0", f"{TREE_FIELDS}Qdd", "an LSHEnsemble of lshfast", ("signatures", "sizes"), MOST_ROWS
+    )
+
+    def _fields(self) -> Sequence[Any]:
+        own = min(self.partitions, 2**64 - 1), self.threshold, self.slack
+        return *tree_fields(self.hasher, self.trees, self.recall), *own
+
+    @staticmethod
+    def _widths(*fields: Any) -> list[int]:
+        return [*tree_widths(*fields), 1]
+
+    @classmethod
+    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> LSHEnsemble:
+        partitions, threshold, slack = fields[-3:]
+        index = cls(threshold, partitions=partitions, slack=slack, **tree_arguments(fields))
+        index.insert(keys, columns[0], _column(columns[1]))
+        return index
+
+
+def _column(sizes: UInt64Array) -> Int64Array:
+    return sizes.reshape(-1).view(np.int64)
 
 
 def _check_slack(slack: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
@@ -10,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_number
+from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import as_column, duplicate, listed, take
+from lshfast.index.keys import Column, as_column, duplicate, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
-from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
+from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
@@ -134,28 +136,46 @@ class TreeEntries:
     def __len__(self) -> int:
         return len(self._keys)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
-        with self.gate.reading():
-            names = 0 if self._names is None else self._names.nbytes
-            return self._rows.nbytes + sum(run.nbytes for run in self._order.runs) + names + self._keys.nbytes
-
-    def has(self, key: Any) -> bool:
-        """Return whether a key has an entry."""
-        with self.gate.reading():
-            return bool(self._keys.find(as_column([key]))[0] >= 0)
-
-    def all_names(self) -> list[Any]:
-        """Return the keys of all entries."""
-        with self.gate.reading():
-            return listed(self.names(np.flatnonzero(self._rows.live)))
-
     # For readers, within gate.reading():
+
+    def find(self, keys: Column) -> Int64Array:
+        """Return the row of each key, -1 where it has none."""
+        return self._keys.find(keys)
 
     def names(self, rows: Int64Array) -> Column:
         """Return the keys of some rows."""
         return self._keys.take(rows) if self._names is None else np.asarray(self._names[rows])
+
+    def rows(self) -> Int64Array:
+        """Return all rows that have entries, ascending."""
+        return np.flatnonzero(self._rows.live).astype(np.int64, copy=False)
+
+    def columns(self, rows: Int64Array) -> list[UInt64Array]:
+        """Return the signatures of some rows and, in an ensemble, the sizes of their sets; they may be views."""
+        chosen = slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
+        signatures, sizes = self._rows.signatures[chosen], self._rows.sizes[chosen]
+        return [signatures, sizes.view(np.uint64).reshape(-1, 1)] if self._singles else [signatures]
+
+    def figures(self) -> dict[str, int]:
+        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without the key objects."""
+        order = self._order
+        return {
+            "partitions": len(order.groups),
+            "runs": len(order.runs),
+            "unsorted rows": len(order.unsorted),
+            "removed rows": self._dead,
+            "signature bytes": self._rows.nbytes,
+            "tree bytes": sum(run.nbytes for run in order.runs),
+            "key bytes": self._keys.nbytes + (0 if self._names is None else self._names.nbytes),
+        }
+
+    def unsound(self) -> str:
+        """Return what does not agree with the rows that have entries, "" if all does."""
+        live, order = self._rows.live, self._order
+        found = np.concatenate([np.array([*order.unsorted], np.int64), *(run.members for run in order.runs)])
+        filled = np.flatnonzero((live == 1) & (self._rows.signatures[:, 0] != EMPTY))
+        same = np.array_equal(np.sort(found[live[found] == 1]), filled)
+        return "" if same else "trees: they do not hold each entry once"
 
     def view(self) -> SearchView:
         """Return the state that a search uses."""
@@ -402,8 +422,25 @@ def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[C
     return column, array
 
 
-def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
-    """Return the argument, or raise an error that names the allowed values."""
-    if on_duplicate not in get_args(OnDuplicate):
-        raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
-    return on_duplicate
+# The fields of a file: num_perm, trees, seed, recall and scheme.
+TREE_FIELDS = "IIQd16s"
+
+
+def tree_fields(hasher: MinHasher, trees: int, recall: float) -> tuple[Any, ...]:
+    """Return the fields of a file."""
+    return hasher.num_perm, trees, hasher.seed, recall, hasher.scheme.encode("ascii")
+
+
+def tree_widths(*fields: Any) -> list[int]:
+    """Check the fields of a file, and return the words of a signature."""
+    tree_arguments(fields)
+    return [fields[0]]
+
+
+def tree_arguments(fields: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a file as arguments, or raise FormatError."""
+    num_perm, trees, seed, recall, scheme = fields[:5]
+    named = scheme.rstrip(b"\0").decode("ascii", "replace")
+    if named not in get_args(Scheme) or not 1 <= trees <= num_perm <= 65536 or not 0 < recall < 1:
+        raise FormatError(f"header: {num_perm} slots of scheme {named!r}, {trees} trees, recall {recall}")
+    return {"num_perm": num_perm, "trees": trees, "seed": seed, "recall": recall, "scheme": named}

@@ -12,13 +12,12 @@ import numpy as np
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import check_int
 from lshfast.common.types import UInt64Array
-from lshfast.families.amplification import Amplified
 from lshfast.families.codes import BitFamily, buckets_of_bits
-from lshfast.families.family import NO_VALUE, Family, family_of
+from lshfast.families.family import NO_VALUE, Amplified, Family, family_of
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 from lshfast.families.vectors import SignVectors
 from lshfast.index.measure import Measure
-from lshfast.index.stores.base import Parameters
+from lshfast.index.stores.values import Parameters
 from lshfast.shingling import Shingles, are_texts, shingle, shingles_of_texts
 
 # The families that take sketches, and check which sketcher made them.

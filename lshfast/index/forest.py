@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -12,11 +12,24 @@ from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.display import counted
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
-from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
-from lshfast.index.keys import as_column, is_batch, listed
+from lshfast.index.entries import (
+    TREE_FIELDS,
+    SearchView,
+    TreeEntries,
+    as_batch,
+    check_recall,
+    tree_arguments,
+    tree_fields,
+    tree_widths,
+)
+from lshfast.index.entry_file import EntryFile
+from lshfast.index.key_pairs import KeyPairs, pairs_once, pairs_with_others
+from lshfast.index.keys import Column, listed
 from lshfast.index.matches import Match, Matches, best_first, best_of
+from lshfast.index.memory_index import MemoryIndex
 from lshfast.index.search_plan import missed
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
+from lshfast.kernels.trees import MOST_ROWS
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 
 # The most queries in one piece of work, and the most matches that memory is allocated for.
@@ -24,7 +37,7 @@ PIECE_QUERIES = 256
 MOST_MATCHES = 1 << 20
 
 
-class LSHForest:
+class LSHForest(MemoryIndex):
     """Find the k entries that are most similar to a query.
 
     An entry is a key and a MinHash signature. Its similarity to a query is the share of equal slots, an estimate of the
@@ -109,6 +122,7 @@ class LSHForest:
     hasher: MinHasher
     trees: int
     recall: float
+    _entries: TreeEntries
 
     def __init__(
         self,
@@ -198,32 +212,6 @@ class LSHForest:
         column, array = as_batch(keys, signatures, self.hasher)
         return self._entries.insert(column, array, np.ones(len(array), np.int64), self.on_duplicate)
 
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the forest.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> from lshfast import LSHForest, MinHasher, TokenSets
-        >>> forest = LSHForest()
-        >>> forest.insert(["a", "b"], MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]])))
-        2
-        >>> forest.remove("a")
-        >>> list(forest)
-        ['b']
-        """
-        self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
-
     @overload
     def query(self, signatures: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
     @overload
@@ -293,15 +281,50 @@ class LSHForest:
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
         return offsets, np.concatenate(rows), np.concatenate(agreements)
 
-    def __len__(self) -> int:
-        return len(self._entries)
+    def pairs(self, k: int = 10, *, threads: int | None = None) -> KeyPairs:
+        """Find the pairs of entries of which one is among the k entries that are most similar to the other one.
 
-    def __contains__(self, key: Any) -> bool:
-        return self._entries.has(key)
+        Parameters
+        ----------
+        k, threads
+            As for `query`.
 
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys that are in the forest at the time of the call."""
-        return iter(self._entries.all_names())
+        Returns
+        -------
+        KeyPairs
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest, MinHasher, TokenSets
+        >>> sets = TokenSets.from_sets([range(0, 100), range(10, 110), range(1000, 1100)])
+        >>> forest = LSHForest()
+        >>> forest.insert(["a", "b", "c"], MinHasher().sketch(sets))
+        3
+        >>> [(left, right, round(similarity, 1)) for left, right, similarity in forest.pairs(k=1)]
+        [('a', 'b', 0.8)]
+        """
+        k = check_int("k", k, 1)
+        found = [
+            pairs_with_others(keys, self.query(signatures, k + 1, threads=threads), k)
+            for keys, (signatures,) in self._batches()
+        ]
+        return KeyPairs(*pairs_once(found))
+
+    def describe(self) -> str:
+        """Return trees and recall as text.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest
+        >>> LSHForest().describe()
+        '32 trees of 4 slots: an entry among the k most similar is found with probability 0.9 from similarity 0.062 on'
+        """
+        slots = counted(self.hasher.num_perm // self.trees, "slot")
+        return (
+            f"{counted(self.trees, 'tree')} of {slots}: an entry among the k most similar is found with probability "
+            f"{self.recall} from similarity {self.reach:.3f} on"
+        )
 
     def __repr__(self) -> str:
         h = self.hasher
@@ -310,7 +333,16 @@ class LSHForest:
             f"recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
-        return self._entries.nbytes
+    # ---- files ----
+
+    _file = EntryFile(b"LSHFFOR\0", TREE_FIELDS, "an LSHForest of lshfast", ("signatures",), MOST_ROWS)
+    _widths = staticmethod(tree_widths)
+
+    def _fields(self) -> Sequence[Any]:
+        return tree_fields(self.hasher, self.trees, self.recall)
+
+    @classmethod
+    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> LSHForest:
+        index = cls(**tree_arguments(fields))
+        index.insert(keys, columns[0])
+        return index

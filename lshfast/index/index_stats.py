@@ -1,11 +1,28 @@
-"""`IndexStats`: the figures of an index."""
+"""`IndexStats` and `EntryStats`: the figures of an index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lshfast.banding.bands import Bands
 from lshfast.index.stores.base import Store
+
+
+@dataclass(frozen=True)
+class EntryStats:
+    """The figures of an index that is held in memory.
+
+    Attributes
+    ----------
+    entries : int
+    nbytes : int
+        Memory of the index, in bytes.
+    store : dict of str to int
+        Figures of its parts. Their names say what they are; sizes are in bytes.
+    """
+
+    entries: int
+    nbytes: int
+    store: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -43,17 +60,22 @@ class IndexStats:
     store: dict[str, int]
 
 
-def stats_of(store: Store, bands: Bands) -> IndexStats:
+def stats_of(store: Store, bands: int, rows: int) -> IndexStats:
     """Return the figures of the index on a store."""
     figures, entries = store.stats(), len(store)
     sizes, largest, squares = store.bucket_sizes()
     return IndexStats(
         entries=entries,
-        bands=bands.bands,
-        rows=bands.rows,
+        bands=bands,
+        rows=rows,
         bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
         largest_bucket=largest,
-        expected_candidates=max(0.0, squares / entries - bands.bands) if entries else 0.0,
-        nbytes=sum(size for name, size in figures.items() if name.endswith("bytes")),
+        expected_candidates=max(0.0, squares / entries - bands) if entries else 0.0,
+        nbytes=bytes_of(figures),
         store=figures,
     )
+
+
+def bytes_of(figures: dict[str, int]) -> int:
+    """Return the memory or disk space of a store with some figures."""
+    return sum(size for name, size in figures.items() if name.endswith("bytes"))

@@ -11,12 +11,28 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.types import Float64Array
-from lshfast.index.keys import as_column, listed, take
-from lshfast.index.stores.base import Column, Store
+from lshfast.index.keys import Column, as_column, concatenate, listed, take
+from lshfast.index.matches import AnswerLists
+from lshfast.index.stores.base import Store
 
 
 @dataclass(frozen=True)
-class KeyPairs:
+class Pairs:
+    """Pairs, as columns; iteration yields tuples (left, right, value). A subclass adds the column of values."""
+
+    left: Column
+    right: Column
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
+        left, right, values = vars(self).values()
+        return zip(listed(left), listed(right), values.tolist(), strict=True)
+
+
+@dataclass(frozen=True)
+class KeyPairs(Pairs):
     """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right, similarity).
 
     Attributes
@@ -26,15 +42,7 @@ class KeyPairs:
         Estimated similarities, in [0, 1].
     """
 
-    left: Column
-    right: Column
     similarity: Float64Array
-
-    def __len__(self) -> int:
-        return len(self.similarity)
-
-    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        return zip(listed(self.left), listed(self.right), self.similarity.tolist(), strict=True)
 
 
 def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPairs:
@@ -62,6 +70,51 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
         as_column([pair[1] for pair in joined]),
         np.array([pair[2] for pair in joined], np.float64),
     )
+
+
+def pairs_with_others(
+    keys: Column, found: AnswerLists[Any], k: int | None = None
+) -> tuple[Column, Column, Float64Array]:
+    """Return pairs (left, right, value) of the queries of some keys and their answers, but for the keys themselves.
+
+    With k, they are the first k of each answer.
+    """
+    query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
+    left, right = take(keys, query), found.keys
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        stay = left != right
+    else:
+        stay = np.fromiter((a != b for a, b in zip(listed(left), listed(right), strict=True)), np.bool_, len(query))
+    if k is not None:
+        before = np.concatenate([[0], np.cumsum(stay, dtype=np.int64)])
+        stay &= before[:-1] - before[found.offsets[query]] < k
+    places = np.flatnonzero(stay)
+    return take(left, places), take(right, places), np.asarray(found.values)[places]
+
+
+def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> tuple[Column, Column, Float64Array]:
+    """Return the pairs (left, right, value) of several batches, sorted and once; pairs of one key are left out.
+
+    The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
+    """
+    left, right = concatenate([batch[0] for batch in found]), concatenate([batch[1] for batch in found])
+    values = np.concatenate([np.empty(0), *(batch[2] for batch in found)])
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        names: Column = np.unique(np.concatenate([left, right]))
+        a, b = np.searchsorted(names, left), np.searchsorted(names, right)
+    else:
+        left, right = listed(left), listed(right)
+        keys = list(dict.fromkeys([*left, *right]))
+        with suppress(TypeError):
+            keys.sort()
+        ranks = {key: rank for rank, key in enumerate(keys)}
+        a = np.fromiter((ranks[key] for key in left), np.int64, len(left))
+        b = np.fromiter((ranks[key] for key in right), np.int64, len(right))
+        names = keys
+    first, second = np.minimum(a, b), np.maximum(a, b)
+    _, places = np.unique(first * np.int64(len(names)) + second, return_index=True)
+    places = places[first[places] < second[places]]
+    return take(names, first[places]), take(names, second[places]), values[places]
 
 
 class _Places(dict[Any, int]):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from math import ceil
-from typing import Any, TypeAlias, get_args, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +21,9 @@ from lshfast.index.key_pairs import KeyPairs, find_pairs
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
 from lshfast.index.stored import StoredIndex, check_store
-from lshfast.index.stores.base import OnDuplicate, Parameters, Store
-from lshfast.index.stores.file import FileStore, Mode
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
+from lshfast.index.stores.values import OnDuplicate, Parameters, check_on_duplicate
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
 from lshfast.tokens import TokenSets
@@ -181,8 +180,7 @@ class LSHIndex(StoredIndex):
         self._use_store(store, on_duplicate)
 
     def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
-        if on_duplicate not in get_args(OnDuplicate):
-            raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+        check_on_duplicate(on_duplicate)
         parameters = check_store(store).parameters
         if parameters is None:
             raise ValueError("the store has no parameters: pass it to LSHIndex(..., store=store) first")
@@ -205,102 +203,6 @@ class LSHIndex(StoredIndex):
         if self._hasher is None:
             raise AttributeError(f"an index of {self.family} has no MinHasher: it takes the items of its family")
         return self._hasher
-
-    @classmethod
-    def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> LSHIndex:
-        """Open an index on the entries and parameters of a store.
-
-        Parameters
-        ----------
-        store : Store
-        on_duplicate : {"error", "replace", "skip"}, default "error"
-
-        Returns
-        -------
-        LSHIndex
-
-        Raises
-        ------
-        TypeError
-            If `store` is not a Store.
-        ValueError
-            If `store` has no parameters yet.
-
-        Examples
-        --------
-        >>> from lshfast import LSHIndex, MinHasher, TokenSets
-        >>> index = LSHIndex(0.9)
-        >>> index.insert("a", MinHasher().sketch(TokenSets.from_sets([["x"]]))[0])
-        1
-        >>> list(LSHIndex.on(index.store))
-        ['a']
-        """
-        index = cls.__new__(cls)
-        index._use_store(store, on_duplicate)
-        return index
-
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        mode: Mode = "r",
-        *,
-        on_duplicate: OnDuplicate = "error",
-        verify: bool | None = None,
-    ) -> LSHIndex:
-        """Open a saved index; the file is mapped, so the first query takes milliseconds for files of any size.
-
-        Parameters
-        ----------
-        path : path
-        mode : {"r", "r+", "c"}, default "r"
-            "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to the file. Only one
-            process can open a file with "r+" at a time; readers continue to see the state that they opened. "c" inserts
-            and removes in memory only; `save` writes the index to another file.
-        on_duplicate : {"error", "replace", "skip"}, default "error"
-        verify : bool, optional
-            True checks everything that the method `verify` checks, except that one of the two headers may be damaged,
-            as after a power failure. This reads the whole file and computes the bands of each row again, to compare
-            them with the tables. It takes 6 to 10 times as long as checking the checksums, about 3 s for a million
-            entries of 128 slots. Use it for files from sources that you do not trust. False checks only the directory,
-            and each reference when it is used; the time does not depend on the size of the file. The default also
-            checks the checksums of all sections in files of at most 64 MB.
-
-        Returns
-        -------
-        LSHIndex
-
-        Raises
-        ------
-        OSError
-            If the file cannot be opened, or is open for writing elsewhere.
-        FormatError
-            If the file is not an index, has another version, or is damaged; the error names the section.
-        ValueError
-            If the family of the file is not known (define its class first), or the file is of `NearNeighbors`.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from lshfast import LSHIndex
-        >>> index = LSHIndex(shingles="word:2")
-        >>> index.insert(["a"], ["the cat sat on the mat"])
-        1
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     index.save(os.path.join(folder, "index.lsh"))
-        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as saved:
-        ...         saved.query("the cat sat on the mat")
-        ['a']
-        """
-        store = FileStore(path, mode, verify=verify)
-        try:
-            return cls.on(store, on_duplicate=on_duplicate)
-        except ValueError as error:
-            store.abandon()
-            raise ValueError(f"{os.fspath(path)}: {error}") from None
-        except BaseException:
-            store.abandon()
-            raise
 
     # ---- writing ----
 
@@ -369,35 +271,6 @@ class LSHIndex(StoredIndex):
         if len(column) != len(rows):
             raise ValueError(f"there must be a key for each item, not {len(column)} for {len(rows)}")
         return self.store.insert(column, rows, self.on_duplicate, copy=not family.fresh)
-
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the index.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> from lshfast import LSHIndex
-        >>> index = LSHIndex(shingles="word:2")
-        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
-        2
-        >>> index.remove("a")
-        >>> list(index)
-        ['b']
-        """
-        if is_batch(keys):
-            self.store.remove(as_column(keys))
-        else:
-            self.store.remove_one(keys)
 
     def merge(self, other: LSHIndex) -> int:
         """Insert all entries of another index.
@@ -634,6 +507,24 @@ class LSHIndex(StoredIndex):
             f"scheme={p.scheme!r}, seed={p.seed})"
         )
 
+    def describe(self) -> str:
+        """Return the bands, and what they find at the threshold, as text.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> LSHIndex().describe()
+        '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
+        """
+        b, p = self.bands, self.parameters
+        bands = f"{counted(b.bands, 'band')} of {counted(b.rows, 'row')}"
+        if p.family:
+            return f"{bands}, {self.family}"
+        if p.threshold is None:
+            return bands
+        found = b.probability(p.threshold)
+        return f"{bands}: an entry at similarity {p.threshold} is found with probability {found:.3f}"
+
     def stats(self) -> IndexStats:
         """Return the figures of the index, such as bucket sizes, memory and expected candidates.
 
@@ -650,4 +541,4 @@ class LSHIndex(StoredIndex):
         >>> index.stats().entries
         2
         """
-        return stats_of(self.store, self.bands)
+        return stats_of(self.store, self.bands.bands, self.bands.rows)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from operator import neg
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.index.keys import take
-from lshfast.index.stores.base import Column
+from lshfast.index.keys import Column, take
 from lshfast.kernels.matches import order_matches
 
 
@@ -42,12 +42,10 @@ class Match(NamedTuple):
 Answer = TypeVar("Answer")
 
 
-class Matches(Generic[Answer]):
+class AnswerLists(Generic[Answer]):
     """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i + 1]]``.
 
-    ``len(matches)`` is m. ``matches[i]``, with i in -m..m - 1, is answer i as a list of `Match`, or as a list of keys
-    if no similarity was requested; iteration yields the same lists. For type checkers, the type is ``Matches[Match]``
-    or ``Matches[Any]``.
+    ``len(answers)`` is m. ``answers[i]``, with i in -m..m - 1, is answer i as a list; iteration yields the same lists.
 
     Parameters
     ----------
@@ -55,6 +53,54 @@ class Matches(Generic[Answer]):
         Start of each answer, then the end of the last one. The first is 0.
     keys : ndarray of int64, shape (n,), or list
         Keys of all answers, concatenated.
+    values : ndarray, shape (n,), or None
+        Their similarities or distances; with None, an answer is a list of keys.
+    """
+
+    __slots__ = ("keys", "offsets", "values")
+
+    offsets: Int64Array
+    keys: Column
+    values: npt.NDArray[Any] | None
+    _element: ClassVar[Callable[..., Any]]  # made of a key and its value
+    _noun: ClassVar[str] = "matches"
+
+    def __init__(self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None) -> None:
+        self.offsets, self.keys, self.values = offsets, keys, values
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> list[Answer]:
+        """Return one answer."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
+        query %= len(self)
+        return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
+
+    def __iter__(self) -> Iterator[list[Answer]]:
+        bounds = self.offsets.tolist()
+        return map(self._between, bounds[:-1], bounds[1:])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} queries, {len(self.keys)} {self._noun})"
+
+    def _between(self, low: int, high: int) -> list[Any]:
+        part = self.keys[low:high]
+        keys = part.tolist() if isinstance(part, np.ndarray) else part
+        return keys if self.values is None else list(map(self._element, keys, self.values[low:high].tolist()))
+
+
+class Matches(AnswerLists[Answer]):
+    """Answers as lists of `Match`, or of keys if no similarity was requested; see `AnswerLists`.
+
+    For type checkers, the type is ``Matches[Match]`` or ``Matches[Any]``.
+
+    Parameters
+    ----------
+    offsets, keys
+        As for `AnswerLists`.
     similarity : ndarray of float64, shape (n,), or None
         Similarities in [0, 1]; None if they were not requested.
 
@@ -69,41 +115,17 @@ class Matches(Generic[Answer]):
     [17, 19]
     """
 
-    __slots__ = ("keys", "offsets", "similarity")
+    __slots__ = ()
 
-    offsets: Int64Array
-    keys: Column
-    similarity: Float64Array | None
+    _element = Match
 
     def __init__(self, offsets: Int64Array, keys: Column, similarity: Float64Array | None) -> None:
-        self.offsets = offsets
-        self.keys = keys
-        self.similarity = similarity
+        super().__init__(offsets, keys, similarity)
 
-    def __len__(self) -> int:
-        """Return the number of queries."""
-        return len(self.offsets) - 1
-
-    def __getitem__(self, query: int) -> list[Answer]:
-        """Return one answer: a list of Match, or of keys if no similarity was requested."""
-        if not -len(self) <= query < len(self):
-            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
-        query %= len(self)
-        return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
-
-    def __iter__(self) -> Iterator[list[Answer]]:
-        bounds = self.offsets.tolist()
-        return map(self._between, bounds[:-1], bounds[1:])
-
-    def __repr__(self) -> str:
-        return f"Matches({len(self)} queries, {len(self.keys)} matches)"
-
-    def _between(self, low: int, high: int) -> list[Any]:
-        part = self.keys[low:high]
-        keys = part.tolist() if isinstance(part, np.ndarray) else part
-        if self.similarity is None:
-            return keys
-        return list(map(Match, keys, self.similarity[low:high].tolist()))
+    @property
+    def similarity(self) -> Float64Array | None:
+        """The similarities of all answers, concatenated."""
+        return self.values
 
 
 def best_first(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from lshfast.common.progress import Progress
-from lshfast.index.keys import listed
-from lshfast.index.stores.base import Parameters, Store
-from lshfast.index.stores.file import save_store
+from lshfast.index.index_stats import bytes_of
+from lshfast.index.keys import as_column, is_batch, listed
+from lshfast.index.stores.base import Store
+from lshfast.index.stores.file import FileStore, Mode, save_store
+from lshfast.index.stores.values import OnDuplicate, Parameters
 
 AnIndex = TypeVar("AnIndex", bound="StoredIndex")
 
 
-class StoredIndex:
+class StoredIndex(ABC):
     """Base class of indexes whose entries are in a store.
 
     Attributes
@@ -26,8 +29,142 @@ class StoredIndex:
     store: Store
     parameters: Parameters
 
+    @abstractmethod
+    def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
+        """Set the attributes by the parameters of a store."""
+
+    @classmethod
+    def on(cls: type[AnIndex], store: Store, *, on_duplicate: OnDuplicate = "error") -> AnIndex:
+        """Open an index on the entries and parameters of a store.
+
+        Parameters
+        ----------
+        store : Store
+        on_duplicate : {"error", "replace", "skip"}, default "error"
+
+        Returns
+        -------
+        LSHIndex or NearNeighbors
+
+        Raises
+        ------
+        TypeError
+            If `store` is not a Store.
+        ValueError
+            If `store` has no parameters yet.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex, MinHasher, TokenSets
+        >>> index = LSHIndex(0.9)
+        >>> index.insert("a", MinHasher().sketch(TokenSets.from_sets([["x"]]))[0])
+        1
+        >>> list(LSHIndex.on(index.store))
+        ['a']
+        """
+        index = cls.__new__(cls)
+        index._use_store(store, on_duplicate)
+        return index
+
+    @classmethod
+    def open(
+        cls: type[AnIndex],
+        path: str | os.PathLike[str],
+        mode: Mode = "r",
+        *,
+        on_duplicate: OnDuplicate = "error",
+        verify: bool | None = None,
+    ) -> AnIndex:
+        """Open a saved index; the file is mapped, so the first query takes milliseconds for files of any size.
+
+        Parameters
+        ----------
+        path : path
+        mode : {"r", "r+", "c"}, default "r"
+            "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to the file. Only one
+            process can open a file with "r+" at a time; readers continue to see the state that they opened. "c" inserts
+            and removes in memory only; `save` writes the index to another file.
+        on_duplicate : {"error", "replace", "skip"}, default "error"
+        verify : bool, optional
+            True checks everything that the method `verify` checks, except that one of the two headers may be damaged,
+            as after a power failure. This reads the whole file and computes the bands of each row again, to compare
+            them with the tables. It takes 6 to 10 times as long as checking the checksums, about 3 s for a million
+            entries of 128 slots. Use it for files from sources that you do not trust. False checks only the directory,
+            and each reference when it is used; the time does not depend on the size of the file. The default also
+            checks the checksums of all sections in files of at most 64 MB.
+
+        Returns
+        -------
+        LSHIndex or NearNeighbors
+
+        Raises
+        ------
+        OSError
+            If the file cannot be opened, or is open for writing elsewhere.
+        FormatError
+            If the file is not an index, has another version, or is damaged; the error names the section.
+        ValueError
+            If the family of the file is not known (define its class first), or the file is of `NearNeighbors`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a"], ["the cat sat on the mat"])
+        1
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     index.save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as saved:
+        ...         saved.query("the cat sat on the mat")
+        ['a']
+        """
+        store = FileStore(path, mode, verify=verify)
+        try:
+            return cls.on(store, on_duplicate=on_duplicate)
+        except ValueError as error:
+            store.abandon()
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+        except BaseException:
+            store.abandon()
+            raise
+
+    def remove(self, keys: Any) -> None:
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
+
+        Raises
+        ------
+        KeyError
+            With the first key that is not in the index.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        2
+        >>> index.remove("a")
+        >>> list(index)
+        ['b']
+        """
+        if is_batch(keys):
+            self.store.remove(as_column(keys))
+        else:
+            self.store.remove_one(keys)
+
     def __len__(self) -> int:
         return len(self.store)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory or disk space of the index, in bytes."""
+        return bytes_of(self.store.stats())
 
     def __contains__(self, key: Any) -> bool:
         return self.store.contains_one(key)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
-from lshfast.index.stores.base import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against

@@ -20,8 +20,8 @@ from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import as_column, take
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.keys import Column, as_column, take
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index

@@ -19,12 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.container import Manifest
 from lshfast.common.errors import FormatError
 from lshfast.common.private_files import make_folder, private
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
 VERSION = 6
+_MANIFEST = Manifest(VERSION, "run stages")
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
@@ -136,19 +138,9 @@ class WorkFolder:
 
     def _read(self) -> dict[str, Any]:
         path = os.path.join(self.path, MANIFEST)
-        try:
-            with open(path, "rb", opener=private) as file:
-                found = json.loads(file.read())
-            version, own = found["version"], found["checksum"]
-            if version != VERSION:
-                raise FormatError(f"{printable(path)}: version {version}; this lshfast continues version {VERSION}")
-            if own != _sum_of(found["run"], found["stages"]):
-                raise ValueError
-        except FormatError:
-            raise
-        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
-            raise FormatError(f"{printable(path)}: damaged") from None
-        return dict(found)
+        with open(path, "rb", opener=private) as file:
+            run, stages = _MANIFEST.unpack(file.read(), path)
+        return {"run": run, "stages": stages}
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the stages of a manifest, after comparing what its run is."""
@@ -227,14 +219,8 @@ class WorkFolder:
             raise FormatError(f"{printable(path)}: damaged or missing: {error.strerror or error}") from None
 
     def _write(self) -> None:
-        content = {
-            "version": VERSION,
-            "checksum": _sum_of(self._run, self._stages),
-            "run": self._run,
-            "stages": self._stages,
-        }
         with self._replacing(MANIFEST) as file:
-            file.write(json.dumps(content, indent=1).encode())
+            file.write(_MANIFEST.pack(self._run, self._stages))
 
     @contextmanager
     def _replacing(self, name: str) -> Iterator[BinaryIO]:
@@ -271,10 +257,6 @@ def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -
         if mine[key] != theirs[key]:
             return f"{printable(key)} has changed since"
     return "" if list(mine) == list(theirs) else f"its {name} are in another order"
-
-
-def _sum_of(run: Mapping[str, Any], stages: Mapping[str, Any]) -> int:
-    return checksum(json.dumps([run, stages], sort_keys=True).encode())
 
 
 def _sum_of_file(file: BinaryIO) -> int:

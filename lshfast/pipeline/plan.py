@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed
 from lshfast.common.threads import thread_count
-from lshfast.index.stores.base import Parameters
+from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from lshfast.common.atomic_files import atomic_file, printable
-from lshfast.common.errors import FormatError
+from lshfast.common.container import Manifest
 from lshfast.common.private_files import check_folder, private
 from lshfast.jobs.cap import Budget, state_of
-from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import HashKey
 from lshfast.pipeline.plan import Plan, make_plan
 from lshfast.readers import Corpus, DataError
@@ -20,7 +18,7 @@ from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import LocalFile
 
 PLAN_FILE = "plan.json"
-VERSION = 2
+_MANIFEST = Manifest(2, "plan")
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -114,12 +112,11 @@ class StagePlan:
 
 def write_stage_plan(work: str, content: dict[str, Any]) -> StagePlan:
     """Write the plan of a run to its work folder, and return it."""
-    data = json.dumps(content, sort_keys=True)
     path = os.path.join(work, PLAN_FILE)
     with atomic_file(path) as file:
         if hasattr(os, "fchmod"):
             os.fchmod(file.fileno(), 0o600)  # it holds the keys of the run
-        file.write(json.dumps({"version": VERSION, "checksum": checksum(data.encode()), "plan": content}).encode())
+        file.write(_MANIFEST.pack(content, indent=None))
     return read_stage_plan(work)
 
 
@@ -139,14 +136,7 @@ def read_stage_plan(work: str) -> StagePlan:
     try:
         with open(path, "rb", opener=private) as file:
             check_folder(work)
-            found = json.loads(file.read())
-        version, own, content = found["version"], found["checksum"], found["plan"]
+            (content,) = _MANIFEST.unpack(file.read(), path)
     except FileNotFoundError:
         raise ValueError(f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it") from None
-    except (ValueError, KeyError, TypeError):
-        raise FormatError(f"{printable(path)}: damaged") from None
-    if version != VERSION:
-        raise FormatError(f"{printable(path)}: version {version}; this lshfast reads version {VERSION}")
-    if own != checksum(json.dumps(content, sort_keys=True).encode()):
-        raise FormatError(f"{printable(path)}: damaged: its checksum differs")
-    return StagePlan(work, content, own)
+    return StagePlan(work, content, _MANIFEST.sum_of(content))

@@ -12,11 +12,10 @@ appear complete or not at all.
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -24,12 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.container import Manifest
 from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_plan import StagePlan
 
 MAGIC, VERSION = b"LSHFTSK\0", 2
 HEAD = struct.Struct("<8sQQ")
+_MANIFEST = Manifest(VERSION, "task")
 
 # The largest number of bytes in a range that tasks write at a time, where they have a choice.
 RANGE_BYTES = 8 << 20
@@ -94,7 +95,7 @@ class TaskWriter:
             "index": checksum(index.view(np.uint8)),
             "figures": {**self.figures, "seconds": time.perf_counter() - self._began},
         }
-        return json.dumps({"version": VERSION, "checksum": _sum_of(content), "task": content}, indent=1).encode()
+        return _MANIFEST.pack(content)
 
 
 @contextmanager
@@ -123,18 +124,11 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
     shown = printable(path)
     try:
         with open(path, "rb") as file:
-            found = json.loads(file.read())
-        version, own, content = found["version"], found["checksum"], dict(found["task"])
+            (content,) = _MANIFEST.unpack(file.read(), path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from error
-    except (ValueError, KeyError, TypeError):
-        raise FormatError(f"{shown}: damaged") from None
-    if version != VERSION:
-        raise FormatError(f"{shown}: version {version}; this lshfast reads version {VERSION}")
-    if own != _sum_of(content):
-        raise FormatError(f"{shown}: damaged: its checksum differs")
     if content.get("stamp") != plan.stamp or content.get("columns") != COLUMNS[stage]:
         raise FormatError(f"{shown}: it belongs to another plan")
     sizes = [content.get(name) for name in ("nbytes", "ranges", "index")]
@@ -149,7 +143,3 @@ def figures_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any]:
     if manifest is None:
         raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")
     return dict(manifest["figures"])
-
-
-def _sum_of(content: Mapping[str, Any]) -> int:
-    return checksum(json.dumps(content, sort_keys=True).encode())

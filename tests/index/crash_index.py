@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
+from lshfast.common import container
 from lshfast.common.errors import FormatError
-from lshfast.index.stores import file_sections
 from tests.reference import index_file
 
 SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
@@ -169,8 +169,8 @@ def die_at(last):
 
         setattr(os, name, call)
 
-    real_write = file_sections.write_all
-    file_sections.write_all = write
+    real_write = container.write_all
+    container.write_all = write
     for name in ("fsync", "replace", "unlink"):
         around(name)
 
@@ -259,7 +259,7 @@ def power(name, folder, count):
     index.save(path)
     before, after = path.read_bytes(), following(FIRST, 3)
     epochs = [[]]
-    real_write, real_sync = file_sections.write_all, os.fsync
+    real_write, real_sync = container.write_all, os.fsync
 
     def write(file, data):
         epochs[-1].append((file.tell(), bytes(data)))
@@ -270,9 +270,9 @@ def power(name, folder, count):
         real_sync(file)
 
     for act in commit(path, FIRST, after):
-        file_sections.write_all, os.fsync = write, sync
+        container.write_all, os.fsync = write, sync
         act()
-        file_sections.write_all, os.fsync = real_write, real_sync
+        container.write_all, os.fsync = real_write, real_sync
     assert [len(epoch) for epoch in epochs[1:]] == [1, 1, 0], "data, sync, header, sync, header, sync"
     for _ in range(count):
         synced = chance.randrange(len(epochs))

@@ -28,7 +28,7 @@ import numpy as np
 from lshfast import LSHIndex
 from lshfast.families import SimHashFamily, WeightedMinHashFamily
 from lshfast.index.stores import file_sections
-from lshfast.index.stores.base import Limit
+from lshfast.index.stores.values import Limit
 from lshfast.kernels.checksum import checksum
 from tests.index.index_model import EMPTY, IndexModel
 from tests.reference import index_file

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lshfast import LSHIndex
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, TokenSets
+from lshfast.exact import PrefixIndex
 from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
 from tests.reference.hashing import mix64
@@ -87,6 +88,45 @@ def family(path, keys):
     return {**found, new: row_of_code(code(50))}
 
 
+def hamming(path, keys):
+    """Write the codes of a HammingIndex, after a removal and a replacement; its bytes are golden, too."""
+    index = HammingIndex(100, radius=5, on_duplicate="replace")
+    words = {key: (mix64(i), mix64(~i) >> 28) for i, key in enumerate(keys)}
+    index.insert(keys, np.array(list(words.values()), np.uint64).reshape(-1, 2))
+    if keys:
+        index.remove(keys[1])
+        index.insert(keys[0], np.array([3, 4], np.uint64))
+        words = {**{key: words[key] for key in keys[2:]}, keys[0]: (3, 4)}
+    index.save(path)
+    return words
+
+
+def prefix(path, threshold, seed):
+    """Write the sets of a PrefixIndex, one of which was removed; its bytes are golden, too."""
+    index = PrefixIndex(threshold=threshold, measure="dice", seed=seed)
+    index.insert(TokenSets.from_sets(SETS, seed=seed))
+    index.remove([1])
+    index.save(path)
+    return {number: one for number, one in enumerate(SETS) if number != 1}
+
+
+def tree(path, keys, make):
+    """Write the entries of a forest or an ensemble, one of which was removed and one replaced."""
+    index = make(num_perm=8, trees=3, scheme="classic", seed=2**64 - 1, on_duplicate="replace", recall=0.7)
+    entries = {key: (signature(i), 0 if i % 7 == 3 else i + 1) for i, key in enumerate(keys)}
+    for first in (0, 4):
+        some = dict([*entries.items()][first:])
+        arrays = [np.array([entry[i] for entry in some.values()], (np.uint64, np.int64)[i]) for i in (0, 1)]
+        index.insert([*some], arrays[0].reshape(-1, 8), *arrays[1 : 1 + (make is LSHEnsemble)])
+    if keys:
+        index.remove(keys[1])
+        del entries[keys[1]]
+    index.save(path)
+    return entries
+
+
+SETS = [["a", "b", "c"], ["x"], [], ["b", "c", "d"], ["a", "b", "c", "d"]]
+
 # What writes each file, and returns what it holds; those of families, too.
 CASES = {
     "empty.lsh": empty,
@@ -99,9 +139,23 @@ FAMILIES = {
     "family-integers.lsh": lambda path: family(path, INTEGERS),
     "family-strings.lsh": lambda path: family(path, STRINGS),
 }
+HAMMING = {
+    "hamming-empty.lsh": lambda path: hamming(path, []),
+    "hamming-integers.lsh": lambda path: hamming(path, INTEGERS),
+    "hamming-strings.lsh": lambda path: hamming(path, STRINGS),
+}
+PREFIX = {
+    "prefix-fraction.lsh": lambda path: prefix(path, (4, 7), 3),
+    "prefix-number.lsh": lambda path: prefix(path, 0.5, 2**64 - 1),
+}
+TREES = {
+    f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: tree(path, keys, make)
+    for kind, make in (("forest", LSHForest), ("ensemble", LSHEnsemble))
+    for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, write in (CASES | FAMILIES).items():
+    for name, write in (CASES | FAMILIES | HAMMING | PREFIX | TREES).items():
         if not (FOLDER / name).exists():
             write(FOLDER / name)

@@ -22,11 +22,11 @@ from lshfast.families import (
     SimHashFamily,
     WeightedMinHashFamily,
 )
-from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.file import save_store
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore
+from lshfast.index.stores.values import Parameters
 from lshfast.kernels.checksum import checksum
 from lshfast.pipeline.plan import plan_of_index
 from tests.index.redis_server import needs_redis, redis_server

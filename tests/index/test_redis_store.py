@@ -23,8 +23,8 @@ from lshfast import LSHIndex
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.index.stores import redis as redis_store
-from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.redis import RedisStore
+from lshfast.index.stores.values import Parameters
 from tests.index.redis_server import RedisServer, needs_redis, redis, redis_server
 from tests.interrupts import interrupted, places
 from tests.reference import minhash

@@ -7,11 +7,12 @@ from lshfast.families import NO_VALUE
 from lshfast.index.keys import as_column
 from lshfast.index.measure import Measure, measure_of
 from lshfast.index.stores import segments
-from lshfast.index.stores.base import Limit, Neighbors, Parameters, Store
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, save_store
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore
+from lshfast.index.stores.values import Limit, Neighbors, Parameters
 from tests.index.redis_server import needs_redis, redis_server
 
 __all__ = ["redis_server"]  # a fixture

@@ -283,7 +283,7 @@ def test_work_folders_of_others(tmp_path, small_parts):
     work = begun(tmp_path, source)
     manifest = json.loads((work / "manifest.json").read_text())
     (work / "manifest.json").write_text(json.dumps(manifest | {"version": VERSION + 1}))
-    with pytest.raises(FormatError, match=f"version {VERSION + 1}; this lshfast continues version {VERSION}"):
+    with pytest.raises(FormatError, match=f"version {VERSION + 1}; this library reads version {VERSION}"):
         dedup_files(source, memory=MEMORY, work=work, resume=True)
     (work / "manifest.json").write_text(json.dumps(manifest))
     (work / "mine.txt").write_text("mine")

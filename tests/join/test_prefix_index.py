@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from lshfast import FormatError, TokenSets, exact
+from lshfast.common.container import sealed
 from lshfast.exact import PrefixIndex
-from lshfast.join import prefix_file
+from lshfast.join.prefix_file import FILE
 from lshfast.join.thresholds import MEASURES
 from lshfast.kernels.checksum import checksum
 from tests.join.test_exact_pairs import similarity
@@ -158,16 +159,15 @@ def saved(tmp_path):
 def with_header(data, **changes):
     """Return the file with other values in its header, and the right checksum of it."""
     names = ["magic", "version", "measure", "fraction", "held", "p", "q", "seed", "next_id", "n", "m", "sections"]
-    values = dict(zip(names, prefix_file._HEAD.unpack(data[: prefix_file._HEAD.size]), strict=True))
-    head = prefix_file._HEAD.pack(*(values | changes).values())
-    return head + struct.pack("<Q", checksum(head)) + data[prefix_file.HEADER_BYTES :]
+    values = dict(zip(names, FILE.struct.unpack_from(data), strict=True))
+    return sealed(FILE.struct.pack(*(values | changes).values())) + data[FILE.size :]
 
 
 def with_sections(data, *sections):
     sections = [np.array(section, dtype) for section, dtype in zip(sections, ("<i8", "<i8", "<u8"), strict=True)]
     body = b"".join(section.tobytes() for section in sections)
     head = with_header(data, n=len(sections[0]), m=len(sections[2]), sections=checksum(*sections))
-    return head[: prefix_file.HEADER_BYTES] + body
+    return head[: FILE.size] + body
 
 
 def test_damage(saved):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex, MinHasher, Removal, dedup, shingle
-from lshfast.index.stores.base import Parameters
+from lshfast.index.stores.values import Parameters
 from lshfast.pipeline import against
 from lshfast.pipeline.plan import make_plan, plan_of_index
 from tests.reference import text as reference

@@ -210,7 +210,7 @@ def test_damaged_manifests_are_named(copied, stage):
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
     path.write_text(json.dumps(task | {"version": 1}))
-    with pytest.raises(FormatError, match=f"{path}: version 1; this lshfast reads version 2"):
+    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 2"):
         stages.status(copied)
 
 

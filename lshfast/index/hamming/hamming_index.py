@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -15,18 +14,18 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.families.packed import codes_of
-from lshfast.index.entries import check_on_duplicate
-from lshfast.index.hamming.file import CodeFile, read_codes, write_codes
+from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
-from lshfast.index.keys import as_column, is_batch, listed, take
-from lshfast.index.stores.base import Column, OnDuplicate
-from lshfast.kernels.hamming import distances
+from lshfast.index.keys import Column, as_column, take
+from lshfast.index.memory_index import MemoryIndex
+from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
+from lshfast.kernels.hamming import MAX_ROWS, distances
 
 
-class HammingIndex:
+class HammingIndex(MemoryIndex):
     """Search packed codes exactly by Hamming distance.
 
     An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
@@ -94,12 +93,13 @@ class HammingIndex:
 
     bits: int
     radius: int
+    _entries: CodeRows
 
     def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.radius = check_int("radius", radius, 0, self.bits)
         self.on_duplicate = check_on_duplicate(on_duplicate)
-        self._rows = CodeRows(self.bits, self.radius)
+        self._entries = CodeRows(self.bits, self.radius)
 
     # ---- writing ----
 
@@ -136,37 +136,10 @@ class HammingIndex:
         """
         array = codes_of(codes, self.bits)
         column = as_column([keys] if array.ndim == 1 else keys)
-        array = array.reshape(-1, self._rows.words)
+        array = array.reshape(-1, self._entries.words)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
-        return self._rows.insert(column, array, self.on_duplicate)
-
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the index.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex
-        >>> index = HammingIndex()
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> index.remove(["a", "b"])
-        >>> len(index)
-        0
-        """
-        self._rows.remove(as_column(keys if is_batch(keys) else [keys]))
+        return self._entries.insert(column, array, self.on_duplicate)
 
     # ---- queries ----
 
@@ -219,8 +192,8 @@ class HammingIndex:
         array = codes_of(codes, self.bits)
         radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
         threads = thread_count(threads)
-        with self._rows.gate.reading():
-            view = self._rows.view()
+        with self._entries.gate.reading():
+            view = self._entries.view()
 
             def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
                 hits = view.within(queries, radius)
@@ -273,8 +246,8 @@ class HammingIndex:
         """
         array = codes_of(codes, self.bits)
         k, threads = check_int("k", k, 1), thread_count(threads)
-        with self._rows.gate.reading():
-            view, most = self._rows.view(), max(min(k, len(self)), 1)
+        with self._entries.gate.reading():
+            view, most = self._entries.view(), max(min(k, len(self)), 1)
             scans = [not view.segments]
 
             def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
@@ -293,12 +266,12 @@ class HammingIndex:
         method: Callable[[], Method],
     ) -> list[HammingMatch] | HammingMatches:
         """Return what `search` finds for pieces of the queries: numbers of hits, and the hits."""
-        queries = array.reshape(-1, self._rows.words)
+        queries = array.reshape(-1, self._entries.words)
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
         hits = np.concatenate([hits for _, hits in parts])
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)])
-        keys = self._rows.names((hits & LOW32).astype(np.int64))
+        keys = self._entries.names((hits & LOW32).astype(np.int64))
         distance = (hits >> np.uint64(32) & np.uint64(2047)).astype(np.int64)
         answers = HammingMatches(offsets.astype(np.int64, copy=False), keys, distance, method())
         return answers[0] if array.ndim == 1 else answers
@@ -355,27 +328,12 @@ class HammingIndex:
         codes : ndarray of uint64, shape (n, words)
             Do not write to it.
         """
-        with self._rows.gate.reading():
-            return self._rows.entries()
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __contains__(self, key: Any) -> bool:
-        with self._rows.gate.reading():
-            return bool(self._rows.find(as_column([key]))[0] >= 0)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys that are in the index at the time of the call."""
-        return iter(listed(self.items()[0]))
+        with self._entries.gate.reading():
+            rows = self._entries.rows()
+            return self._entries.names(rows), self._entries.columns(rows)[0]
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self):,} entries, bits={self.bits}, radius={self.radius})"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of codes, blocks and keys; if the keys are not ints, an estimate without the key objects."""
-        return self._rows.nbytes
 
     def describe(self, radius: int | None = None) -> str:
         """Describe how a query within a radius searches the codes: one line for each segment, then the scanned rest.
@@ -407,8 +365,8 @@ class HammingIndex:
         scan of 100,000 codes of 64 bits
         """
         radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
-        with self._rows.gate.reading():
-            view = self._rows.view()
+        with self._entries.gate.reading():
+            view = self._entries.view()
             plans = [segment.plan(self.bits, radius) for segment in view.segments]
             if view.used > view.tail or not plans:
                 plans.append(scan_of(view.used - view.tail, self.bits, radius))
@@ -416,67 +374,23 @@ class HammingIndex:
 
     # ---- files ----
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
-        """Write the index to a file; the file appears when it is complete.
+    _file = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1)
 
-        Parameters
-        ----------
-        path : path
-        overwrite : bool, default False
-            Replace also a file that is not a Hamming index.
-        progress : callable, optional
-            Called from time to time with ("save", bytes done, bytes in total).
+    def _fields(self) -> Sequence[Any]:
+        return self.bits, self.radius
 
-        Raises
-        ------
-        TypeError
-            If the keys are neither all ints of 64 bits nor all strs.
-        FileExistsError
-            If the file exists and is not a Hamming index, and `overwrite` is false.
-        OSError
-            If the file cannot be written.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex
-        >>> index = HammingIndex()
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     index.save(os.path.join(folder, "codes.ham"))
-        ...     list(HammingIndex.open(os.path.join(folder, "codes.ham")))
-        ['a', 'b']
-        """
-        keys, codes = self.items()
-        keys = np.empty(0, np.int64) if len(keys) == 0 else keys
-        write_codes(path, CodeFile(self.bits, self.radius, keys, codes), overwrite, progress)
+    @staticmethod
+    def _widths(*fields: Any) -> list[int]:
+        bits, radius = fields
+        if not 1 <= bits <= MAX_BITS or radius > bits:
+            raise FormatError(f"header: {bits} bits and radius {radius} are out of range")
+        return [-(-bits // 64)]
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error") -> HammingIndex:
-        """Read a saved index into memory; the whole file is checked, and blocks are made again.
-
-        Parameters
-        ----------
-        path : path
-        on_duplicate : {"error", "replace", "skip"}, default "error"
-
-        Returns
-        -------
-        HammingIndex
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        FormatError
-            If the file is not a Hamming index, has another version, or is damaged; the error names the part.
-        """
-        content = read_codes(path)
-        index = cls(content.bits, radius=content.radius, on_duplicate=on_duplicate)
-        try:
-            index._rows.insert(content.keys, content.codes, "error")
-        except ValueError as error:
-            raise FormatError(f"{os.fspath(path)}: keys: {error}") from None
+    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> HammingIndex:
+        (bits, radius), (codes,) = fields, columns
+        if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():
+            raise FormatError(f"codes: one has bits at {bits} and above")
+        index = cls(bits, radius=radius)
+        index._entries.insert(keys, codes, "error")
         return index

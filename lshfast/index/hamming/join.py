@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,7 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.plan import fit_blocks
-from lshfast.index.keys import listed
-from lshfast.index.stores.base import Column
+from lshfast.index.key_pairs import Pairs
 from lshfast.kernels import hamming as kernels
 
 # Codes of two buckets together, above which their pairs are found by blocks of the other bits.
@@ -31,7 +29,7 @@ LOW32 = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class CodePairs:
+class CodePairs(Pairs):
     """Pairs of codes and their distances, as columns; iteration yields tuples (left, right, distance).
 
     Attributes
@@ -42,15 +40,7 @@ class CodePairs:
         Numbers of different bits.
     """
 
-    left: Column
-    right: Column
     distance: Int64Array
-
-    def __len__(self) -> int:
-        return len(self.distance)
-
-    def __iter__(self) -> Iterator[tuple[Any, Any, int]]:
-        return zip(listed(self.left), listed(self.right), self.distance.tolist(), strict=True)
 
 
 def hamming_pairs(

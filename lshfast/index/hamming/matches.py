@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lshfast.common.types import Int64Array
 from lshfast.index.hamming.plan import Method
-from lshfast.index.keys import listed
-from lshfast.index.stores.base import Column
+from lshfast.index.keys import Column
+from lshfast.index.matches import AnswerLists
 
 
 class HammingMatch(NamedTuple):
@@ -25,44 +24,31 @@ class HammingMatch(NamedTuple):
     distance: int
 
 
-class HammingMatches:
-    """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i + 1]]``.
-
-    ``len(matches)`` is m. ``matches[i]``, with i in -m..m - 1, is answer i as a list of `HammingMatch`. Iteration
-    yields the same lists.
+class HammingMatches(AnswerLists[HammingMatch]):
+    """Answers as lists of `HammingMatch`, the nearest first; see `AnswerLists`.
 
     Attributes
     ----------
-    offsets : ndarray of int64, shape (m + 1,)
-    keys : ndarray of int64, shape (n,), or list
+    offsets, keys
+        As for `AnswerLists`.
     distance : ndarray of int64, shape (n,)
     method : {"scan", "blocks"}
         How the codes were searched: "scan" if all were compared with each query.
     """
 
-    __slots__ = ("distance", "keys", "method", "offsets")
+    __slots__ = ("method",)
 
-    offsets: Int64Array
-    keys: Column
-    distance: Int64Array
     method: Method
+    _element = HammingMatch
 
     def __init__(self, offsets: Int64Array, keys: Column, distance: Int64Array, method: Method) -> None:
-        self.offsets, self.keys, self.distance, self.method = offsets, keys, distance, method
+        super().__init__(offsets, keys, distance)
+        self.method = method
 
-    def __len__(self) -> int:
-        """Return the number of queries."""
-        return len(self.offsets) - 1
-
-    def __getitem__(self, query: int) -> list[HammingMatch]:
-        """Return one answer."""
-        if not -len(self) <= query < len(self):
-            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
-        low, high = self.offsets[query % len(self) : query % len(self) + 2].tolist()
-        return list(map(HammingMatch, listed(self.keys[low:high]), self.distance[low:high].tolist()))
-
-    def __iter__(self) -> Iterator[list[HammingMatch]]:
-        return map(self.__getitem__, range(len(self)))
+    @property
+    def distance(self) -> Int64Array:
+        """The distances of all answers, concatenated."""
+        return cast(Int64Array, self.values)
 
     def __repr__(self) -> str:
-        return f"HammingMatches({len(self)} queries, {len(self.keys)} matches, method={self.method!r})"
+        return f"{super().__repr__()[:-1]}, method={self.method!r})"

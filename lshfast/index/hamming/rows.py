@@ -19,8 +19,8 @@ from lshfast.index.hamming.plan import (
     plan_of,
     scan_of,
 )
-from lshfast.index.keys import duplicate, equal_int, listed, take
-from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.keys import Column, duplicate, equal_int, listed, take
+from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.hamming import MAX_ROWS, Best, Blocks, IntKeys, scan_within
 from lshfast.kernels.keys import KeyTable
@@ -151,13 +151,6 @@ class CodeRows:
     def __len__(self) -> int:
         return len(self._keys)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of codes, blocks and keys; if the keys are not ints, an estimate without the key objects."""
-        with self.gate.reading():
-            blocks = sum(segment.blocks.nbytes for segment in self._segments)
-            return self._codes.nbytes + self._live.nbytes + blocks + self._keys.nbytes
-
     # For readers, within gate.reading():
 
     def view(self) -> CodeView:
@@ -183,10 +176,26 @@ class CodeRows:
         """Return all rows that have entries."""
         return np.flatnonzero(self._live[: self._used]).astype(np.int64, copy=False)
 
-    def entries(self) -> tuple[Column, UInt64Array]:
-        """Return all keys and codes, in the order of their insertion."""
-        rows = self.rows()
-        return self.names(rows), self._codes[: self._used] if len(rows) == self._used else self._codes[rows]
+    def columns(self, rows: Int64Array) -> list[UInt64Array]:
+        """Return the codes of some rows; they are a view of all rows if there are no others."""
+        return [self._codes[: self._used] if len(rows) == self._used else self._codes[rows]]
+
+    def figures(self) -> dict[str, int]:
+        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without the key objects."""
+        return {
+            "segments": len(self._segments),
+            "scanned rows": self._used - self.view().tail,
+            "removed rows": self._used - len(self._keys),
+            "code bytes": self._codes.nbytes + self._live.nbytes,
+            "block bytes": sum(segment.blocks.nbytes for segment in self._segments),
+            "key bytes": self._keys.nbytes,
+        }
+
+    def unsound(self) -> str:
+        """Return what does not agree with the rows that have entries, "" if all does."""
+        ends = [0, *(segment.end for segment in self._segments)]
+        same = [segment.first for segment in self._segments] == ends[:-1] and ends[-1] <= self._used
+        return "" if same else "blocks: they do not hold each row once"
 
     # For writers:
 

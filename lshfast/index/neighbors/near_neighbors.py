@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
+from lshfast.common.display import counted
 from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Matrix, Vector
-from lshfast.index.keys import as_column, is_batch, take
-from lshfast.index.neighbors.answers import (
-    Neighbor,
-    NeighborLists,
-    NeighborPairs,
-    pairs_once,
-)
+from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
+from lshfast.families.family import family_of
+from lshfast.index.index_stats import stats_of
+from lshfast.index.key_pairs import pairs_once, pairs_with_others
+from lshfast.index.keys import as_column, listed
+from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
 from lshfast.index.neighbors.families import families_of
-from lshfast.index.neighbors.planned_index import PlannedIndex
+from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
-from lshfast.index.neighbors.points import Metric, PointFormat
+from lshfast.index.neighbors.points import Metric, PointFormat, check_radius
 from lshfast.index.neighbors.scan import scan
-from lshfast.index.stored import check_store
-from lshfast.index.stores.base import Limit, OnDuplicate, Parameters, Store
-from lshfast.index.stores.file import FileStore, Mode
+from lshfast.index.stored import StoredIndex, check_store
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
+from lshfast.index.stores.values import Limit, Neighbors, OnDuplicate, Parameters, check_on_duplicate, joined
+
+# Words of buckets that are searched at once, which bounds the memory of a batch of queries.
+BLOCK_WORDS = 1 << 21
 
 # The types of queries of unknown number, of one query, and of several queries.
 SomePoints: TypeAlias = AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
 OnePoint: TypeAlias = Vector[np.float32] | Vector[np.float64] | Vector[np.uint64]
+NearMode: TypeAlias = Literal["first", "closest"]
 ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint64]
 
 
-class NearNeighbors(PlannedIndex):
+class NearNeighbors(StoredIndex):
     """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
@@ -122,6 +124,10 @@ class NearNeighbors(PlannedIndex):
     [Neighbor(key='a', distance=1.118033988749895)]
     """
 
+    plan: NeighborsPlan
+    on_duplicate: OnDuplicate
+    _points: PointFormat
+
     def __init__(
         self,
         metric: Metric,
@@ -155,37 +161,19 @@ class NearNeighbors(PlannedIndex):
         )  # fmt: skip
         self._use_store(store, on_duplicate)
 
-    @classmethod
-    def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> NearNeighbors:
-        """Open an index on the entries and the plan of a store; see `LSHIndex.on`.
-
-        Examples
-        --------
-        >>> from lshfast import NearNeighbors
-        >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
-        >>> len(NearNeighbors.on(index.store))
-        0
-        """
-        index = cls.__new__(cls)
-        index._use_store(store, on_duplicate)
-        return index
-
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        mode: Mode = "r",
-        *,
-        on_duplicate: OnDuplicate = "error",
-        verify: bool | None = None,
-    ) -> NearNeighbors:
-        """Open a saved index; parameters, costs and errors are those of `LSHIndex.open`."""
-        store = FileStore(path, mode, verify=verify)
-        try:
-            return cls.on(store, on_duplicate=on_duplicate)
-        except BaseException:
-            store.abandon()
-            raise
+    def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
+        check_on_duplicate(on_duplicate)
+        parameters = check_store(store).parameters
+        if parameters is None:
+            raise ValueError("the store has no parameters: pass it to NearNeighbors(..., store=store) first")
+        plan = family_of(parameters.family) if parameters.family else None
+        if not isinstance(plan, NeighborsPlan):
+            raise ValueError("the store does not contain an index of near neighbors: open it with LSHIndex")
+        self.store = store
+        self.plan = plan
+        self.on_duplicate = on_duplicate
+        self.parameters = parameters
+        self._points = plan.points
 
     # ---- writing ----
 
@@ -232,23 +220,26 @@ class NearNeighbors(PlannedIndex):
         rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
         return self.store.insert(column, rows, on_duplicate, copy=False)
 
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+    # ---- reading ----
 
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
+    def points_of(self, keys: Any) -> Any:
+        """Return the stored points of a batch of keys: an array, (n, dim), packed codes, or `SparsePoints`.
 
         Raises
         ------
         KeyError
             With the first key that is not in the index.
-        TypeError
-            If an object cannot be a key.
         """
-        self.store.remove(as_column(keys if is_batch(keys) else [keys]))
-
-    # ---- reading ----
+        wanted = as_column(keys)
+        found, rows = self.store.entries_of(wanted)
+        places = {key: place for place, key in enumerate(listed(found))}
+        order = []
+        for key in listed(wanted):
+            if key not in places:
+                raise KeyError(key)
+            order.append(places[key])
+        words = rows[np.array(order, np.int64)][:, self.parameters.num_perm :]
+        return self._points.points_of(np.ascontiguousarray(words))
 
     @overload
     def query(
@@ -370,46 +361,26 @@ class NearNeighbors(PlannedIndex):
 
     @overload
     def near(
-        self,
-        points: SomePoints,
-        *,
-        c: float | None = None,
-        mode: Literal["first", "closest"] = "first",
-        threads: int | None = None,
+        self, points: SomePoints, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
     ) -> Any: ...
     @overload
     def near(
-        self,
-        points: OnePoint,
-        *,
-        c: float | None = None,
-        mode: Literal["first", "closest"] = "first",
-        threads: int | None = None,
+        self, points: OnePoint, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
     ) -> Neighbor | None: ...
     @overload
     def near(
-        self,
-        points: ManyPoints,
-        *,
-        c: float | None = None,
-        mode: Literal["first", "closest"] = "first",
-        threads: int | None = None,
+        self, points: ManyPoints, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
     ) -> NeighborLists: ...
     @overload
     def near(
-        self,
-        points: npt.ArrayLike,
-        *,
-        c: float | None = None,
-        mode: Literal["first", "closest"] = "first",
-        threads: int | None = None,
+        self, points: npt.ArrayLike, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
     ) -> Any: ...
     def near(
         self,
         points: Any,
         *,
         c: float | None = None,
-        mode: Literal["first", "closest"] = "first",
+        mode: NearMode = "first",
         threads: int | None = None,
     ) -> Neighbor | NeighborLists | None:
         """Find an entry within c * radius of each query, after a bounded number of distances.
@@ -474,6 +445,52 @@ class NearNeighbors(PlannedIndex):
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
             lists = self._found(self._points.points_of(words), words, thread_count(threads), within=within)
-            left = take(keys, np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(lists.offsets)))
-            found.append((left, lists.keys, lists.distances))
-        return pairs_once(found)
+            found.append(pairs_with_others(keys, lists))
+        return NeighborPairs(*pairs_once(found))
+
+    def _radius(self, radius: float | None) -> float:
+        return self.plan.radius if radius is None else check_radius("radius", radius, self._points)
+
+    def _search(self, points: Any, threads: int | None, **options: Any) -> list[Neighbor] | NeighborLists:
+        items, words, single = self._points.check(points)
+        found = self._found(items, words, thread_count(threads), **options)
+        return found[0] if single else found
+
+    def _found(
+        self,
+        items: Any,
+        words: UInt64Array,
+        threads: int,
+        *,
+        most: int | None = None,
+        within: float | None = None,
+        limit: Limit | None = None,
+    ) -> NeighborLists:
+        """Search for checked points."""
+        value = None if within is None else self._points.value_at(within)
+        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows))
+        parts: list[Neighbors] = []
+        for start in range(0, max(len(words), 1), step):
+            block = slice(start, start + step)
+            buckets = self.plan.probe(items[block], threads)
+            parts.append(
+                self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
+            )
+        found = joined(parts)
+        return NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
+
+    def describe(self) -> str:
+        """Return the plan as text: tables, recall, expected candidates, work and memory."""
+        return str(self.plan)
+
+    def stats(self) -> NeighborStats:
+        """Return the figures of the index, such as bucket sizes and memory."""
+        plan = self.plan
+        return NeighborStats(**vars(stats_of(self.store, plan.bands, plan.rows)), probes=plan.probes)
+
+    def __repr__(self) -> str:
+        try:
+            size = counted(len(self), "entry", "entries")
+        except (OSError, ValueError):
+            size = "closed"
+        return f"NearNeighbors({size}; {self.plan})"

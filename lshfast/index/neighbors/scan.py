@@ -10,8 +10,9 @@ import numpy as np
 from lshfast.common.types import UInt64Array
 from lshfast.index.keys import as_column, listed
 from lshfast.index.measure import Measure
-from lshfast.index.stores.base import Neighbors, Parameters, SearchRequest, Store
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.searching import search_entries
+from lshfast.index.stores.values import Neighbors, Parameters, SearchRequest
 
 
 def scan(

@@ -2,205 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any
 
 import numpy as np
 
 from lshfast.common.checks import check_int, check_number
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.index.keys import Column as Column
-from lshfast.index.keys import as_column, concatenate, listed
-from lshfast.index.measure import MOST_WORDS, Measure, measure_of
-
-OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
-
-# The most bytes of the description of a family.
-MOST_FAMILY = 1 << 20
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """The parameters of an index, which are the same for all entries.
-
-    Parameters
-    ----------
-    num_perm : int
-        Slots of a signature, k.
-    bands, rows : int
-        Numbers of bands, and of rows (slots) per band; bands * rows is at most num_perm.
-    scheme : str
-        Scheme of the MinHasher.
-    seed : int
-        Seed of the MinHasher, in 0..2**64 - 1.
-    threshold : float or None
-        The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
-    shingles : str
-        Name of the shingles: "word:5", "char:9", "stopword:3:en", another name of up to 16 ASCII characters, or "" if
-        it is not known.
-    family : str
-        Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of UTF-8. "" for MinHash,
-        where scheme and seed say the same. With a family of 1 row per band, a slot is the value of a bucket.
-    payload : int
-        Words of a row after its num_perm slots, which belong to the entry and are in no bucket.
-    measure : str
-        What `search` computes from the payload (`Measure.text`), or "". With "hamming", `query` counts the equal bits
-        of the payload instead of equal slots.
-    """
-
-    num_perm: int
-    bands: int
-    rows: int
-    scheme: str
-    seed: int
-    threshold: float | None
-    shingles: str = ""
-    family: str = ""
-    payload: int = 0
-    measure: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.shingles, str):
-            raise TypeError(f"shingles must be a str, not {self.shingles!r}")
-        if len(self.shingles) > 16 or not (self.shingles.isascii() and self.shingles.isprintable()):
-            raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
-        if len(self.family.encode()) > MOST_FAMILY:
-            raise ValueError(f"the description of a family must be at most {MOST_FAMILY} bytes")
-        if self.payload < 0 or (self.family and self.words > MOST_WORDS):
-            raise ValueError(f"a row has at most {MOST_WORDS} words, not {self.num_perm} and {self.payload} of payload")
-        if self.measure and measure_of(self.measure).words != self.payload:
-            raise ValueError(
-                f"measure {self.measure!r} needs {measure_of(self.measure).words} words, not {self.payload}"
-            )
-
-    @property
-    def words(self) -> int:
-        """64-bit words of a row: slots and payload."""
-        return self.num_perm + self.payload
-
-    @property
-    def apart(self) -> bool:
-        """Whether each band is judged alone: a slot of all ones is a value that is missing in one band."""
-        return bool(self.family) and self.rows == 1
-
-    @property
-    def bits(self) -> int:
-        """Bits of the payload whose equality `query` counts; 0 if it counts equal slots."""
-        measure = measure_of(self.measure) if self.measure and self.apart else None
-        return measure.dim if measure is not None and measure.name == "hamming" else 0
-
-    @property
-    def compared(self) -> int:
-        """The most equal slots or bits of two rows; a similarity is a share of it."""
-        return self.bits or self.num_perm
-
-    def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, with the name of the parameter, if family, shingles, signatures, bands or payload differ.
-
-        The threshold is not compared, because only the bands determine which entries are found.
-        """
-        for name in ("family", "num_perm", "scheme", "seed", "bands", "rows", "shingles", "payload", "measure"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                if name == "family":
-                    name, mine, theirs = differing(mine, theirs)
-                raise ValueError(f"{name} is {mine!r} in this index, not {theirs!r}")
-
-
-def differing(family: str, other: str) -> tuple[str, Any, Any]:
-    """Return what differs between two descriptions of families, and its two values; an empty one is of MinHash.
-
-    >>> differing('{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}')
-    ('seed of hyperplanes', 1, 2)
-    """
-    name: str = "family"
-    try:
-        a, b = (json.loads(text or '{"family":"minhash"}') for text in (family, other))
-        while isinstance(a, dict) and isinstance(b, dict):
-            if a["family"] != b["family"] or a.keys() != b.keys():
-                return name, a["family"], b["family"]
-            key = next(key for key in a if a[key] != b[key])
-            name, a, b = f"{key} of {a['family']}", a[key], b[key]
-    except (ValueError, KeyError, RecursionError):  # a description that some other program has stored
-        return "family", family[:200], other[:200]
-    return name, a, b
-
-
-class Found(NamedTuple):
-    """The verified candidates of m queries; those of one query have no particular order.
-
-    `offsets` is int64 (m + 1,). The candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``. `agreements`, int64
-    (offsets[m],), is the number of slots of each candidate that equal its query, or None if it was not requested.
-    """
-
-    offsets: Int64Array
-    keys: Column
-    agreements: Int64Array | None
-
-
-@dataclass(frozen=True)
-class Limit:
-    """When `Store.search` ends the examination of a query; each row counts once, wherever it is met.
-
-    Parameters
-    ----------
-    kind : {"first", "closest"}
-        "first" ends at the first row at most `within` away, and counts only the rows beyond. "closest" counts all rows.
-    count : int
-        The most rows that count; at least 1.
-    """
-
-    kind: Literal["first", "closest"]
-    count: int
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("first", "closest"):
-            raise ValueError(f"kind must be 'first' or 'closest', not {self.kind!r}")
-        object.__setattr__(self, "count", check_int("count", self.count, 1, 2**62))
-
-
-@dataclass(frozen=True, eq=False)
-class SearchRequest:
-    """The arguments of `Store.search`, which checks them."""
-
-    buckets: UInt64Array
-    points: UInt64Array
-    measure: Measure
-    most: int | None
-    within: float | None
-    limit: Limit | None
-    threads: int
-
-
-class Neighbors(NamedTuple):
-    """The neighbors of m queries, each query's nearest first; equally near ones are in the order of their keys.
-
-    `offsets` is int64 (m + 1,). The neighbors of query i are ``keys[offsets[i]:offsets[i + 1]]``, at the same places of
-    `distances`, float64. `examined`, int64 (m,), is the number of rows whose distance was computed for each query.
-    """
-
-    offsets: Int64Array
-    keys: Column
-    distances: Float64Array
-    examined: Int64Array
-
-
-Answers = TypeVar("Answers", Found, Neighbors)
-
-
-def joined(parts: list[Answers]) -> Answers:
-    """Return the answers to several batches of queries, at least one, as one."""
-    if len(parts) == 1:
-        return parts[0]
-    counts = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-    columns = zip(*(part[2:] for part in parts), strict=True)
-    values: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
-    return type(parts[0])(offsets, concatenate([part.keys for part in parts]), *values)
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.index.keys import Column, as_column, listed
+from lshfast.index.measure import measure_of
+from lshfast.index.stores.searching import search_candidates
+from lshfast.index.stores.values import Found, Limit, Neighbors, OnDuplicate, Parameters, SearchRequest
 
 
 class Store(ABC):
@@ -340,10 +154,8 @@ class Store(ABC):
 
     def _search(self, search: SearchRequest) -> Neighbors:
         """Do what `search` does, with checked arguments."""
-        from lshfast.index.stores.searching import search_candidates
-
         assert self.parameters is not None
-        return search_candidates(self, self.parameters, search)
+        return search_candidates(self.query, self.entries_of, self.parameters, search)
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         """Return those of these keys that have an entry, and their signatures."""

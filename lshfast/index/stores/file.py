@@ -14,26 +14,26 @@ from typing import IO, Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common import container
 from lshfast.common.atomic_files import atomic_file
+from lshfast.common.container import mapped, named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.types import UInt64Array
-from lshfast.index.keys import concatenate, kind_of
+from lshfast.index.keys import Column, concatenate, kind_of
 from lshfast.index.stores import file_sections
-from lshfast.index.stores.base import Column, Parameters, Store
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,
     HEADER,
     HEADERS,
-    MAGIC,
     Meter,
     check_headers,
+    headers_of,
     lock_file,
     locked_for_replacement,
-    mapped,
     named_errors,
-    named_format,
     newest,
     read_headers,
     segment_of,
@@ -44,6 +44,7 @@ from lshfast.index.stores.file_sections import (
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
 from lshfast.index.stores.segments import KIND_NAMES, Segments
+from lshfast.index.stores.values import Parameters
 
 Mode: TypeAlias = Literal["r", "r+", "c"]
 
@@ -174,7 +175,7 @@ class FileStore(LockedStore):
                 file_sections.sync(file)
                 for place in HEADERS:
                     file.seek(place)
-                    file_sections.write_all(file, header)
+                    container.write_all(file, header)
                     file_sections.sync(file)
             data = mapped(file)
             fixed = [segment_of(directory, record, data, False) for record in directory.segments]
@@ -251,7 +252,7 @@ class FileStore(LockedStore):
         """Return whether `compact` would write the same file: first state, one full segment, and no changes."""
         data = self._on_disk()
         _, state, start, nbytes, _ = read_headers(data)
-        headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
+        headers = headers_of(data)
         fixed, growing = self.segments.fixed, self.segments.growing
         pending = growing is not None and len(growing)
         written = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
@@ -264,7 +265,7 @@ class FileStore(LockedStore):
         """
         with self.gate.reading(), named_format(self.path):
             data, _ = newest(self._check_open())
-            check_headers([bytes(data[place : place + HEADER.size + 8]) for place in HEADERS])
+            check_headers(headers_of(data))
             segments = [self._segment(record, True) for record in self._directory.segments]
             check_segments(segments, self._directory.parameters)
 
@@ -365,7 +366,7 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         raise OSError(errno.EINVAL, "an index is written to a file, and this is a device, pipe or socket", name)
     if not overwrite:
         with open(path, "rb") as file:
-            if file.read(len(MAGIC)) not in (MAGIC, b""):
+            if file.read(len(HEADER.magic)) not in (HEADER.magic, b""):
                 raise FileExistsError(errno.EEXIST, "this file is not an index; overwrite replaces it", name)
 
 
@@ -430,7 +431,7 @@ def write_file(
             tell.end()
             for place in HEADERS:
                 file.seek(place)
-                file_sections.write_all(file, header)
+                container.write_all(file, header)
             if OPEN_FILES_STAY:
                 segments.clear()
                 (held.close if ours is None else ours)()

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.container import check_version, is_sealed, sealed
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import listed, take
-from lshfast.index.stores.base import MOST_FAMILY, Column, Parameters
+from lshfast.index.keys import Column, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
+from lshfast.index.stores.values import MOST_FAMILY, Parameters
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.tables import BandTables
@@ -27,8 +28,6 @@ from lshfast.sketch.minhash import EMPTY, Scheme
 
 # Version 1 is that of MinHash signatures, and 2 that of families.
 VERSIONS = 1, 2
-
-NAMED_VERSIONS = f"versions {VERSIONS[0]} and {VERSIONS[1]}"
 
 _HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
 _FAMILY = struct.Struct("<QII")  # payload; bytes of the family and of the measure
@@ -90,8 +89,7 @@ class Directory:
         for segment in self.segments:
             body.append(struct.pack("<Q", segment.rows))
             body += [_SECTION.pack(*section) for section in segment.sections]
-        whole = b"".join(body)
-        return whole + struct.pack("<Q", checksum(whole))
+        return sealed(b"".join(body))
 
     @classmethod
     def unpack(cls, data: bytes) -> Directory:
@@ -105,9 +103,8 @@ class Directory:
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
         _, version, count, num_perm, bands, rows, seed, threshold, *named = _HEAD.unpack_from(data)
-        if version not in VERSIONS:
-            raise FormatError(f"directory: version {version}; this library reads {NAMED_VERSIONS}")
-        if struct.unpack("<Q", data[-8:])[0] != checksum(data[:-8]):
+        check_version(version, VERSIONS, "directory")
+        if not is_sealed(data):
             raise FormatError("directory: its checksum is wrong")
         try:
             scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)

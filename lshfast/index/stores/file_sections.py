@@ -7,22 +7,19 @@ header is valid and refers to a complete state. docs/file-format.md defines the 
 
 from __future__ import annotations
 
-import mmap
 import os
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
+from lshfast.common import container
+from lshfast.common.container import Bytes, Header, append, is_sealed, mapped
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
-from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.file_format import (
-    NAMED_VERSIONS,
     SECTIONS,
     VERSIONS,
     Directory,
@@ -32,17 +29,15 @@ from lshfast.index.stores.file_format import (
     write_segment,
 )
 from lshfast.index.stores.segment import Segment, Tell
+from lshfast.index.stores.values import Parameters
 from lshfast.kernels.checksum import checksum
 
-MAGIC = b"LSHFAST\0"
 HEADERS = 0, 4096  # offsets of the two headers
 FIRST_SECTION = 8192
 ALIGNMENT = 64
 
-# Bytes that are written between two reports of progress.
-STEP_BYTES = 1 << 24
-
-HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, state number; offset, size and checksum of the directory
+# 0, state number; offset, size and checksum of the directory
+HEADER = Header(b"LSHFAST\0", VERSIONS, "IQQQQ", "an index of lshfast")
 
 if sys.platform == "win32":
     import msvcrt
@@ -92,11 +87,7 @@ def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[
         start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
         start = -(-start // ALIGNMENT) * ALIGNMENT
         file.seek(start)
-        for array in arrays:
-            whole = array.reshape(-1).view(np.uint8)
-            for at in range(0, len(whole), STEP_BYTES):
-                write_all(file, whole[at : at + STEP_BYTES].data)
-                tell(len(whole[at : at + STEP_BYTES]))
+        append(file, arrays, tell)
         return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
 
     return Directory(parameters, kind, tuple(write_segment(segment, put) for segment in segments))
@@ -107,29 +98,14 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
     data = directory.pack()
     start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
     file.seek(start)
-    write_all(file, data)
-    header = HEADER.pack(MAGIC, directory.version, 0, state, start, len(data), checksum(data))
-    return header + struct.pack("<Q", checksum(header))
+    container.write_all(file, data)
+    return HEADER.pack(directory.version, 0, state, start, len(data), checksum(data))
 
 
 # ---- reading ----
 
 
-def mapped(file: IO[bytes]) -> npt.NDArray[np.uint8]:
-    """Map a file, and return its bytes as a read-only array."""
-    if not os.fstat(file.fileno()).st_size:
-        return np.empty(0, np.uint8)
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-
-
-def _is_whole(header: bytes) -> bool:
-    """Return whether this is a header with a valid checksum."""
-    if len(header) < HEADER.size + 8:
-        return False
-    return bool(struct.unpack_from("<Q", header, HEADER.size)[0] == checksum(header[: HEADER.size]))
-
-
-class Header(NamedTuple):
+class State(NamedTuple):
     """The fields of a header: the version, the state, and the offset, size and checksum of the directory."""
 
     version: int
@@ -139,23 +115,31 @@ class Header(NamedTuple):
     checksum: int
 
 
-def read_headers(data: npt.NDArray[np.uint8]) -> Header:
+def headers_of(data: Bytes) -> list[bytes]:
+    """Return both headers; they are shorter in a file that was cut."""
+    return [bytes(data[place : place + HEADER.size]) for place in HEADERS]
+
+
+def _is_whole(header: bytes) -> bool:
+    return len(header) == HEADER.size and is_sealed(header)
+
+
+def read_headers(data: Bytes) -> State:
     """Return the newest valid header."""
-    headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
-    found = [HEADER.unpack_from(header) for header in headers if _is_whole(header)]
-    if not found:
-        start = bytes(data[:8])
-        raise FormatError("header: not an index of lshfast" if start != MAGIC else "header: both copies are damaged")
-    newest = max(found, key=lambda fields: fields[3])
-    if newest[0] != MAGIC:
-        raise FormatError("header: not an index of lshfast")
-    if newest[1] not in VERSIONS:
-        raise FormatError(f"header: version {newest[1]}; this library reads {NAMED_VERSIONS}")
-    if newest[3] == 2**64 - 1:
-        raise FormatError(f"header: state {newest[3]}, which is too large")
-    if newest[3] == 0:
+    headers = list(filter(_is_whole, headers_of(data)))
+    if not headers:
+        known = bytes(data[:8]) == HEADER.magic
+        raise FormatError("header: both copies are damaged" if known else f"header: not {HEADER.name}")
+    version, _, state, *directory = HEADER.unpack(max(headers, key=_state_of))
+    if state == 2**64 - 1:
+        raise FormatError(f"header: state {state}, which is too large")
+    if state == 0:
         raise FormatError("header: state 0, but the first state is 1")
-    return Header(newest[1], *newest[3:])
+    return State(version, state, *directory)
+
+
+def _state_of(header: bytes) -> int:
+    return int(HEADER.struct.unpack_from(header)[3])
 
 
 def check_headers(headers: list[bytes]) -> None:
@@ -163,12 +147,12 @@ def check_headers(headers: list[bytes]) -> None:
     for place, header in zip(HEADERS, headers, strict=True):
         if not _is_whole(header):
             raise FormatError(f"header: the one at byte {place} is damaged (compact repairs it)")
-    (*kind, _, first), (*other, _, second) = (HEADER.unpack_from(header)[:4] for header in headers)
+    (*kind, _, first), (*other, _, second) = (HEADER.struct.unpack_from(header)[:4] for header in headers)
     if kind != other or second > first or (second == first and headers[0] != headers[1]):
         raise FormatError(f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)")
 
 
-def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
+def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
     """Return the bytes of a file, and the directory of its newest state.
 
     The headers are read before the length of the file, because a writer extends the file before it changes the headers.
@@ -202,12 +186,12 @@ def _check_places(directory: Directory, start: int, nbytes: int) -> None:
         end, before = where + length, name
 
 
-def segment_of(directory: Directory, record: SegmentRecord, data: npt.NDArray[np.uint8], verify: bool) -> Segment:
+def segment_of(directory: Directory, record: SegmentRecord, data: Bytes, verify: bool) -> Segment:
     """Return a segment over the bytes of a file."""
     return open_segment(directory, record, lambda section: section_bytes(data, section), verify)
 
 
-def section_bytes(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:
+def section_bytes(data: Bytes, section: Section) -> Bytes:
     """Return the bytes of a section, or raise FormatError if it is not inside the file."""
     if section.where % ALIGNMENT or section.where + section.nbytes > len(data):
         place = f"bytes {section.where} to {section.where + section.nbytes}"
@@ -218,26 +202,10 @@ def section_bytes(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[
 # ---- errors and locks ----
 
 
-def write_all(file: Any, data: Any) -> None:
-    """Write all bytes; an unbuffered file may need several calls of its method `write`."""
-    view = memoryview(data)
-    while len(view):
-        view = view[file.write(view) :]
-
-
 def sync(file: IO[bytes]) -> None:
     """Wait until all written bytes are on the disk."""
     file.flush()
     os.fsync(file.fileno())
-
-
-@contextmanager
-def named_format(path: Any) -> Iterator[None]:
-    """Add the path of the file to a FormatError."""
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
 
 
 @contextmanager

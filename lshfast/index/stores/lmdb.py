@@ -28,7 +28,8 @@ from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, UInt64Array
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
+from lshfast.index.keys import Column
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.file_format import (
     Directory,
@@ -40,6 +41,7 @@ from lshfast.index.stores.file_format import (
 )
 from lshfast.index.stores.segment import Segment, built
 from lshfast.index.stores.segments import Segments
+from lshfast.index.stores.values import Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from lshfast.common.display import counted
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import DuplicateKeyError
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
+from lshfast.index.keys import Column, DuplicateKeyError
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
+from lshfast.index.stores.values import Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.gate import Gate
 
 

@@ -30,10 +30,11 @@ from lshfast.common.checks import INT64_RANGE
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import duplicate, listed
+from lshfast.index.keys import Column, duplicate, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
-from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
+from lshfast.index.stores.base import Store
+from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.distances import distances
 from lshfast.sketch.minhash import EMPTY, Scheme

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lshfast.common.types import UInt64Array
 from lshfast.index.keys import Column, as_column, kind_of, listed
-from lshfast.index.stores.base import Neighbors, Parameters, SearchRequest, Store
 from lshfast.index.stores.segment import empty_segment
 from lshfast.index.stores.segments import Segments
+from lshfast.index.stores.values import Found, Neighbors, Parameters, SearchRequest
 
 
-def search_candidates(store: Store, parameters: Parameters, search: SearchRequest) -> Neighbors:
-    """Search the candidates of a store that can only answer queries and return entries.
+def search_candidates(
+    query: Callable[..., Found],
+    entries_of: Callable[[Column], tuple[Column, UInt64Array]],
+    parameters: Parameters,
+    search: SearchRequest,
+) -> Neighbors:
+    """Search the candidates of a store that can only answer queries and return entries, by these two methods of it.
 
     The candidates of all queries are copied to tables in memory, so the kernels and the answers are the same.
     """
     m, _, probes = search.buckets.shape
     rows = np.zeros((m, probes, parameters.words), np.uint64)
     rows[:, :, : parameters.num_perm] = search.buckets.transpose(0, 2, 1)
-    found = store.query(rows.reshape(m * probes, -1), least=None, threads=search.threads)
-    keys, entries = store.entries_of(as_column(dict.fromkeys(listed(found.keys))))
+    found = query(rows.reshape(m * probes, -1), least=None, threads=search.threads)
+    keys, entries = entries_of(as_column(dict.fromkeys(listed(found.keys))))
     return search_entries(parameters, keys, entries, search)
 
 

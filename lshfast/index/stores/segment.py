@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.index.keys import equal_int
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.keys import Column, equal_int
+from lshfast.index.stores.values import OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 

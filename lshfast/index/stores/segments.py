@@ -14,10 +14,18 @@ import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
+from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, take
 from lshfast.index.matches import best_first, nearest_first
-from lshfast.index.stores.base import Answers, Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, joined
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
+from lshfast.index.stores.values import (
+    Found,
+    FoundOrNeighbors,
+    Neighbors,
+    OnDuplicate,
+    Parameters,
+    SearchRequest,
+    joined,
+)
 from lshfast.kernels.tables import mark
 
 # FAN segments of about the same size are merged into one.
@@ -279,14 +287,14 @@ class Segments:
         return kept, built(self._bound, taken[0].kind, taken, tell)
 
 
-def _in_pieces(answer: Callable[[slice], Answers], m: int, step: int, threads: int) -> list[Answers]:
+def _in_pieces(answer: Callable[[slice], FoundOrNeighbors], m: int, step: int, threads: int) -> list[FoundOrNeighbors]:
     """Return the answers to m queries, in parts of `step` queries that threads share.
 
     answer(part) answers the first queries of a part: at least one, unless the part is empty.
     """
 
-    def answers(start: int) -> list[Answers]:
-        found, end = list[Answers](), min(start + step, m)
+    def answers(start: int) -> list[FoundOrNeighbors]:
+        found, end = list[FoundOrNeighbors](), min(start + step, m)
         while not found or start < end:
             found.append(answer(slice(start, end)))
             start += len(found[-1].offsets) - 1

@@ -9,7 +9,6 @@ of `lshfast.kernels.checksum`. The header is written last, so a file that was no
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
@@ -17,16 +16,15 @@ from types import TracebackType
 import numpy as np
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.container import Header, named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.private_files import private
 from lshfast.common.types import UInt64Array
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
 
-MAGIC, VERSION = b"LSHFRUN\0", 1
-_HEAD = struct.Struct("<8sIIQQQ")
-_SUM = struct.Struct("<Q")
-HEADER_BYTES = _HEAD.size + _SUM.size
+_HEAD = Header(b"LSHFRUN\0", (1,), "IQQQ", "a file of sorted records, or not written to its end")
+HEADER_BYTES = _HEAD.size
 RECORD_BYTES = 16
 BLOCK_RECORDS = 4096
 MOST_RECORDS = 2**56
@@ -87,9 +85,8 @@ def _write(number: int, batches: Iterable[UInt64Array], stamp: int) -> int:
         sums.append(_write_block(number, part[: count % BLOCK_RECORDS]))
     table = np.array(sums, "<u8")
     _write_all(number, table.data.cast("B") if sums else b"")
-    head = _HEAD.pack(MAGIC, VERSION, BLOCK_RECORDS, count, stamp, checksum(table))
     os.lseek(number, 0, os.SEEK_SET)
-    _write_all(number, head + _SUM.pack(checksum(head)))
+    _write_all(number, _HEAD.pack(1, BLOCK_RECORDS, count, stamp, checksum(table)))
     return count
 
 
@@ -149,14 +146,8 @@ class RunReader:
 
     def _checked(self, stamp: int) -> UInt64Array:
         """Check the header and the table, and return the table."""
-        head = self._file.read(HEADER_BYTES)
-        if head[: len(MAGIC)] != MAGIC:
-            raise self._fault("not a file of sorted records, or not written to its end")
-        if len(head) < HEADER_BYTES or _SUM.unpack(head[_HEAD.size :])[0] != checksum(head[: _HEAD.size]):
-            raise self._fault("header: damaged")
-        _, version, block, count, own_stamp, own_sum = _HEAD.unpack(head[: _HEAD.size])
-        if version != VERSION:
-            raise self._fault(f"header: version {version}; this lshfast reads version {VERSION}")
+        with named_format(self.path):
+            _, block, count, own_stamp, own_sum = _HEAD.unpack(self._file.read(HEADER_BYTES))
         if block != BLOCK_RECORDS or count > MOST_RECORDS:
             raise self._fault("header: values out of range")
         if own_stamp != stamp:

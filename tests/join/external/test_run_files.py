@@ -73,7 +73,7 @@ def test_a_consistent_file_must_be_sorted_and_of_this_version(tmp_path):
     whole[HEADER_BYTES - 8 : HEADER_BYTES] = struct.pack("<Q", checksum(whole[: HEADER_BYTES - 8]))
     with open(path, "wb") as file:
         file.write(whole)
-    with pytest.raises(FormatError, match="version 2; this lshfast reads version 1"):
+    with pytest.raises(FormatError, match="version 2; this library reads version 1"):
         read_all(path)
 
 

@@ -1,0 +1,124 @@
+"""Files of entries: a header, the keys, and columns of 64-bit words; what is built over them is made again when read.
+
+    header    kind of the keys (0 int, 1 str), fields of the index, number of entries, bytes of the keys, and checksums
+    keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
+    columns   uint64 (n, words) each, the rows of the entries
+
+Each section begins at a multiple of 64 bytes. docs/file-format.md defines the format.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.container import Bytes, Container
+from lshfast.common.errors import FormatError
+from lshfast.common.progress import Progress
+from lshfast.common.types import UInt64Array
+from lshfast.index.keys import Column, check_utf8, kind_of
+
+KINDS = "int", "str"
+
+
+class EntryFile:
+    """A kind of file.
+
+    Parameters
+    ----------
+    magic : bytes
+    fields : str
+        The fields of the index, as for `struct`.
+    name : str
+        What the file is, for errors.
+    columns : tuple of str
+        The names of the columns.
+    most : int
+        The most entries.
+    """
+
+    def __init__(self, magic: bytes, fields: str, name: str, columns: tuple[str, ...], most: int) -> None:
+        self.container = Container(magic, (1,), f"I{fields}QQ", name, ("keys", *columns), 64, 128)
+        self._most = most
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        fields: Sequence[Any],
+        keys: Column,
+        columns: Sequence[UInt64Array],
+        overwrite: bool,
+        progress: Progress | None,
+    ) -> None:
+        """Write a file, which appears when it is complete.
+
+        Raises
+        ------
+        TypeError
+            If the keys are neither all ints of 64 bits nor all strs.
+        FileExistsError
+            If the file exists and is of another kind, and `overwrite` is false.
+        """
+        kind = kind_of(keys) if len(keys) else "int"
+        if kind not in KINDS:
+            raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
+        packed = _packed(keys)
+        arrays = [[packed], *([np.ascontiguousarray(column, "<u8")] for column in columns)]
+        head = KINDS.index(kind), *fields, len(keys), len(packed)
+        self.container.write(path, head, arrays, overwrite or self.container.is_at(path), progress)
+
+    def read(
+        self, path: str | os.PathLike[str], widths: Callable[..., Sequence[int]]
+    ) -> tuple[tuple[Any, ...], Column, list[UInt64Array]]:
+        """Return the fields, keys and columns of a file. Everything is checked but whether keys are different.
+
+        `widths` checks the fields, and returns the words of a row of each column. It is called with the fields.
+
+        Raises
+        ------
+        FormatError
+            If the file is of another kind, or damaged.
+        """
+
+        def sizes(kind: int, *rest: Any) -> list[int]:
+            *fields, n, key_bytes = rest
+            words = widths(*fields)
+            if kind >= len(KINDS) or n > self._most:
+                raise FormatError(f"header: keys of kind {kind} or {n} entries are out of range")
+            return [key_bytes, *(8 * width * n for width in words)]
+
+        (kind, *fields, n, _), (keys, *columns) = self.container.read(path, sizes)
+        rows = [np.array(column.view("<u8"), np.uint64) for column in columns]
+        shaped = [row.reshape(n, width) for row, width in zip(rows, widths(*fields), strict=True)]
+        return tuple(fields), _unpacked(keys, KINDS[kind], n), shaped
+
+
+def _packed(keys: Column) -> Bytes:
+    """Return keys as bytes."""
+    if isinstance(keys, np.ndarray):
+        return np.ascontiguousarray(keys, "<i8").view(np.uint8)
+    check_utf8(keys)
+    parts = [key.encode() for key in keys]
+    places = np.cumsum([0, *map(len, parts)], dtype="<i8")
+    return np.concatenate([places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)])
+
+
+def _unpacked(data: Bytes, kind: str, n: int) -> Column:
+    """Return keys from their bytes, or raise FormatError."""
+    if kind == "int":
+        if len(data) != 8 * n:
+            raise FormatError(f"keys: {len(data)} bytes for {n} ints")
+        return np.array(data.view("<i8"), np.int64)
+    if len(data) < 8 * (n + 1):
+        raise FormatError(f"keys: {len(data)} bytes for the places of {n} strs")
+    places, texts = data[: 8 * (n + 1)].view("<i8").tolist(), bytes(data[8 * (n + 1) :])
+    if places[0] != 0 or places[-1] != len(texts) or any(a > b for a, b in pairwise(places)):
+        raise FormatError(f"keys: places must ascend from 0 to {len(texts)}")
+    try:
+        return [texts[a:b].decode() for a, b in pairwise(places)]
+    except UnicodeDecodeError:
+        raise FormatError("keys: not valid UTF-8") from None

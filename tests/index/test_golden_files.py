@@ -1,0 +1,50 @@
+"""Golden files of indexes that are read into memory: what they hold, and that the same steps write the same bytes."""
+
+import numpy as np
+import pytest
+
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, MinHasher, TokenSets
+from lshfast.exact import PrefixIndex
+from tests.index.make_golden_index import FOLDER, HAMMING, PREFIX, SETS, TREES
+
+
+@pytest.mark.parametrize("name", HAMMING)
+def test_files_of_codes(name, tmp_path):
+    expected = HAMMING[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = HammingIndex.open(FOLDER / name)
+    keys, codes = index.items()
+    assert (index.bits, index.radius) == (100, 5)
+    assert {key: tuple(code) for key, code in zip(list(keys), codes.tolist(), strict=True)} == expected
+
+
+@pytest.mark.parametrize("name", PREFIX)
+def test_files_of_sets(name, tmp_path):
+    expected = PREFIX[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = PrefixIndex.open(FOLDER / name)
+    found = index.query(TokenSets.from_sets(SETS, seed=index.seed))
+    dice = {
+        (i, j): 2 * len({*a} & {*b}) / (len(a) + len(b))
+        for i, a in enumerate(SETS)
+        for j, b in expected.items()
+        if {*a} & {*b}
+    }
+    assert {(i, j): s for i, j, s in found.tolist()} == {
+        at: pytest.approx(s) for at, s in dice.items() if s >= float(index.threshold)
+    }
+    assert np.array_equal(index.insert([["new"]]), [len(SETS)])
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_files_of_trees(name, tmp_path):
+    expected = TREES[name](tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    index = (LSHForest if name.startswith("forest") else LSHEnsemble).open(FOLDER / name)
+    assert (index.trees, index.recall, index.hasher) == (3, 0.7, MinHasher(8, "classic", 2**64 - 1))
+    index.verify()
+    held = {}
+    for keys, (signatures, *sizes) in index._batches():
+        for i, key in enumerate(list(keys)):
+            held[key] = tuple(signatures[i].tolist()), sizes[0][i, 0] if sizes else expected[key][1]
+    assert held == expected
