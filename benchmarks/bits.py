@@ -55,7 +55,8 @@ def fold(differing: np.ndarray, width: int) -> np.ndarray:
 
 def lshfast(part: str, n: int, k: int) -> Iterator[tuple[str, int, Call]]:
     """Yield what lshfast does: its name, how many slots or tokens there are, and the call."""
-    from lshfast import BBits, MinHasher, OnePermutation, TokenSets
+    from lshfast import MinHasher, TokenSets
+    from lshfast.sketch import BBits, OnePermutation
     from lshfast.sketch.compare import equal_slots
 
     signatures = plant(n, k)

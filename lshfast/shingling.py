@@ -12,6 +12,7 @@ from lshfast.common.checks import check_bool, check_int, check_number, check_see
 from lshfast.common.stop_words import StopWords, stop_words_of
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.kernels import sets, text
+from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets
 
 Unit: TypeAlias = Literal["word", "char", "stopword"]
@@ -248,7 +249,7 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     --------
     A message of 2,000 characters, and shingles of 1, 5 and 9 characters:
 
-    >>> from lshfast import expected_occurrences
+    >>> from lshfast.shingling import expected_occurrences
     >>> [round(expected_occurrences(2000, size), 9) for size in (1, 5, 9)]
     [100.0, 0.000625, 4e-09]
 

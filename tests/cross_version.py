@@ -14,18 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import (
-    BBits,
     DistinctCounter,
     LSHIndex,
     MinHasher,
-    OnePermutation,
-    SignSketcher,
     SimHasher,
     TokenSets,
     WeightedMinHasher,
     WeightedSets,
     datasketch,
 )
+from lshfast.sketch import BBits, OnePermutation, SignSketcher
 from lshfast.sketch.cardinality import Registers, registers_from_bytes
 
 SCHEMES = ("affine32", "affine64", "legacy", "classic", "fast")

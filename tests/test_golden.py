@@ -7,23 +7,20 @@ import pytest
 
 from lshfast import (
     Bands,
-    BBits,
     DistinctCounter,
     LeanMinHash,
     MinHash,
     MinHasher,
-    OnePermutation,
-    SignSketcher,
     SimHasher,
     TokenSets,
     WeightedMinHasher,
     WeightedSets,
-    estimate_sizes,
     shingle,
 )
 from lshfast.families import CauchyLines, CrossPolytope, GaussianLines, Hyperplanes
 from lshfast.kernels import sets
 from lshfast.kernels import weighted as weighted_kernels
+from lshfast.sketch import BBits, OnePermutation, SignSketcher, estimate_sizes
 from tests.make_golden import PATH, cases
 
 GOLDEN = json.loads(PATH.read_text(encoding="ascii"))

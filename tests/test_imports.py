@@ -60,6 +60,19 @@ def test_packages_list_their_names_before_these_are_imported():
     assert {*lshfast.__all__, *public} <= {*ast.literal_eval(done.stdout)}
 
 
+def test_the_package_lists_what_is_public():
+    """No internal module, also not one that was imported, and none of datasketch's names, which can be imported."""
+    modules = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
+    code = "import lshfast, lshfast.jobs, lshfast.pipeline.api; lshfast.dedup(['a']); print(dir(lshfast))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = [name for name in ast.literal_eval(done.stdout) if not name.startswith("__")]
+    assert found == sorted([*lshfast.__all__, *modules])
+    guide = "".join((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/guide.md"))
+    assert [name for name in lshfast.__all__ if not re.search(rf"\b{name}\b", guide)] == []
+    classes = [name for name in lshfast.datasketch.__all__ if not name.startswith("sha1_")]
+    assert [getattr(lshfast, name) for name in classes] == [getattr(lshfast.datasketch, name) for name in classes]
+
+
 def test_tab_completes_the_names_without_extras():
     done = subprocess.run([sys.executable, "-c", COMPLETE, *LAZY], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

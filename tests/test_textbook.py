@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import SignSketcher
+from lshfast.sketch import SignSketcher
 from lshfast.textbook import (
     StringIndex,
     axis_buckets,

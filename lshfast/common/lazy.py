@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, names: Mapping[str, str], unlisted: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package that imports its names when they are first used.
 
-    ``dir`` lists the names before they are imported, and imports none.
+    ``dir`` lists the names before they are imported, and imports none. It lists no other modules, and nothing that the
+    package itself has imported.
 
     Packages hide both from type checkers, which would take a misspelt name for Any, and import all public names for
     them instead.
@@ -21,6 +24,8 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
     package : str
     names : mapping of str to str
         The names in each module of the package, separated by spaces. "." stands for the package: then they are modules.
+    unlisted : mapping of str to str, optional
+        Further names, which ``dir`` does not list.
 
     Returns
     -------
@@ -41,7 +46,11 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
     >>> for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_json"]:
     ...     del sys.modules[name]
     """
-    module_of = {name: module for module, several in names.items() for name in several.split()}
+    listed, others = (
+        {name: module for module, several in some.items() for name in several.split()}
+        for some in (names, unlisted or {})
+    )
+    module_of = listed | others
 
     def value_of(name: str) -> Any:
         if name not in module_of:
@@ -53,6 +62,8 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
         return value
 
     def all_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *module_of})
+        own = vars(sys.modules[package])
+        public = own.get("__all__", [name for name in own if not name.startswith("_")])
+        return sorted({*(name for name in own if name.startswith("__")), *public, *listed})
 
     return value_of, all_names

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from lshfast.index.forest import LSHForest
     from lshfast.index.index_stats import EntryStats, IndexStats
     from lshfast.index.key_pairs import KeyPairs
+    from lshfast.index.keys import DuplicateKeyError
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.matches import Match, Matches
     from lshfast.index.neighbors import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "DuplicateKeyError",
     "EntryStats",
     "IndexStats",
     "KeyPairs",
@@ -45,6 +47,7 @@ if not TYPE_CHECKING:
             "forest": "LSHForest",
             "index_stats": "EntryStats IndexStats",
             "key_pairs": "KeyPairs",
+            "keys": "DuplicateKeyError",
             "lsh_index": "LSHIndex",
             "matches": "Match Matches",
             "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",

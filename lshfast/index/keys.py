@@ -123,7 +123,7 @@ class DuplicateKeyError(ValueError):
     >>> index = lshfast.LSHIndex(num_perm=4, bands=2, rows=2)
     >>> try:
     ...     index.insert(["a", "b", "a"], np.ones((3, 4), np.uint64))
-    ... except lshfast.DuplicateKeyError as error:
+    ... except lshfast.index.DuplicateKeyError as error:
     ...     print(error.key, error.position)
     a 2
     """

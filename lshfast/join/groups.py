@@ -115,7 +115,8 @@ def star_groups(
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast import PAIR, star_groups
+    >>> from lshfast import star_groups
+    >>> from lshfast.join import PAIR
     >>> chain = np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)
     >>> star_groups(4, chain).keeper.tolist()
     [0, 0, 2, 3]
@@ -146,7 +147,8 @@ def component_groups(
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast import PAIR, component_groups
+    >>> from lshfast import component_groups
+    >>> from lshfast.join import PAIR
     >>> component_groups(4, np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)).keeper.tolist()
     [0, 0, 0, 3]
     """

@@ -175,7 +175,7 @@ def find_identical_in_batches(
 
     Examples
     --------
-    >>> from lshfast import find_identical_in_batches
+    >>> from lshfast.join import find_identical_in_batches
     >>> days = [["rain", "sun"], ["fog", "sun"], ["rain"]]
     >>> find_identical_in_batches(lambda: days, expected=5).tolist()
     [[3, 1], [4, 0]]
@@ -232,7 +232,7 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
 
     Examples
     --------
-    >>> from lshfast import count_distinct
+    >>> from lshfast.join import count_distinct
     >>> round(count_distinct([f"item {number % 5000}" for number in range(20000)]), -3)
     5000.0
     """

@@ -55,7 +55,7 @@ class ItemFilter:
 
     Examples
     --------
-    >>> from lshfast import ItemFilter
+    >>> from lshfast.join import ItemFilter
     >>> seen = ItemFilter(expected=1000)
     >>> seen.add(["rain", "sun", "rain"]).tolist()
     [True, True, False]

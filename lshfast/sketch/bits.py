@@ -59,7 +59,8 @@ class BBits:
 
     Examples
     --------
-    >>> from lshfast import BBits, MinHasher, TokenSets
+    >>> from lshfast import MinHasher, TokenSets
+    >>> from lshfast.sketch import BBits
     >>> packer = BBits(2, MinHasher(1024))
     >>> packed = packer.sketch(TokenSets.from_sets([range(0, 80), range(20, 100), range(500, 600), []]))
     >>> packed.shape, packed.dtype
@@ -120,7 +121,8 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits, TokenSets
+        >>> from lshfast import TokenSets
+        >>> from lshfast.sketch import BBits
         >>> BBits(4).sketch(TokenSets.from_sets([["a"], ["b"]])).shape
         (2, 8)
         """
@@ -158,7 +160,8 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits, MinHasher, TokenSets
+        >>> from lshfast import MinHasher, TokenSets
+        >>> from lshfast.sketch import BBits
         >>> signatures = MinHasher().sketch(TokenSets.from_sets([["a"], ["b"]]))
         >>> BBits(4).pack(signatures).nbytes, signatures.nbytes
         (128, 2048)
@@ -205,7 +208,8 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits, TokenSets
+        >>> from lshfast import TokenSets
+        >>> from lshfast.sketch import BBits
         >>> packer = BBits(8)
         >>> packed = packer.sketch(TokenSets.from_sets([["a"], ["a"], []]))
         >>> packer.similarity(packed[0], packed).tolist()
@@ -246,7 +250,8 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits, TokenSets
+        >>> from lshfast import TokenSets
+        >>> from lshfast.sketch import BBits
         >>> packer = BBits(8)
         >>> packed = packer.sketch(TokenSets.from_sets([["a"], ["b"], ["a"]]))
         >>> packer.top(packed[2], packed, 2)[0].tolist()
@@ -301,7 +306,7 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits
+        >>> from lshfast.sketch import BBits
         >>> float(BBits(1).variance(0.5))
         0.005859375
         """
@@ -331,7 +336,7 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits
+        >>> from lshfast.sketch import BBits
         >>> float(BBits(1).standard_error(0.5).round(4))
         0.0765
         """
@@ -352,7 +357,8 @@ class BBits:
 
         Examples
         --------
-        >>> from lshfast import BBits, MinHasher, TokenSets
+        >>> from lshfast import MinHasher, TokenSets
+        >>> from lshfast.sketch import BBits
         >>> packer = BBits(2)
         >>> a, b = packer.hasher.sketch(TokenSets.from_sets([["a"], ["b"]]))
         >>> packer.pack(packer.hasher.merge(a, b)).shape

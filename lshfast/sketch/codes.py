@@ -178,7 +178,7 @@ class CodeSketcher:
 
         Examples
         --------
-        >>> from lshfast import SignSketcher
+        >>> from lshfast.sketch import SignSketcher
         >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
         >>> float(sketcher.angle(*sketcher.sketch([[2, 1], [1, 2]])).round(4))
         1.5708

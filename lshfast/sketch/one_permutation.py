@@ -52,7 +52,8 @@ class OnePermutation(SlotSketcher[TokenSets]):
 
     Examples
     --------
-    >>> from lshfast import OnePermutation, TokenSets
+    >>> from lshfast import TokenSets
+    >>> from lshfast.sketch import OnePermutation
     >>> sketcher = OnePermutation(num_perm=256)
     >>> signatures = sketcher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100), []]))
     >>> [bool(0.5 < s < 0.7) for s in sketcher.similarity(signatures[0], signatures)]

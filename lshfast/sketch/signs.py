@@ -55,7 +55,7 @@ class SignSketcher(CodeSketcher):
 
     Examples
     --------
-    >>> from lshfast import SignSketcher
+    >>> from lshfast.sketch import SignSketcher
     >>> sketcher = SignSketcher.of_vectors([[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
     >>> sketcher.dots([[3, 4, 5, 6], [4, 3, 2, 1]]).tolist()
     [[10, 2, -4], [4, -2, 4]]
@@ -118,7 +118,7 @@ class SignSketcher(CodeSketcher):
 
         Examples
         --------
-        >>> from lshfast import SignSketcher
+        >>> from lshfast.sketch import SignSketcher
         >>> SignSketcher.of_vectors([[1, 1], [1, -1]]).vectors.tolist()
         [[1, 1], [1, -1]]
         """
@@ -170,7 +170,7 @@ class SignSketcher(CodeSketcher):
 
         Examples
         --------
-        >>> from lshfast import SignSketcher
+        >>> from lshfast.sketch import SignSketcher
         >>> SignSketcher.of_vectors([[1, 1], [1, -1]]).dots([[2, 1], [0.5, 3]]).tolist()
         [[3.0, 1.0], [3.5, -2.5]]
         """
@@ -204,7 +204,7 @@ class SignSketcher(CodeSketcher):
 
         Examples
         --------
-        >>> from lshfast import SignSketcher
+        >>> from lshfast.sketch import SignSketcher
         >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
         >>> sketcher.sketch([[2, 1], [1, 2]]).tolist()
         [[3], [1]]
@@ -240,7 +240,7 @@ class SignSketcher(CodeSketcher):
 
         Examples
         --------
-        >>> from lshfast import SignSketcher
+        >>> from lshfast.sketch import SignSketcher
         >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
         >>> sketcher.signs(sketcher.sketch([[2, 1], [1, 2], [0, 0]])).tolist()
         [[1, 1], [1, -1], [0, 0]]

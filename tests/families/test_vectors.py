@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lshfast import Bands, SignSketcher, kernels
+from lshfast import Bands, kernels
 from lshfast.families import NO_VALUE, CrossPolytope, Hyperplanes, SignVectors, rotated
 from lshfast.families.polytope_curve import collision_curve, collision_integral
+from lshfast.sketch import SignSketcher
 from tests.families.laws import check_description, check_law
 from tests.reference import families_vectors as reference
 

@@ -6,17 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lshfast import (
-    Bands,
-    LSHIndex,
-    MinHasher,
-    SignSketcher,
-    SimHasher,
-    TokenSets,
-    WeightedMinHasher,
-    WeightedSets,
-    candidates,
-)
+from lshfast import Bands, LSHIndex, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets, candidates
 from lshfast.families import (
     NO_VALUE,
     BitSampling,
@@ -35,6 +25,7 @@ from lshfast.families import (
 )
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
+from lshfast.sketch import SignSketcher
 from tests.index.index_files import content
 from tests.index.index_machine import run
 from tests.index.redis_server import needs_redis, redis_server

@@ -11,7 +11,8 @@ import pyarrow
 import pytest
 import scipy.sparse
 
-from lshfast import DuplicateKeyError, LSHIndex
+from lshfast import LSHIndex
+from lshfast.index import DuplicateKeyError
 from lshfast.index.neighbors.answers import Neighbor
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.stores.lmdb import LmdbStore

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from lshfast import DuplicateKeyError
+from lshfast.index import DuplicateKeyError
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from tests.index.neighbors_kit import SMALL, assert_distance, exact, packed
 

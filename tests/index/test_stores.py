@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lshfast import DuplicateKeyError, LSHIndex, MinHasher, TokenSets
+from lshfast import LSHIndex, MinHasher, TokenSets
 from lshfast.common.errors import FormatError
+from lshfast.index import DuplicateKeyError
 from lshfast.index.stores.memory import MemoryStore
 from tests.index.index_files import content, shared, small
 from tests.index.index_machine import SMALL

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshfast import TextError
 from lshfast.kernels import text
 from lshfast.kernels.text import Texts
+from lshfast.shingling import TextError
 from tests.conftest import rows_of
 from tests.reference import hashing
 from tests.reference import text as reference

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import PAIR, ShortTextsWarning, component_groups, dedup, pairs
+from lshfast import ShortTextsWarning, component_groups, dedup, pairs
+from lshfast.join import PAIR
 from lshfast.kernels.text import Texts, tokens_of_texts
 from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.run import find_duplicates

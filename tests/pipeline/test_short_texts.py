@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from lshfast import Recommendation, ShortTextsWarning, TextError, dedup, dedup_files, pairs, recommend
+from lshfast import Recommendation, ShortTextsWarning, dedup, dedup_files, pairs, recommend
+from lshfast.shingling import TextError
 from tests.cli.commands import run, write_jsonl
 
 LETTERS = list("etaoinshrdlcumwfgypbvk")

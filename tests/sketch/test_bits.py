@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, BBits, LSHEnsemble, LSHForest, LSHIndex, MinHasher, OnePermutation, TokenSets
+from lshfast import Bands, LSHEnsemble, LSHForest, LSHIndex, MinHasher, TokenSets
+from lshfast.sketch import BBits, OnePermutation
 from lshfast.sketch.compare import best_rows, equal_slots
 from tests.conftest import csr
 from tests.reference import bits as reference

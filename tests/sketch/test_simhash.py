@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import SignSketcher, SimHasher, TokenSets
+from lshfast import SimHasher, TokenSets
+from lshfast.sketch import SignSketcher
 from tests.conftest import csr
 from tests.reference import simhash as reference
 from tests.reference.hashing import MASK64

@@ -6,22 +6,17 @@ import numpy as np
 import pytest
 
 from lshfast import (
-    BBits,
     DistinctCounter,
     LSHForest,
     LSHIndex,
     MinHasher,
-    OnePermutation,
-    SignSketcher,
     SimHasher,
     TokenSets,
     WeightedMinHasher,
     WeightedSets,
-    estimate_overlap,
-    estimate_sizes,
-    sketch_multisets,
 )
 from lshfast.datasketch import WeightedMinHashGenerator
+from lshfast.sketch import BBits, OnePermutation, SignSketcher, estimate_overlap, estimate_sizes, sketch_multisets
 from lshfast.sketch.cardinality import registers_from_bytes, size_error
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])

@@ -9,17 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import (
-    BBits,
-    DistinctCounter,
-    MinHasher,
-    OnePermutation,
-    SimHasher,
-    TokenSets,
-    WeightedMinHasher,
-    WeightedSets,
-    sketch_multisets,
-)
+from lshfast import DistinctCounter, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets
 from lshfast.datasketch import (
     HyperLogLog,
     HyperLogLogPlusPlus,
@@ -31,6 +21,7 @@ from lshfast.datasketch import (
     bBitMinHash,
 )
 from lshfast.datasketch.weighted_minhash import WeightedMinHashGenerator
+from lshfast.sketch import BBits, OnePermutation, sketch_multisets
 from tests.conftest import csr
 
 WORD64 = st.integers(0, 2**64 - 1)

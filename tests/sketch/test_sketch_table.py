@@ -7,21 +7,18 @@ import pytest
 
 from lshfast import (
     Bands,
-    BBits,
     DistinctCounter,
     LSHForest,
     LSHIndex,
     MinHasher,
-    OnePermutation,
-    SignSketcher,
     SimHasher,
     TokenSets,
     WeightedMinHasher,
     WeightedSets,
-    sketch_multisets,
 )
 from lshfast.datasketch import HyperLogLog, LeanMinHash, MinHash, MinHashLSH, bBitMinHash
 from lshfast.families import SignVectors, SimHashFamily, WeightedMinHashFamily
+from lshfast.sketch import BBits, OnePermutation, SignSketcher, sketch_multisets
 
 # The family of a sketcher.
 FAMILIES = {

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import MinHasher, TextError, TokenSets, exact, expected_occurrences, pairs, shingle, verify
+from lshfast import MinHasher, TokenSets, exact, pairs, shingle, verify
 from lshfast.datasketch import LeanMinHash, MinHash
+from lshfast.shingling import TextError, expected_occurrences
 from tests.reference import hashing, text
 
 SEEDS = st.sampled_from([0, 1, 2**64 - 1])

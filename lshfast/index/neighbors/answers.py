@@ -24,7 +24,7 @@ class Neighbor(NamedTuple):
 
     Examples
     --------
-    >>> from lshfast import Neighbor
+    >>> from lshfast.index import Neighbor
     >>> Neighbor("a", 0.25)
     Neighbor(key='a', distance=0.25)
     """
@@ -47,7 +47,7 @@ class NeighborLists(AnswerLists[Neighbor]):
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast import NeighborLists
+    >>> from lshfast.index import NeighborLists
     >>> lists = NeighborLists(np.array([0, 2, 2]), ["a", "b"], np.array([0.1, 0.5]), np.array([7, 3]))
     >>> len(lists), lists[0], lists[1]
     (2, [Neighbor(key='a', distance=0.1), Neighbor(key='b', distance=0.5)], [])
