@@ -51,7 +51,7 @@ for python in "${pythons[@]}"; do
   echo "Python $name${constraints:+, the oldest dependencies}"
   cp -r "$work/source" "$work/$name"
   "$python" -m venv "$work/env-$name"
-  "$work/env-$name/bin/pip" install $constraints "$work/$name[test]" >"$work/$name.log" 2>&1 ||
+  "$work/env-$name/bin/pip" install $constraints "$work/$name[light]" >"$work/$name.log" 2>&1 ||
     { tail -n 40 "$work/$name.log" && exit 1; }
   cd "$work/run"
   "$work/env-$name/bin/python" -m pytest -q -m "" $chosen

@@ -327,7 +327,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, sm
     """The disk is full from the n-th call on that needs space, for each n of a run."""
     monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
-    source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 1500), *crowd(120)]), tmp_path / "out"
+    source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 700), *crowd(120)]), tmp_path / "out"
     work = tmp_path / "work" if resumed else None
     folder.mkdir()
 

@@ -558,7 +558,7 @@ static void check_shared_slots(const struct corpus *c) {
 
 static void check_walks(void) {
     size_t in_crowd = 0;
-    for (size_t round = 0; round < 4000; round++) {
+    for (size_t round = 0; round < 1200; round++) {
         struct corpus c = new_corpus(round);
         struct sets_rule sets = {below(3) ? SETS_JACCARD : SETS_CONTAINMENT, THRESHOLDS[below(COUNT(THRESHOLDS))]};
         int exact = sets.measure == SETS_CONTAINMENT || below(8);
