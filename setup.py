@@ -1,96 +1,162 @@
-"""The extension modules: one a stage, each linked with the plain C of some folders. The rest is in pyproject.toml."""
+"""The extension modules: src/*/NAME_module.pyx becomes lshfast.kernels.NAME. The rest is in pyproject.toml.
 
+Each .pyx and .c is compiled once, several at a time, and its object is linked into the modules that need it.
+Generated C and objects are kept in build/ under a digest of all that they were made from; the next build compiles what
+changed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from sysconfig import get_config_var, get_platform
+from tempfile import TemporaryDirectory
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 if sys.maxsize < 2**32:
     sys.exit("lshfast needs a 64-bit Python: its kernels are neither tested nor useful with 32-bit addresses")
 
-# The folders of src/ whose C each module is linked with. The CPU level in use is the state of one module: `cpu`.
+# The folders of src/ whose C a module is linked with, if not just the one of its name. Each module has its own copy of
+# what the C keeps. The CPU level in use is kept by one module: `cpu`.
+TABLES = ["tables", "bands", "bits", "slots"]
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
-    "arrays": [],
-    "arrow": [],
-    "bands": ["bands"],
     "bits": ["bits", "sketch", "slots"],
-    "cardinality": ["cardinality"],
-    "checksum": ["checksum"],
-    "cpu": ["cpu"],
-    "distances": ["distances"],
-    "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
-    "guards": [],
-    "hamming": ["hamming"],
-    "hashing": ["hashing"],
-    "json": ["json"],
-    "keys": [],
-    "leaders": ["leaders"],
-    "matches": ["matches"],
-    "names": ["tables", "bands", "bits", "slots"],
+    "names": TABLES,
     "passages": ["passages", "text"],
     "probes": ["probes", "bands"],
     "projections": ["projections", "bands", "weighted"],
-    "ranks": ["ranks"],
-    "rotations": ["rotations"],
-    "runs": ["runs"],
-    "sampling": ["sampling"],
     "sets": ["sets", "slots"],
-    "setjoin": ["setjoin"],
-    "simhash": ["simhash"],
-    "sketch": ["sketch"],
-    "tables": ["tables", "bands", "bits", "slots"],
-    "tables_files": [],
-    "tables_queries": ["tables", "bands", "bits", "slots"],
-    "tables_search": ["tables", "bands", "bits", "slots", "distances"],
-    "text": ["text"],
-    "trees": ["trees"],
-    "weighted": ["weighted"],
+    "tables": TABLES,
+    "tables_queries": TABLES,
+    "tables_search": [*TABLES, "distances"],
 }
-
-# The kernels choose their instructions themselves, so no flag here names a processor; and no product and sum are joined
-# into one rounding, since the same bits come out everywhere.
-UNIX = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden"]
-FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else UNIX
-
-
-def c_files(folder):
-    """Return the C of a folder, without what Cython may have left there."""
-    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith("_module.c"))
-
-
-extensions = [
-    Extension(
-        f"lshfast.kernels.{module}",
-        [
-            *glob(f"src/**/{module}_module.pyx", recursive=True),
-            *(file for folder in folders for file in c_files(folder)),
-        ],
-        depends=glob("src/**/*.h", recursive=True),
-        include_dirs=["src"],
-        extra_compile_args=FLAGS,
-    )
-    for module, folders in FOLDERS.items()
-]
 
 # What Cython would put into each module that takes memoryviews: a third of a build, nearly half of its size.
 SHARED = "lshfast.kernels._cython"
-extensions.append(Extension(SHARED, ["src/_cython.c"], extra_compile_args=FLAGS))
 
-setup(
-    ext_modules=cythonize(
-        extensions,
-        force=True,  # a changed .pxd lies in another folder than its .pyx, where Cython would not notice it
-        build_dir="build/cython",
-        include_path=[".", "src"],
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
-            "language_level": 3,
-            "embedsignature": True,
-            "binding": True,
-            "freethreading_compatible": True,  # docs/platforms.md says why
-        },
-    )
-)
+CYTHON = {
+    "include_path": [".", "src"],
+    "shared_utility_qualified_name": SHARED,
+    "compiler_directives": {
+        "language_level": 3,
+        "embedsignature": True,
+        "binding": True,
+        "freethreading_compatible": True,  # docs/platforms.md says why
+    },
+}
+
+# The kernels choose their instructions themselves, so no flag here names a processor; and no product and sum are joined
+# into one rounding, since the same bits come out everywhere. Generated C has few loops that matter, and -O3 would take
+# a third longer for it.
+KERNEL_FLAGS = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden"]
+GENERATED_FLAGS = [*KERNEL_FLAGS, "-O2"]
+MSVC_FLAGS = ["/O2", "/std:c11"]
+
+# What changes the output of compilers beside their command.
+VARIABLES = ["ARCHFLAGS", "CPATH", "C_INCLUDE_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "INCLUDE", "CL", "_CL_"]
+REFERENCES = re.compile(r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b', re.M)
+
+
+def sources_of(module, pyx):
+    """Return the .pyx of a module and the C of its folders, without what Cython may have left there."""
+    files = [file for folder in FOLDERS.get(module, [module]) for file in sorted(glob(f"src/{folder}/*.c"))]
+    return [pyx, *(file for file in files if not file.endswith("_module.c"))]
+
+
+def made_of(source):
+    """Return a source, the .pxd of its module, and all files of src/ and lshfast/ that these include or cimport."""
+    found = [Path(source), *Path("lshfast/kernels").glob(Path(source).name.removesuffix("_module.pyx") + ".pxd")]
+    for path in found:  # which grows
+        for include, *modules in REFERENCES.findall(path.read_text(encoding="utf-8")):
+            name = include or "".join(modules).replace(".", "/") + ".pxd"
+            places = [folder / name for folder in (path.parent, Path("src"), Path())]
+            found += [place for place in places if place.is_file() and place not in found]
+    return found
+
+
+class build_kernels(build_ext):
+    """Compile what changed, on the CPUs that this process may use (`-j N`: on N), and link all modules."""
+
+    def build_extensions(self):
+        if not getattr(self.compiler, "initialized", True):  # MSVC; otherwise several threads would do it
+            self.compiler.initialize()
+        self.compiler.force = True  # it would compare times, and leave out links
+        msvc = self.compiler.compiler_type == "msvc"
+        self.flags, self.generated_flags = (MSVC_FLAGS, MSVC_FLAGS) if msvc else (KERNEL_FLAGS, GENERATED_FLAGS)
+        command = [self.compiler.cc] if msvc else self.compiler.compiler_so  # the path of MSVC holds its version
+        version = None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
+        self.compiled_by = [command, version, self.compiler.include_dirs, self.compiler.macros]
+        self.compiled_by += [sys.version, get_platform(), get_config_var("EXT_SUFFIX")]
+        self.compiled_by += map(os.environ.get, VARIABLES)
+        self.kept = Path("build", "kernels" + get_config_var("EXT_SUFFIX")).with_suffix("")
+        self.kept.mkdir(parents=True, exist_ok=True)
+        self.used = set()
+        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        # Generated C takes longest, so it is first; Cython makes the next in this thread while compilers run in others.
+        pyx = {extension.sources[0]: extension for extension in self.extensions}
+        plain = {c: None for extension in self.extensions for c in extension.sources[1:]}
+        with ThreadPoolExecutor(self.parallel or cpus) as pool:
+            compiled = pool.map(self.compile, chain(map(self.translate, pyx.values()), plain))
+            self.objects = dict(zip([*pyx, *plain], compiled, strict=True))
+            list(pool.map(self.build_extension, self.extensions))
+        for old in set(self.kept.iterdir()) - self.used:
+            shutil.rmtree(old)
+
+    def build_extension(self, extension):
+        self.compiler.link_shared_object(
+            [self.objects[source] for source in extension.sources],
+            self.get_ext_fullpath(extension.name),
+            libraries=self.get_libraries(extension),
+            export_symbols=self.get_export_symbols(extension),
+            debug=self.debug,
+            build_temp=self.build_temp,
+        )
+
+    def translate(self, extension):
+        """Return the C of the .pyx of a module, or of the module that the others share."""
+        source, options = extension.sources[0], {**CYTHON, "force": True}
+        files = [] if extension.name == SHARED else made_of(source)
+
+        def make(folder):
+            [module] = cythonize([Extension(extension.name, [source])], build_dir=folder, **options)
+            return module.sources[0]
+
+        return self.made(Path(source).with_suffix(".c").name, files, [Cython.__version__, options], make)
+
+    def compile(self, c):
+        """Return the object of a file of C."""
+        flags = self.flags if c.startswith("src") else self.generated_flags
+        options = {"include_dirs": ["src"], "extra_postargs": flags, "debug": self.debug}
+        [name] = self.compiler.object_filenames([c], strip_dir=True)
+        inputs = [self.compiled_by, options]
+        return self.made(name, made_of(c), inputs, lambda folder: self.compiler.compile([c], folder, **options)[0])
+
+    def made(self, name, files, others, make):
+        """Return the file that `make(folder)` makes of files and other inputs, or made of the same before."""
+        inputs = [others, [(file.as_posix(), file.read_bytes()) for file in files]]
+        made = self.kept / sha256(repr(inputs).encode()).hexdigest()[:32] / name
+        self.used.add(made.parent)
+        if not made.exists():
+            with TemporaryDirectory(dir=self.kept) as folder:
+                file = make(folder)
+                made.parent.mkdir(exist_ok=True)
+                os.replace(file, made)
+        return str(made)
+
+
+if __name__ == "__main__":
+    modules = {Path(file).name.removesuffix("_module.pyx"): file for file in sorted(glob("src/*/*_module.pyx"))}
+    extensions = [Extension(f"lshfast.kernels.{module}", sources_of(module, pyx)) for module, pyx in modules.items()]
+    setup(cmdclass={"build_ext": build_kernels}, ext_modules=[*extensions, Extension(SHARED, ["src/_cython.c"])])

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct tables_heap {
-    void *(*source)(size_t bytes); /* malloc, or a test's function that fails; free takes what it returns */
+    void *(*source)(size_t bytes); /* malloc, or a function that fails at times; free takes what it returns */
     int watched;
     void *retired; /* a list of memory that is out of use but may be read */
 };

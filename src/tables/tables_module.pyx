@@ -7,7 +7,7 @@ cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
 import os
@@ -41,35 +41,6 @@ cdef enum:
 
 cdef const int* in_use = level_in_use()
 cdef uint64_t[2] secret = [int.from_bytes(os.urandom(8), "little") for _ in range(2)]  # hashes names that share a public hash
-
-
-cdef size_t requests_left = 0
-cdef bint fails_onwards = False
-
-
-cdef void* memory_source(size_t nbytes) noexcept nogil:
-    """Return memory for tables, unless a test has said that it runs out."""
-    global requests_left
-    if requests_left > 1:
-        requests_left -= 1
-    elif requests_left == 1:
-        requests_left = fails_onwards
-        return NULL
-    return malloc(nbytes)
-
-
-def _fail_memory(size_t n, bint onwards=False):
-    """For tests: let the n-th request for memory of tables fail from now on, and all later ones if told so; 0: none."""
-    global requests_left, fails_onwards
-    requests_left, fails_onwards = n, onwards
-
-
-def _request_memory():
-    """For tests: count a request for memory beside those of tables; MemoryError if it fails."""
-    cdef void* memory = memory_source(1)
-    if not memory:
-        raise MemoryError
-    free(memory)
 
 
 @cython.auto_pickle(False)
@@ -131,7 +102,7 @@ cdef class BandTables:
             raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
         self.kept = {}
         check_outcome(band_tables_begin(
-            &self.c, memory_source, num_perm + payload, bands, rows,
+            &self.c, malloc, num_perm + payload, bands, rows,
             NAMES_INTEGERS if kind == "int" else NAMES_STRINGS if kind == "str" else NAMES_NONE, BLOCK_BYTES))
         names_set_key(&self.c.names, secret[0], secret[1])
         self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]

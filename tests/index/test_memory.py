@@ -8,16 +8,32 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
+from lshfast.index.stores import file_format, segment
 from lshfast.kernels import tables
 from lshfast.kernels.tables import BandTables
+from tests.build_kit import needs_a_compiler, needs_the_tree
+from tests.index.failing_tables import failing_tables_of
 from tests.index.index_files import content, python, shared, small
+from tests.kernels import tables_kit
 from tests.kernels.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
 from tests.kernels.test_tables_crowds import NAMES as NAMES_OF_A_TAG
 from tests.reference.hashing import EMPTY
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs_the_tree, needs_a_compiler, pytest.mark.usefixtures("failing_tables")]
 
 BLOCK = 64  # rows of a block of signatures where it is made small
+
+
+@pytest.fixture(scope="module")
+def failing_tables(tmp_path_factory):
+    """Let this file, and the index, use tables whose memory runs out when they are told so."""
+    failing = failing_tables_of(tmp_path_factory.mktemp("tables"))
+    this = sys.modules[__name__]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(this, "tables", failing)
+        for module in (this, tables_kit, segment, file_format):
+            patch.setattr(module, "BandTables", failing.BandTables)
+        yield
 
 
 @contextmanager
@@ -26,16 +42,16 @@ def failing(n, onwards=False):
     real = np.empty
 
     def empty(*arguments, **options):
-        tables._request_memory()
+        tables.request_memory()
         return real(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "empty", empty)
-        tables._fail_memory(n, onwards)
+        tables.fail_memory(n, onwards)
         try:
             yield
         finally:
-            tables._fail_memory(0)
+            tables.fail_memory(0, False)
 
 
 def until_it_succeeds(step, look):
