@@ -7,7 +7,7 @@ from lshfast.common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.index.ensemble import LSHEnsemble
     from lshfast.index.forest import LSHForest
-    from lshfast.index.index_stats import EntryStats, IndexStats
+    from lshfast.index.index_stats import IndexStats
     from lshfast.index.key_pairs import KeyPairs
     from lshfast.index.keys import DuplicateKeyError
     from lshfast.index.lsh_index import LSHIndex
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DuplicateKeyError",
-    "EntryStats",
     "IndexStats",
     "KeyPairs",
     "LSHEnsemble",
@@ -45,7 +44,7 @@ if not TYPE_CHECKING:
         {
             "ensemble": "LSHEnsemble",
             "forest": "LSHForest",
-            "index_stats": "EntryStats IndexStats",
+            "index_stats": "IndexStats",
             "key_pairs": "KeyPairs",
             "keys": "DuplicateKeyError",
             "lsh_index": "LSHIndex",

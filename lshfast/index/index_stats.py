@@ -1,28 +1,11 @@
-"""`IndexStats` and `EntryStats`: the figures of an index."""
+"""`IndexStats`: the figures of an index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lshfast.common.stats import bytes_of
 from lshfast.index.stores.base import Store
-
-
-@dataclass(frozen=True)
-class EntryStats:
-    """The figures of an index that is held in memory.
-
-    Attributes
-    ----------
-    entries : int
-    nbytes : int
-        Memory of the index, in bytes.
-    store : dict of str to int
-        Figures of its parts. Their names say what they are; sizes are in bytes.
-    """
-
-    entries: int
-    nbytes: int
-    store: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -74,8 +57,3 @@ def stats_of(store: Store, bands: int, rows: int) -> IndexStats:
         nbytes=bytes_of(figures),
         store=figures,
     )
-
-
-def bytes_of(figures: dict[str, int]) -> int:
-    """Return the memory or disk space of a store with some figures."""
-    return sum(size for name, size in figures.items() if name.endswith("bytes"))

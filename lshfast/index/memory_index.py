@@ -12,9 +12,9 @@ import numpy as np
 from lshfast.common.container import named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
+from lshfast.common.stats import EntryStats, bytes_of
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.entry_file import EntryFile
-from lshfast.index.index_stats import EntryStats, bytes_of
 from lshfast.index.keys import Column, as_column, is_batch, listed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.gate import Gate

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from lshfast.common.progress import Progress
-from lshfast.index.index_stats import bytes_of
+from lshfast.common.stats import bytes_of
 from lshfast.index.keys import as_column, is_batch, listed
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, Mode, save_store

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_seed
+from lshfast.common.errors import FormatError
+from lshfast.common.stats import EntryStats, bytes_of
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.join.copies import spread_across
-from lshfast.join.exact_join import ROWS, check_rows
+from lshfast.join.exact_join import ROWS, check_rows, join
 from lshfast.join.jaccard import PAIR, as_pairs
 from lshfast.join.prefix_file import Held, SavedSets, read_sets, write_sets
 from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MATCH = np.dtype([("query", np.int64), ("id", np.int64), ("similarity", np.float64)])
+
+
+# Sets that `verify` searches at once.
+VERIFIED_ROWS = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -258,7 +264,10 @@ class PrefixIndex:
         """
         state = self._state
         _check_kind(_kind_of(sets), state.held)
-        queries = Collection.of(self._token_sets(sets).distinct())
+        return self._matches(state, self._token_sets(sets).distinct())
+
+    def _matches(self, state: _State, sets: TokenSets) -> npt.NDArray[np.void]:
+        queries = Collection.of(sets)
         found = [np.empty(0, PAIR)]
         for part in state.parts:
             pairs = part.segment.matches(queries, self._rule, self._threads)
@@ -269,6 +278,90 @@ class PrefixIndex:
         matches = np.empty(len(every), MATCH)
         matches["query"], matches["id"], matches["similarity"] = every["j"], every["i"], every["similarity"]
         return matches[np.lexsort((matches["id"], -matches["similarity"], matches["query"]))]
+
+    def pairs(self) -> npt.NDArray[np.void]:
+        """Return all pairs of sets of the index whose similarity is at least the threshold.
+
+        Returns
+        -------
+        ndarray of shape (m,) with fields i, j (int64, ids, i < j) and similarity (float64)
+            Sorted by (i, j). Containment is that of the smaller set in the larger one, as in `pairs`.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> index = PrefixIndex(threshold=0.5)
+        >>> index.insert([{"a", "b", "c"}, {"x", "y"}, {"a", "b"}]).tolist()
+        [0, 1, 2]
+        >>> [(i, j, round(similarity, 2)) for i, j, similarity in index.pairs().tolist()]
+        [(0, 2, 0.67)]
+        """
+        ids, sets = _remaining(self._state.parts)
+        found = join(sets, threshold=self.threshold, measure=self.measure, threads=self._threads).pairs
+        return as_pairs(ids[found["i"]], ids[found["j"]], found["similarity"])
+
+    def describe(self) -> str:
+        """Return what the index finds as text.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> PrefixIndex(threshold=0.9).describe()
+        'all sets whose similarity to a query (jaccard) is at least 0.9'
+        """
+        return f"all sets whose similarity to a query ({self.measure}) is at least {self.threshold}"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the index, in bytes; that of its tables is an estimate."""
+        return self.stats().nbytes
+
+    def stats(self) -> EntryStats:
+        """Return the figures of the index, such as its memory; the bytes of its tables are an estimate.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> index = PrefixIndex()
+        >>> index.insert([{"a", "b", "c"}, {"x", "y"}]).tolist()
+        [0, 1]
+        >>> index.stats().entries
+        2
+        """
+        parts = self._state.parts
+        n, own = sum(len(part.segment) for part in parts), [part.segment.collection.sets for part in parts]
+        tokens, present = sum(len(sets.tokens) for sets in own), sum(int(part.present.sum()) for part in parts)
+        figures = {
+            "segments": len(parts),
+            "removed sets": n - present,
+            "set bytes": 8 * tokens + 17 * n,
+            "table bytes": 8 * tokens + 40 * sum(part.segment.tokens.most for part in parts) + 80 * n,
+        }
+        return EntryStats(present, bytes_of(figures), figures)
+
+    def verify(self) -> None:
+        """Check that each set is found by itself. Files are checked when they are opened.
+
+        Raises
+        ------
+        FormatError
+            If a set is not found; the error names it.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> PrefixIndex().verify()
+        """
+        state = self._state
+        ids, sets = _remaining(state.parts)
+        least = self._rule.p if self.measure == "overlap" else 1
+        for first in range(0, len(ids), VERIFIED_ROWS):
+            own = ids[first : first + VERIFIED_ROWS]
+            rows = sets.take(np.arange(first, first + len(own), dtype=np.int64))
+            found = self._matches(state, rows)
+            missing = np.setdiff1d(own[rows.counts >= least], found["id"][own[found["query"]] == found["id"]])
+            if len(missing):
+                raise FormatError(f"tables: set {missing[0]} is not found")
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the sets to a file, which appears under its name when it is complete.

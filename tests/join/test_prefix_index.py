@@ -278,3 +278,35 @@ def test_sets_of_another_seed_are_refused(tmp_path):
     index.insert(tokens)
     with pytest.raises(TypeError, match="sets must be TokenSets"):
         index.insert(sets)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_pairs_figures_and_verification(measure):
+    rng = np.random.default_rng(5)
+    rows = [rng.choice(30, rng.integers(0, 9), replace=False).tolist() for _ in range(60)]
+    threshold = 3 if measure == "overlap" else 0.5
+    index = PrefixIndex(threshold=threshold, measure=measure)
+    for start in range(0, 60, 7):
+        index.insert(rows[start : start + 7])
+    gone = {0, 13, 59}
+    index.remove(list(gone))
+    kept = [number for number in range(60) if number not in gone]
+    found = exact.pairs([rows[number] for number in kept], threshold=threshold, measure=measure)
+    wanted = [(kept[i], kept[j], s) for i, j, s in found.tolist()]
+    assert index.pairs().tolist() == wanted
+    assert len(wanted) > 10
+    index.verify()
+    figures = index.stats()
+    assert (figures.entries, figures.store["removed sets"] <= 3) == (57, True)
+    assert index.nbytes == figures.nbytes > 8 * sum(map(len, rows))
+    assert index.describe() == f"all sets whose similarity to a query ({measure}) is at least {threshold}"
+
+
+def test_a_set_that_is_not_found_is_named(monkeypatch):
+    index = PrefixIndex()
+    index.insert([[1, 2], [], [3]])
+    other = PrefixIndex(seed=index.seed)
+    other.insert([[1, 2], [], [4]])
+    monkeypatch.setattr(index, "_matches", lambda state, sets: other.query(sets))
+    with pytest.raises(FormatError, match="tables: set 2 is not found"):
+        index.verify()

@@ -5,11 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lshfast
-from lshfast import LSHIndex, MinHasher, TokenSets, dedup, find_copies, pairs, shingle
+from lshfast import (
+    DistinctCounter,
+    LSHForest,
+    LSHIndex,
+    MinHasher,
+    SimHasher,
+    TokenSets,
+    WeightedMinHasher,
+    dedup,
+    find_copies,
+    pairs,
+    shingle,
+)
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.sketching import Clock, sketch_rows
+from lshfast.sketch import OnePermutation
 from tests.reference import text as reference
 
 # Each word of the forgery has the hash of the victim's word under seed 1.
@@ -181,9 +193,8 @@ def test_a_random_seed_is_a_number_that_is_kept():
     assert np.array_equal(MinHasher(seed=first.seed).sketch(sets), first.sketch(sets))
 
 
-@pytest.mark.parametrize("name", ["DistinctCounter", "OnePermutation", "SimHasher", "WeightedMinHasher", "LSHForest"])
-def test_random_seeds_of_others(name):
-    kind = getattr(lshfast, name)
+@pytest.mark.parametrize("kind", [DistinctCounter, OnePermutation, SimHasher, WeightedMinHasher, LSHForest])
+def test_random_seeds_of_others(kind):
     seeds = {getattr(made, "hasher", made).seed for made in (kind(seed="random"), kind(seed="random"), kind())}
     assert len(seeds) == 3
     assert 1 in seeds
