@@ -16,7 +16,6 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from sysconfig import get_config_var, get_platform
-from tempfile import TemporaryDirectory
 
 import Cython
 from Cython.Build import cythonize
@@ -149,10 +148,10 @@ class build_kernels(build_ext):
         made = self.kept / sha256(repr(inputs).encode()).hexdigest()[:32] / name
         self.used.add(made.parent)
         if not made.exists():
-            with TemporaryDirectory(dir=self.kept) as folder:
-                file = make(folder)
-                made.parent.mkdir(exist_ok=True)
-                os.replace(file, made)
+            folder = made.parent / "new"
+            folder.mkdir(parents=True, exist_ok=True)
+            os.replace(make(str(folder)), made)  # so what is there is whole
+            shutil.rmtree(folder)
         return str(made)
 
 
