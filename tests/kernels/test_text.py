@@ -65,7 +65,7 @@ def test_shingles(level, unit, lines, size, seed, lowercase):
 
 
 @UNITS
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     base=st.sampled_from([LATIN * 12, MIXED * 8, "x" * 700, "word " * 120, (LATIN + MIXED) * 60]),
     ends=st.lists(st.tuples(st.floats(0, 1), any_text), min_size=2, max_size=6),

@@ -64,7 +64,7 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
 @pytest.mark.parametrize(("later", "threads"), [("short", 1), ("short", 2), ("long", 1), ("both", 2)])
 def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     """The first batch is a crowd. If the texts after it are long, all are sketched."""
-    long = [" ".join(texts) for texts in np.reshape(tiny_texts(150_000, seed=1), (1500, 100)).tolist()]
+    long = [" ".join(texts) for texts in np.reshape(tiny_texts(90_000), (1500, 60)).tolist()]
     more = {"short": [tiny_texts(3000, seed=9)], "long": [long], "both": [long, tiny_texts(3000, seed=9)]}
     batches = [tiny_texts(9000), *more[later], []]
     hashed, hash_rows = [], sketching._hashed_rows

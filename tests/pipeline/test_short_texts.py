@@ -1,6 +1,7 @@
 """Short texts: what is recommended for them, what that finds, and when a run warns."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,14 +13,22 @@ from tests.cli.commands import run, write_jsonl
 LETTERS = list("etaoinshrdlcumwfgypbvk")
 
 
-def tweets(count, words, planted, seed=1):
-    """Return texts of about so many words, and the pairs of planted ones that differ in one or two words."""
+@cache
+def vocabulary_of(seed):
+    """Return 5,000 words, and the state of the generator behind them."""
     rng = np.random.default_rng(seed)
     weights = np.arange(len(LETTERS), 0, -1.0)
     vocabulary = [
         "".join(rng.choice(LETTERS, min(max(int(n), 2), 12), p=weights / weights.sum()))
         for n in rng.normal(5, 1.5, 5000)
     ]
+    return vocabulary, rng.bit_generator.state
+
+
+def tweets(count, words, planted, seed=1):
+    """Return texts of about so many words, and the pairs of planted ones that differ in one or two words."""
+    rng = np.random.default_rng()
+    vocabulary, rng.bit_generator.state = vocabulary_of(seed)
     frequency = 1 / np.arange(1.0, 5001)
     frequency /= frequency.sum()
 
