@@ -30,7 +30,7 @@ SYLLABLES = [
     "let",
     "vin",
 ]
-WORDS = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)]
+WORDS = np.array(["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)])
 
 
 def albums(artists, each, copies, seed=1):
