@@ -36,7 +36,7 @@ LEAST_WORK = 32 << 20
 TOKEN_BYTES = 52
 
 
-# Inputs of which a byte on disk gives more bytes in memory are rare.
+# Inputs rarely expand by more than this when they are read.
 MOST_GROWTH = 16
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.

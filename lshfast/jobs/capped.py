@@ -1,7 +1,7 @@
 """Deduplication of files within a given amount of memory.
 
-Pass one reads, sketches and bands the rows and lets go of them; what stays of a row is its length, a hash of its bytes
-and its component. Pass two reads the different texts that share buckets again, and writes them to the files of their
+Pass one reads, sketches and bands the rows. It keeps only the length of each row, two keyed hashes of its bytes and its
+component. Pass two reads the different texts that share buckets again, and writes them to the files of their
 parts. Each part is then deduplicated by itself. The result is that of a run in memory.
 """
 
@@ -54,8 +54,8 @@ from lshfast.readers import Corpus
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
 
-# A crowd is screened by its slots if they are held of at least this share of its rows, and if at least this share of
-# these share too few with each other.
+# Screen a crowd if at least MOST_HELD of its rows have hashes of slots, and at least MOST_UNLIKE of those share too few
+# slots with each other.
 MOST_HELD = 3 / 4
 MOST_UNLIKE = 1 / 2
 
@@ -285,8 +285,8 @@ class _CappedRun:
     def _alone_in_crowds(self, rows: _PassOne, slots: SlotFile) -> BoolArray:
         """Return which rows of large components share too few slots with all others to be similar to any of them.
 
-        Rows with the same bytes count as one. A component is screened if the slots of most of its rows are held, and
-        many of these share too few with each other. Its other rows are read again for that.
+        Rows with the same bytes count as one. A component is screened if most of its rows have hashes of slots, and
+        many of those share too few slots with each other. Its other rows are read again for their slots.
         """
         own = rows.first == np.arange(len(rows.first), dtype=np.int64)
         size = np.bincount(rows.labels[own], minlength=1)
@@ -461,7 +461,7 @@ class _CappedRun:
 
 
 def _advice(sample: Int64Array, nbytes: Int64Array, short: Int64Array, texts: Texts, plan: Plan) -> str:
-    """Return the advice for texts of which a sample was measured; its short texts are at hand."""
+    """Return the advice for texts of which a sample was measured; `texts` are the short ones of it."""
     places = np.searchsorted(short, sample)
     places[places == len(short)] = 0
     every = texts if len(short) else Texts([b""])

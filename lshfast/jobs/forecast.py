@@ -206,7 +206,7 @@ def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _S
 
 
 def _sampled(samples: list[Sample], scale: float) -> _Sampled:
-    """Return what samples tell of all rows, of which there are so many times as many."""
+    """Return what samples tell of all rows, which are `scale` times as many."""
     keys, marks, places, inner = zip(*samples, strict=True)
     whole = Sample(np.concatenate(keys), RowMarks.concatenated(marks), np.concatenate(places), np.concatenate(inner))
     rows, lengths = round(len(whole.keys) * scale), whole.marks.nbytes

@@ -21,7 +21,7 @@ OF_ROOT = 64
 # A sample of which fewer rows would meet a partner, if each had one, tells nothing.
 LEAST_MEETING = 32
 
-# A row that meets so many others in the sample counts like one that meets more.
+# The matches of a row in the sample are capped here.
 MOST_MET = 8
 
 # From so much of all rows on, the sample is counted as if it were all.

@@ -27,7 +27,7 @@ from lshfast.tokens import TokenSets
 # returns to the system each time, and a fifth more time.
 RUN_TOKENS = 1 << 18
 
-# Where memory is limited, a run of so many times as many tokens, of a few long rows, is processed alone.
+# Where memory is limited, a run of rows with more than LARGE * RUN_TOKENS tokens is processed alone.
 LARGE = 2
 
 # If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.

@@ -108,7 +108,7 @@ class Summary(Shown):
     candidates : int
         Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of the run decide which
         pairs need no comparison, so this figure can differ a little from run to run. With `memory`, the pairs of rows
-        that are told from all others before they are read again are not counted.
+        that are ruled out before the second reading are not counted.
     pairs : int
         Similar pairs in `DedupResult.pairs`.
     groups : int

@@ -33,7 +33,7 @@ PRIOR_PAIRS = 5.0  # the same for the pairs that a rule brings by chance, distri
 FIRST_SHARE = 0.3  # matches for each record, before anything is known
 TINY = 1e-12
 EXPECTED, EXPECTED_OTHER = 0.7, 0.1  # of equal and of wholly different values, given a match, before all is known
-LEAST_CHANCE = 0.1  # of the agreements of random pairs are at least by chance; others are those of matches
+LEAST_CHANCE = 0.1  # least share of the agreements of random pairs that is attributed to chance
 LARGEST_WEIGHT = 40.0  # bits
 MOST_DUPLICATES = 2.0  # pairs of matches for each record of one table, at most; of two tables, one for each record
 

@@ -52,7 +52,7 @@ void filters_add(band_key_kernel *kernel, const struct band_filters *shape, uint
 
 /* ---- single keys ---- */
 
-/* Keys whose bytes are asked for before the first of them is looked up: a large filter is in no cache. */
+/* Keys whose bytes are prefetched before the first of them is looked up: a large filter is in no cache. */
 #define FILTERS_KEYS_AT_ONCE 8
 
 static inline uint64_t next_bit(uint64_t *x, uint64_t step, uint64_t bits) {

@@ -36,9 +36,9 @@ struct crowd_entry {
 
 /* Rows that share buckets with too many others, looked up by upper bounds of their overlap with another row. A token counts
  * by its word, the upper half of its product with the multiplier. Words that are frequent in a sample of the rows have a
- * bit each in a bitmap; a row is listed under the rarest of its other words. What two rows have in common is at most the
- * bits and the listed words that they share, the lost tokens of either, and the later tokens of the row that is listed no
- * further (docs/how-it-works.md). */
+ * bit each in a bitmap; a row is listed under the rarest of its other words. The overlap of two rows is at most
+ * shared bits + shared listed words + lost tokens of either row + tokens behind the last listed word of the row that is
+ * listed no further (docs/how-it-works.md). */
 struct crowd {
     const uint8_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
     const uint16_t *bits;  /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */
@@ -59,7 +59,7 @@ struct crowd {
     int32_t *lists;  /* by a hash of a word: the last entry that was added, or GROUPING_NO_ROW */
     unsigned shift;  /* 32 less the logarithm of their number to base 2, in 1..31 */
     struct crowd_entry *entries; /* `filled` of them, with room for `capacity` */
-    int32_t *past;   /* by entry, of chains: one behind it in its list, all before that in one component */
+    int32_t *past;   /* chains, by entry: skip pointer; all entries before it are in one component */
     size_t filled, capacity;
 };
 #define CROWD_COUNT_BITS 20
@@ -80,7 +80,7 @@ struct grouping {
     int chains; /* chains instead of stars */
     int climbs; /* not with chains: a row is compared with all earlier rows, and not with centres only */
 
-    const uint64_t **tokens; /* by row: its different tokens, or NULL where they are not at hand */
+    const uint64_t **tokens; /* by row: its different tokens, or NULL where they are not held */
     size_t *counts;          /* by row: how many tokens */
     int32_t *heads, *tails;  /* by bucket: the first and the last row that was added, or GROUPING_NO_ROW */
     int32_t *next;           /* (n, bands): the row that was added to the same bucket after it, or GROUPING_NO_ROW */
@@ -97,8 +97,7 @@ static inline int grouping_is_met(const struct grouping *grouping, size_t row) {
     return grouping->chains || grouping->climbs || grouping->parent[row] == (int32_t)row;
 }
 
-/* So many rows of a chain are compared with one before it is looked up in its crowd: most find their component soon, and
- * need not be looked up in vain among all of it. */
+/* Compare a row with this many rows of a chain before the lookup in the crowd: most rows find their component here. */
 #define GROUPING_BEFORE_CROWD 3
 
 /* Where a walk stands, and where it began: it compares rows with those from there on. */
@@ -114,7 +113,7 @@ struct grouping_place {
 
 enum grouping_stop {
     GROUPING_DONE,
-    GROUPING_MISSING, /* the tokens of row `needed` are not at hand: provide them and call again */
+    GROUPING_MISSING, /* the tokens of row `needed` are not held: provide them and call again */
     GROUPING_CROWDED, /* the row meets more than `crowd` others: make a crowd of its component and call again */
     GROUPING_FULL,    /* there is no room for the row in the crowd: provide it and call again */
     GROUPING_PLACED,  /* the next row has been placed before */
@@ -137,7 +136,7 @@ struct grouping_scratch {
 enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_place *place, size_t end,
                                  struct grouping_scratch *scratch);
 
-/* Write which of the first `most` candidates of each of the rows place->row..end are not at hand, as long as the rows
+/* Write which of the first `most` candidates of each of the rows place->row..end are not held, as long as the rows
  * themselves are, and return how many that are, or SIZE_MAX where `pause` stopped it: what a walk is likely to miss.
  * missing has room for most * (end - place->row); rows may be there twice. */
 size_t grouping_missing(struct grouping *grouping, const struct grouping_place *place, size_t end, size_t most,
@@ -173,7 +172,7 @@ void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps
 /* Add the entries from..to to lists, which hold GROUPING_NO_ROW before the first is added. */
 void crowd_list(struct crowd *crowd, size_t from, size_t to);
 
-/* Add a row whose tokens are at hand. Returns 0 where there is no room, -1 where `pause` stopped it. */
+/* Add a row whose tokens are held. Returns 0 where there is no room, -1 where `pause` stopped it. */
 int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch);
 
 /* Join the rows from..to that share a bucket of one band: in a forest of labels, which are 0, 1, 2, ... at first and by

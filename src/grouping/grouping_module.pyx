@@ -443,7 +443,7 @@ cdef class Grouping:
 
     def hold(self, const int32_t[::1] rows not None, const int64_t[::1] offsets not None,
              const uint64_t[::1] tokens not None):
-        """Have the different tokens of these rows at hand until `release` is called with the number that this returns."""
+        """Hold the different tokens of these rows until `release` is called with the number that this returns."""
         cdef const int32_t[::1] given = np.array(rows)  # a copy, which `release` relies on
         cdef size_t i, number, count = len(given)
         offsets, tokens = aligned(offsets), aligned(tokens)
@@ -463,7 +463,7 @@ cdef class Grouping:
         return number
 
     def release(self, number):
-        """Have the rows that `hold` gave this number no longer at hand."""
+        """Release the rows that `hold` gave this number."""
         entry = self.held[number]
         cdef const int32_t[::1] rows = entry[0]
         cdef size_t i
@@ -473,11 +473,11 @@ cdef class Grouping:
 
     @property
     def longest(self):
-        """The most tokens of a row at hand."""
+        """The most tokens of a row that is held."""
         return max((entry[2] for entry in list(self.held.values())), default=0)
 
     def walk(self, size_t begin, size_t end):
-        """Place rows begin..end, whose tokens are at hand, and no other row of whose components is left out.
+        """Place rows begin..end, whose tokens are held, and no other row of whose components is left out.
 
         Returns how many comparisons were made. Different threads may walk different components.
         """
@@ -486,7 +486,7 @@ cdef class Grouping:
             raise ValueError("there is a crowd: walk step by step")
         stop = self._step(&place, end)
         if stop != GROUPING_DONE:
-            raise ValueError(f"row {place.needed} is not at hand, which rows {begin}..{end} are compared with")
+            raise ValueError(f"row {place.needed} is not held, which rows {begin}..{end} are compared with")
         return place.compared
 
     def start(self, size_t row, size_t crowd):
@@ -549,7 +549,7 @@ cdef class Grouping:
         self.of_crowd = self.of_members = self.of_entries = None
 
     def make_room(self):
-        """Double the room of a crowd where there is none for the longest row at hand. An interrupt ends the crowd."""
+        """Double the room of a crowd where there is none for the longest row that is held. An interrupt ends the crowd."""
         try:
             if self.state.crowd.count == self.state.crowd.room:
                 self._make_room_for_members()
@@ -600,7 +600,7 @@ cdef class Grouping:
     def add_to_crowd(self, size_t begin, size_t end):
         """Add those of the rows begin..end that later rows are compared with.
 
-        The rows are placed and at hand. An interrupt ends the crowd.
+        The rows are placed and held. An interrupt ends the crowd.
         """
         cdef size_t row = begin
         cdef int added = 0
@@ -609,7 +609,7 @@ cdef class Grouping:
             raise ValueError(f"rows must be within 0..{self.n}, and there must be a crowd, not {begin}..{end}")
         while row < end:
             if self.state.tokens[row] == NULL or self.state.parent[row] < 0:
-                raise ValueError(f"row {row} is not at hand, or not placed yet")
+                raise ValueError(f"row {row} is not held, or not placed yet")
             if not grouping_is_met(&self.state, row):
                 row += 1
                 continue
@@ -763,7 +763,7 @@ cdef grouping_place _beginning(size_t row, size_t crowd) noexcept:
 
 @cython.auto_pickle(False)
 cdef class _Scratch:
-    """What one walk works with, for the rows at hand."""
+    """What one walk works with, for the rows that are held."""
 
     cdef grouping_scratch scratch
     cdef uint64_t last_pause

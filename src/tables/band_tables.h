@@ -55,7 +55,7 @@ static inline uint64_t *band_tables_signature(const struct band_tables *index, s
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
 }
 
-#define BAND_TABLES_SOON 2 /* signatures are asked for so many rows early */
+#define BAND_TABLES_SOON 2 /* prefetch distance of signatures, in rows */
 
 /* Ask for a signature that will be banded. */
 static inline void band_tables_prefetch(const struct band_tables *index, const uint64_t *signature) {
@@ -176,7 +176,7 @@ struct band_tables_answers {
     size_t met;            /* how many that were so far */
     size_t least;          /* candidates with fewer equal slots, or bits, are left out */
     int count;             /* 1: count them */
-    const int64_t *names;  /* of rows, asked for early because they will be looked up; or NULL */
+    const int64_t *names;  /* of rows, prefetched because they will be looked up; or NULL */
     uint32_t *rows;        /* the candidates of the queries, one query after the other */
     uint32_t *agreements;  /* their equal slots, or bits, if counted */
     size_t capacity, used; /* of both */

@@ -1,12 +1,12 @@
-/* Rows come from all over memory, so each is asked for some rows before its distance is computed. */
+/* Rows come from all over memory, so each is prefetched some rows before its distance is computed. */
 #include "tables/band_tables_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BAND_SEARCH_AHEAD 16 /* buckets that are asked for early */
+#define BAND_SEARCH_AHEAD 16 /* prefetch distance of buckets */
 #define BAND_SEARCH_BATCH 32 /* rows that are met before their distances are computed */
-#define BAND_SEARCH_SOON 2   /* points are asked for so many rows early, and so many of their lines */
+#define BAND_SEARCH_SOON 2   /* prefetch distance of points, in rows; of each, BAND_SEARCH_LINES lines */
 #define BAND_SEARCH_LINES 24
 #define BAND_SEARCH_SPARE 64 /* answers beyond twice `most`, before those too far are left out */
 
@@ -123,7 +123,7 @@ static inline uint32_t tag_of(const struct band_tables *index, uint64_t bucket, 
     return (uint32_t)(bands_key_of_slot(index->starts[band], bucket) >> 32);
 }
 
-/* Look up the buckets of a query, whose lines are asked for early. */
+/* Look up the buckets of a query, whose lines are prefetched. */
 static void begin_query(const struct band_tables *index, struct band_search *search, const uint64_t *buckets) {
     size_t places = index->bands * search->probes;
     for (size_t at = 0; at < places + BAND_SEARCH_AHEAD; at++) {

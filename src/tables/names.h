@@ -11,7 +11,7 @@
 #include "tables/tables.h"
 
 #define NAMES_CROWD 14 /* as many rows as one or two cache lines hold */
-#define NAMES_AHEAD 16 /* names are asked for so many steps early */
+#define NAMES_AHEAD 16 /* prefetch distance of names, in steps */
 #define NAMES_LONGEST ((size_t)1 << 30)
 
 enum names_kind { NAMES_NONE, NAMES_INTEGERS, NAMES_STRINGS };

@@ -118,7 +118,7 @@ enum tables_outcome tables_add(struct tables_heap *heap, struct tables_table *ta
  * table is one from front to back, which memory is quick at, and sorting costs less than it saves. A record is a tag
  * above a row. */
 
-/* Entries are asked for so many steps early: about as many lines as a core can wait for at once. */
+/* Prefetch distance of entries, in steps: about as many lines as a core can wait for at once. */
 #define TABLES_AHEAD 24
 
 static inline uint32_t tables_record_tag(uint64_t record) { return (uint32_t)(record >> 32); }
@@ -149,7 +149,7 @@ struct tables_kernels {
     /* Take the rows of records [0, n) out of a table. */
     void (*take)(struct tables_table *table, struct tables_pool *pool, const uint64_t *records, size_t n);
     /* Look for n tags in as many tables, each in the line of its home only: write their entries, TABLES_NO_ENTRY for
-     * none, and TABLES_FARTHER where later lines must tell, whose first is asked for. After each one, ask for the home of
+     * none, and TABLES_FARTHER where later lines must tell, whose first is prefetched. After each one, prefetch the home of
      * one of the tags that come later: memory has always something to do, and never so much that all must wait. */
     void (*find)(const struct tables_table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
                  uint64_t *entries);

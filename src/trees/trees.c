@@ -192,7 +192,7 @@ double trees_mean_group(const uint64_t *codes, size_t n, unsigned bits) {
 
 /* ---- searches ---- */
 
-/* A lookup's last fences are asked for so many steps before it is needed, and its codes half as many. */
+/* Prefetch distance, in lookups, of the last fences; codes are prefetched at half of it. */
 #define AHEAD_ROWS 8
 
 /* Rows are gathered up to the first number and compared from the second on, so that their marks have time to arrive. */
@@ -200,7 +200,7 @@ double trees_mean_group(const uint64_t *codes, size_t n, unsigned bits) {
 #define WORTH_COMPARING 16
 
 /* The codes from low to high are of rows met already. Before that, low says how far the lookup has come, to block `high`
- * of what was asked for. */
+ * of what was prefetched. */
 struct span {
     uint32_t low, high;
 };
@@ -419,7 +419,7 @@ static void ask_for_first(struct search *search, size_t r, const struct step *st
     for (size_t i = 0; i < count && i < AHEAD_ROWS / 2; i++) ask(search, r, steps + i, FENCES_ASKED);
 }
 
-/* Take the first of so many steps in one run: meet the rows beside the tree's span whose codes begin as the query's. */
+/* Take the first of `count` steps in one run: meet the rows beside the tree's span whose codes begin as the query's. */
 static void take_step(struct search *search, size_t r, const struct step *steps, size_t count) {
     const struct run *run = search->forest->runs + r;
     const size_t t = steps->tree;

@@ -52,8 +52,8 @@ static inline unsigned trees_code_bits(size_t levels, size_t depth) {
 void trees_codes(const struct tree_shape *shape, const uint64_t *signature, uint64_t *out, size_t stride);
 
 /* The marks of a signature, eight bits a slot: the lower four of all slots first, sixteen to a word, then the upper
- * four. Equal slots have equal marks, others by a chance of 1 in 256. So a row that cannot count is told from the lower
- * halves, one cache line of 128 slots, where its slots are sixteen. Slots that fill up the last word have mark 0. */
+ * four. Equal slots have equal marks, others by a chance of 1 in 256. So the lower halves, one cache line of 128 slots instead of
+ * sixteen, rule out a row that cannot count. Slots that fill up the last word have mark 0. */
 static inline size_t trees_mark_words(size_t k) { return (k + 15) / 16 * 2; }
 void trees_marks(const uint64_t *signature, size_t k, uint64_t *out);
 

@@ -45,8 +45,8 @@ void weighted_multiset_tokens(uint64_t token, size_t count, uint64_t *out);
  * WEIGHTED_SAMPLE_LANES, and a table holds, for each block, that many numbers a dimension. */
 #define WEIGHTED_SAMPLE_LANES 16
 
-/* Elements are held against the best so far so many at a time, before those within reach are tried: without a branch a
- * element, since which are within reach cannot be foretold. */
+/* Elements are tested against the best value so far in batches of this many, without branches: which of them come near it
+ * is unpredictable. Those that do are computed. */
 #define WEIGHTED_STEP_ELEMENTS 32
 struct samples {
     const float *r, *ln_c, *beta; /* of one block: dim x WEIGHTED_SAMPLE_LANES */

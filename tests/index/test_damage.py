@@ -1,4 +1,4 @@
-"""Saved indexes that are damaged, hostile, of other versions, on full disks, or of old: refused by name, or right."""
+"""Bad files of indexes (damaged, hostile, of other versions, cut short) raise a named error; old ones read correctly."""
 
 import contextlib
 import math

@@ -429,10 +429,10 @@ def test_walks_that_cannot_be():
     one = state()
     with pytest.raises(ValueError, match="end must be"):
         one.walk(0, 4)
-    with pytest.raises(ValueError, match="row 0 is not at hand"):
+    with pytest.raises(ValueError, match="row 0 is not held"):
         one.walk(0, 3)
     one.hold(np.array([0], np.int32), *csr([[1, 2]]))
-    with pytest.raises(ValueError, match="row 1 is not at hand"):
+    with pytest.raises(ValueError, match="row 1 is not held"):
         one.walk(0, 3)
     with pytest.raises(ValueError, match="there must be a crowd"):
         one.add_to_crowd(0, 1)
@@ -550,7 +550,7 @@ def test_rows_that_are_held_are_a_copy():
     one.release(number)
     with pytest.raises(KeyError):
         one.release(number)
-    with pytest.raises(ValueError, match="row 0 is not at hand"):
+    with pytest.raises(ValueError, match="row 0 is not held"):
         one.walk(0, 3)
 
 
@@ -563,7 +563,7 @@ def test_crowds_that_cannot_be():
     with pytest.raises(ValueError, match="not 0"):
         one.begin_crowd(counts, 0)
     one.begin_crowd(counts, 2)
-    with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
+    with pytest.raises(ValueError, match="row 0 is not held, or not placed"):
         one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="step by step"):
         one.walk(0, 3)

@@ -1,6 +1,6 @@
-"""Hashes of slots of the rows in crowded buckets, so that those without a similar row are told from the others.
+"""Hashes of slots of the rows in crowded buckets, by which rows without a similar row are found.
 
-Rows that share buckets are read again, to be compared. A text of a crowd that is similar to none of it need not be.
+Rows that share buckets are read again and compared. Rows of a crowd that are similar to no other row are not.
 """
 
 from __future__ import annotations

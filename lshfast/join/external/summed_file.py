@@ -23,7 +23,7 @@ class SummedFile:
     path : str
         A new file, which exists once a byte was written to it.
     piece_bytes : int
-        At least 1: bytes that are written at a time, until when they are held; each piece has a checksum.
+        At least 1: bytes of a piece. They are buffered until the piece is full; each piece has a checksum.
     nbytes : int, default 0
         The bytes of a file that was written before.
     sums : iterable of int
