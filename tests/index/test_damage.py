@@ -1,4 +1,4 @@
-"""Bad files of indexes (damaged, hostile, of other versions, cut short) raise a named error; old ones read correctly."""
+"""Bad files of indexes (damaged, hostile, cut short, of other versions) raise a named error; old ones are read."""
 
 import contextlib
 import math
