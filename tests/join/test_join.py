@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import lshfast.join.all_pairs
 from lshfast import (
-    PAIR,
     Bands,
     MinHasher,
     TokenSets,
@@ -22,6 +21,7 @@ from lshfast import (
     star_groups,
     verify,
 )  # fmt: skip
+from lshfast.join import PAIR
 from lshfast.join.all_pairs import AllPairs
 from lshfast.join.group_pairs import Comparison
 from lshfast.kernels import grouping as kernels

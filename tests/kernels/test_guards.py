@@ -368,8 +368,7 @@ INTERRUPTED = """
     import numpy as np
     from lshfast import *
     from lshfast import exact, external
-    from lshfast.kernels import *
-    from lshfast.kernels import bands, bits, cardinality, grouping, sets, simhash, sketch, tables, weighted
+    from lshfast.kernels import affine, bands, bits, cardinality, grouping, sets, simhash, sketch, tables, weighted
     class Interrupt(BaseException): pass
     def stop(*_): raise Interrupt
     signal.signal(signal.SIGALRM, stop)
