@@ -15,8 +15,8 @@ cdef extern from *:
 cdef enum:
     WORK = 1 << 20  # simple steps between two calls of pause(): 1 to 100 ms
 
-# Checks every 50 ms: raises what a signal handler raises, or Stopped in a worker thread whose run is over. The caller
-# initialises `*last` to 0.
+# Checks every 50 ms: raises what a signal handler raises, or Stopped in a worker thread whose run is over. `last` points to
+# a number that the caller initialises to 0.
 cdef int pause(uint64_t* last) except -1 nogil
 
 # A sum or product of sizes `a` and `b`; MemoryError where it is more than memory can hold.
