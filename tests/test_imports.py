@@ -67,7 +67,8 @@ def test_the_package_lists_what_is_public():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = [name for name in ast.literal_eval(done.stdout) if not name.startswith("__")]
     assert found == sorted([*lshfast.__all__, *modules])
-    guide = "".join((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/guide.md"))
+    pages = [Path(__file__).parents[1] / name for name in ("README.md", "docs/guide.md")]
+    guide = "".join(page.read_text("utf-8") for page in pages)
     assert [name for name in lshfast.__all__ if not re.search(rf"\b{name}\b", guide)] == []
     classes = [name for name in lshfast.datasketch.__all__ if not name.startswith("sha1_")]
     assert [getattr(lshfast, name) for name in classes] == [getattr(lshfast.datasketch, name) for name in classes]
