@@ -1,6 +1,5 @@
 """What the tests share: the CPU level that a kernel runs on, hypothesis' profiles, and rows as arrays and back."""
 
-import gc
 import os
 import signal
 from collections import defaultdict
@@ -31,15 +30,6 @@ def level(request):
     """Run the test on each CPU level of this machine."""
     with kernels.use(request.param):
         yield request.param
-
-
-def pytest_collection_finish():
-    """Leave the thousands of tests out of the garbage collections that some of them make."""
-    gc.freeze()
-
-
-def pytest_unconfigure():
-    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
