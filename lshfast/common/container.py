@@ -74,7 +74,9 @@ class Header:
     size: int
 
     def __init__(self, magic: bytes, versions: tuple[int, ...], fields: str, name: str) -> None:
-        self.magic, self.versions, self.name = magic, versions, name
+        self.magic: bytes = magic
+        self.versions: tuple[int, ...] = versions
+        self.name: str = name
         self.struct = struct.Struct(f"<8sI{fields}")
         self.size = self.struct.size + _SUM.size
 
@@ -120,7 +122,9 @@ class Container(Header):
         first: int = 0,
     ) -> None:
         super().__init__(magic, versions, f"{fields}{len(sections)}Q", name)
-        self.sections, self.alignment, self.first = sections, alignment, first
+        self.sections: tuple[str, ...] = sections
+        self.alignment: int = alignment
+        self.first: int = first
 
     def write(
         self,
@@ -199,7 +203,8 @@ class Manifest:
     """
 
     def __init__(self, version: int, names: str) -> None:
-        self.version, self._names = version, names.split()
+        self.version: int = version
+        self._names = names.split()
 
     def sum_of(self, *values: Mapping[str, Any]) -> int:
         """Return the checksum of objects."""

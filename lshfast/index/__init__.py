@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from lshfast.common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from lshfast.index import hamming as hamming
     from lshfast.index.ensemble import LSHEnsemble
     from lshfast.index.forest import LSHForest
     from lshfast.index.index_stats import IndexStats
@@ -49,6 +50,7 @@ if not TYPE_CHECKING:
             "keys": "DuplicateKeyError",
             "lsh_index": "LSHIndex",
             "matches": "Match Matches",
+            ".": "hamming",
             "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",
         },
     )

@@ -182,7 +182,7 @@ class LSHEnsemble(MemoryIndex):
         self.partitions = check_int("partitions", partitions, 1)
         self.recall = check_recall(recall)
         self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
-        self.on_duplicate = check_on_duplicate(on_duplicate)
+        self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
     def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes) -> int:

@@ -42,7 +42,7 @@ class EntryFile:
     """
 
     def __init__(self, magic: bytes, fields: str, name: str, columns: tuple[str, ...], most: int) -> None:
-        self.container = Container(magic, (1,), f"I{fields}QQ", name, ("keys", *columns), 64, 128)
+        self.container: Container = Container(magic, (1,), f"I{fields}QQ", name, ("keys", *columns), 64, 128)
         self._most = most
 
     def write(

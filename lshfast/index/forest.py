@@ -137,7 +137,7 @@ class LSHForest(MemoryIndex):
         self.hasher = MinHasher(num_perm, scheme, seed)
         self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
         self.recall = check_recall(recall)
-        self.on_duplicate = check_on_duplicate(on_duplicate)
+        self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall)
 
     @property

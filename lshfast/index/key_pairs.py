@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from lshfast.index.keys import Column, as_column, concatenate, listed, take
 from lshfast.index.matches import AnswerLists
 from lshfast.index.stores.base import Store
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(Generic[Value]):
     """Pairs, as columns; iteration yields tuples (left, right, value). A subclass adds the column of values."""
 
     left: Column
@@ -26,13 +28,13 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
+    def __iter__(self) -> Iterator[tuple[Any, Any, Value]]:
         left, right, values = vars(self).values()
         return zip(listed(left), listed(right), values.tolist(), strict=True)
 
 
 @dataclass(frozen=True)
-class KeyPairs(Pairs):
+class KeyPairs(Pairs[float]):
     """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right, similarity).
 
     Attributes

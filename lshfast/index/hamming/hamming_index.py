@@ -98,7 +98,7 @@ class HammingIndex(MemoryIndex):
     def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.radius = check_int("radius", radius, 0, self.bits)
-        self.on_duplicate = check_on_duplicate(on_duplicate)
+        self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = CodeRows(self.bits, self.radius)
 
     # ---- writing ----

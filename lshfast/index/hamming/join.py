@@ -29,7 +29,7 @@ LOW32 = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class CodePairs(Pairs):
+class CodePairs(Pairs[int]):
     """Pairs of codes and their distances, as columns; iteration yields tuples (left, right, distance).
 
     Attributes

@@ -70,7 +70,7 @@ class NeighborLists(AnswerLists[Neighbor]):
 
 
 @dataclass(frozen=True)
-class NeighborPairs(Pairs):
+class NeighborPairs(Pairs[float]):
     """Pairs of keys and their distances, as columns; iteration yields tuples (left, right, distance).
 
     Attributes
