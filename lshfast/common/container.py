@@ -171,13 +171,17 @@ class Container(Header):
             data = mapped(file)
             _, *fields = self.unpack(bytes(data[: self.size]))
             own, sums = tuple(fields[: -len(self.sections)]), fields[-len(self.sections) :]
-            places, end = [], max(self.size, self.first)
+            places, padding, end = [], [], self.size
             for nbytes in sizes(*own):
-                start = end + -end % self.alignment
+                start = max(end, self.first)
+                start += -start % self.alignment
+                padding.append(slice(end, start))
                 end = start + nbytes
                 places.append(slice(start, end))
             if end != len(data):
                 raise FormatError(f"the file has {len(data)} bytes; the header requires {end}")
+            if any(data[gap].any() for gap in padding):
+                raise FormatError("the bytes between the sections are not 0")
             for name, place, wanted in zip(self.sections, places, sums, strict=True):
                 if checksum(data[place]) != wanted:
                     raise FormatError(f"{name}: the checksum is wrong")

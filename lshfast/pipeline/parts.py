@@ -122,7 +122,7 @@ class Merged:
         self._candidates += found.candidates
 
     def findings(self, empty: int = 0) -> tuple[Findings, Int64Array]:
-        """Return the findings of the run, of whose rows so many have no shingles, and the first copy of each row."""
+        """Return the findings of the run and the first copy of each row; `empty` rows have no shingles."""
         self._keeper, self._similarity = self._keeper[self._chosen], self._similarity[self._chosen]
         self.first = self.first[self._chosen]
         pairs, self._pairs = np.concatenate(self._pairs), []
