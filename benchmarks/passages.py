@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 from contest import SEED, keep_to_one_cpu, label
 
+from lshfast.engine.sketching import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan, make_passage_plan
 from lshfast.passages.run import FoundPassages, find_against, find_within, hold_texts
-from lshfast.pipeline.sketching import Clock
 
 VOCABULARY, WORDS = 50_000, 700
 BATCH = 2000  # texts that are read at a time

@@ -51,10 +51,10 @@ from simulate import simulate
 
 import lshfast
 from lshfast.common.checks import check_bytes
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import make_plan
 from lshfast.jobs.forecast import forecast as forecast_of
-from lshfast.jobs.inputs import Inputs
 from lshfast.kernels.text import Texts
-from lshfast.pipeline.plan import make_plan
 
 MB = 1 << 20
 CAPPED, UNCAPPED = "capped", "uncapped"

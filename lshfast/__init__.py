@@ -53,22 +53,14 @@ if TYPE_CHECKING:
     from lshfast.datasketch import WeightedMinHashLSH as WeightedMinHashLSH
     from lshfast.datasketch import WeightedMinHashLSHForest as WeightedMinHashLSHForest
     from lshfast.datasketch import bBitMinHash as bBitMinHash
+    from lshfast.drivers.files.api import dedup_files
+    from lshfast.drivers.memory import dedup, pairs
+    from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
     from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import HammingIndex, dedup_codes, hamming_pairs
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
-    from lshfast.jobs import dedup_files
     from lshfast.join import candidates, component_groups, find_copies, find_identical, star_groups, verify
-    from lshfast.pipeline import (
-        DedupResult,
-        Recommendation,
-        Removal,
-        ShortTextsWarning,
-        Summary,
-        dedup,
-        pairs,
-        recommend,
-    )
     from lshfast.readers import DataError
     from lshfast.shingling import shingle
     from lshfast.sketch import DistinctCounter, MinHasher, SimHasher, WeightedMinHasher, WeightedSets
@@ -120,13 +112,14 @@ if not TYPE_CHECKING:
         {
             "banding": "Bands choose_bands",
             "common.errors": "FormatError",
+            "drivers.files.api": "dedup_files",
+            "drivers.memory": "dedup pairs",
+            "engine": "DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
             "index": "LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex dedup_codes hamming_pairs",
             "index.stores.lmdb": "LmdbStore",
             "index.stores.redis": "RedisStore",
-            "jobs": "dedup_files",
             "join": "candidates component_groups find_copies find_identical star_groups verify",
-            "pipeline": "DedupResult Recommendation Removal ShortTextsWarning Summary dedup pairs recommend",
             "readers": "DataError",
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",

@@ -32,15 +32,15 @@ BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = ["hashing", "families", *BELOW["families"]]
 BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
-BELOW["pipeline"] = ["index", "readers", "join", *BELOW["join"]]
+BELOW["engine"] = ["index", "readers", "join", *BELOW["join"]]
 BELOW["exact"] = BELOW["external"] = ["join", *BELOW["join"]]
 BELOW["web"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
-BELOW["passages"] = ["pipeline", *BELOW["pipeline"]]
-BELOW["spark"] = BELOW["passages"]
+BELOW["passages"] = ["engine", *BELOW["engine"]]
+BELOW["drivers"] = BELOW["passages"]
+BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
 BELOW["records"] = ["join", *BELOW["join"]]
-BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "pipeline", *BELOW["pipeline"]]
-BELOW["stages"] = ["jobs", *BELOW["jobs"]]
-BELOW["cli"] = ["spark", "stages", "startup", *BELOW["stages"]]
+BELOW["jobs"] = ["records", "web", "fingerprints", "passages", *BELOW["stages"]]
+BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}
 
 
@@ -83,6 +83,17 @@ def test_imports_point_downwards(path):
         assert imported(path) <= {part, *BELOW[part]}
 
 
+DRIVERS = ("files", "tasks", "spark", "memory")
+
+
+def test_no_driver_imports_another():
+    for path in modules():
+        inside = path.relative_to(PACKAGE).with_suffix("").parts
+        if inside[0] == "drivers" and inside[1] in DRIVERS:
+            text = path.read_text(encoding="utf-8")
+            assert [name for name in DRIVERS if name != inside[1] and f"lshfast.drivers.{name}" in text] == [], path
+
+
 def test_no_modules_import_each_other():
     """Nor do packages and their modules, also inside of functions, and for types only."""
     own = {module_of(path): path for path in modules()}
@@ -123,7 +134,15 @@ def test_no_module_has_the_name_of_what_its_package_exports():
 def test_the_core_needs_numpy_alone():
     """Other packages are those of extras, which only functions import."""
     known = sys.stdlib_module_names | {"lshfast", "numpy"}
-    extras = {"cli", "datasketch", "jobs", "readers", "estimators", "stores"}  # their modules name what they need
+    extras = {
+        "cli",
+        "datasketch",
+        "drivers",
+        "jobs",
+        "readers",
+        "estimators",
+        "stores",
+    }  # their modules name what they need
     wrong = []
     for path in modules():
         if extras & set(path.relative_to(PACKAGE).with_suffix("").parts):

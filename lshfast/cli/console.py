@@ -19,14 +19,14 @@ from lshfast.startup import INTERRUPTED
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from lshfast.engine.plan import Plan
+    from lshfast.engine.report import IndexSummary, QuerySummary, Stage, Summary
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.fingerprints import FingerprintSummary
     from lshfast.jobs.forecast import Expected, Forecast
     from lshfast.jobs.paragraphs import ParagraphsSummary
     from lshfast.jobs.passages import PassagesSummary
     from lshfast.jobs.web import ContractionSummary, MirrorSummary
-    from lshfast.pipeline.plan import Plan
-    from lshfast.pipeline.report import IndexSummary, QuerySummary, Stage, Summary
     from lshfast.readers import Reject
 
 UNITS = {
@@ -159,14 +159,14 @@ def _advice(advice: str) -> list[str]:
 
 def delimiter_lines(delimiters: Mapping[str, str]) -> list[str]:
     """Return a line for each delimiter that is not that of a format."""
-    from lshfast.pipeline.display import delimiter_notes
+    from lshfast.engine.display import delimiter_notes
 
     return [_line("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
 
 
 def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
     """Return the figures of a run as lines of text; the figures of removal only if `removing`."""
-    from lshfast.pipeline.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall
+    from lshfast.engine.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall
 
     copies = counted(s.copies, "exact copy", "exact copies")
     lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]

@@ -15,8 +15,8 @@ from typer.core import TyperGroup
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
 from lshfast.common.errors import FormatError
-from lshfast.jobs.inputs import Inputs, measure_inputs
-from lshfast.pipeline.plan import Plan
+from lshfast.drivers.inputs import Inputs, measure_inputs
+from lshfast.engine.plan import Plan
 from lshfast.readers import DataError
 from lshfast.startup import CLOSED_PIPE
 

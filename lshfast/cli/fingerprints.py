@@ -21,8 +21,8 @@ from lshfast.cli.options import (
     SeedOption,
 )
 from lshfast.common.display import counted
-from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.drivers.files.run import peak_memory
+from lshfast.drivers.inputs import Inputs, output_of
 
 
 def fingerprints(

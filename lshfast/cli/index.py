@@ -47,21 +47,13 @@ from lshfast.cli.options import (
     UnitOption,
 )
 from lshfast.common.display import counted
-from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.index import (
-    add_to_index,
-    build_index,
-    compact_index,
-    key_kind,
-    key_lines,
-    opened_index,
-    remove_keys,
-    verify_index,
-)
-from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.drivers.files.run import peak_memory
+from lshfast.drivers.indexes import key_kind, opened_index
+from lshfast.drivers.inputs import Inputs, output_of
+from lshfast.engine.plan import make_plan
+from lshfast.engine.report import IndexSummary
+from lshfast.jobs.index import add_to_index, build_index, compact_index, key_lines, remove_keys, verify_index
 from lshfast.jobs.query import query_files, query_text
-from lshfast.pipeline.plan import make_plan
-from lshfast.pipeline.report import IndexSummary
 from lshfast.readers.files import MAX_ROW_BYTES
 
 index_app: typer.Typer = typer.Typer(

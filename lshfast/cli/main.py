@@ -68,16 +68,16 @@ from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
 from lshfast.common.display import counted
-from lshfast.jobs.cap import cap_of
-from lshfast.jobs.dedup import Outputs, peak_memory, recommend_for, run_files
+from lshfast.drivers.files.cap import cap_of
+from lshfast.drivers.files.run import Outputs, peak_memory, recommend_for, run_files
+from lshfast.drivers.indexes import Indexes, plan_against
+from lshfast.drivers.inputs import Inputs, measure_inputs, output_of
+from lshfast.drivers.memory import dedup as dedup_texts
+from lshfast.engine.options import OPTIONS, refuse
+from lshfast.engine.plan import make_plan
+from lshfast.engine.report import Summary
+from lshfast.engine.short_texts import threshold_for
 from lshfast.jobs.demo import standard_library
-from lshfast.jobs.index import Indexes, plan_against
-from lshfast.jobs.inputs import Inputs, measure_inputs, output_of
-from lshfast.pipeline.api import dedup as dedup_texts
-from lshfast.pipeline.options import OPTIONS, refuse
-from lshfast.pipeline.plan import make_plan
-from lshfast.pipeline.report import Summary
-from lshfast.pipeline.short_texts import threshold_for
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
@@ -190,8 +190,8 @@ def dedup(
         )  # fmt: skip
         others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure)
         if engine == "spark":
-            from lshfast.spark.files import SparkOutputs
-            from lshfast.spark.files import run_files as run_on_spark
+            from lshfast.drivers.spark.files import SparkOutputs
+            from lshfast.drivers.spark.files import run_files as run_on_spark
 
             refuse("spark", given(context, dict.fromkeys(OPTIONS)))
             if output == "-":

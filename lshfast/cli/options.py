@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from lshfast.engine.options import OPTIONS
+from lshfast.engine.options import TABLES as TABLES
+from lshfast.engine.plan import Grouping, Verify
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.join.jaccard import PairMeasure
-from lshfast.pipeline.options import OPTIONS
-from lshfast.pipeline.options import TABLES as TABLES
-from lshfast.pipeline.plan import Grouping, Verify
 from lshfast.readers import OutputFormat
 from lshfast.readers.files import Format, OnError
 from lshfast.shingling import Unit

@@ -30,8 +30,8 @@ from lshfast.cli.options import (
 )
 from lshfast.common.checks import check_int
 from lshfast.common.display import counted
-from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.drivers.files.run import peak_memory
+from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 

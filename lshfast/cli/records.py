@@ -26,8 +26,8 @@ from lshfast.cli.options import (
     Threads,
 )
 from lshfast.common.display import counted
-from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.drivers.files.run import peak_memory
+from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
 
@@ -262,7 +262,7 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
             print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
         _warn(result)
         return
-    from lshfast.pipeline.display import delimiter_notes
+    from lshfast.engine.display import delimiter_notes
 
     s = result.summary
     show(result.describe() + "\n", sys.stderr)

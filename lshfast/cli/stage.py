@@ -32,7 +32,7 @@ from lshfast.cli.options import (
     UnitOption,
     VerifyOption,
 )
-from lshfast.pipeline.plan import Keep
+from lshfast.engine.plan import Keep
 from lshfast.readers.files import MAX_ROW_BYTES
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from lshfast.cli.options import (
     Threads,
 )
 from lshfast.common.display import counted
-from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.drivers.files.run import peak_memory
+from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_ROW_BYTES
 
 web_app: typer.Typer = typer.Typer(

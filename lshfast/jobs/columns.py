@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.progress import Progress
-from lshfast.jobs.inputs import Inputs
+from lshfast.drivers.inputs import Inputs
 from lshfast.readers import Corpus
 from lshfast.readers.advice import advising
 from lshfast.readers.files import File, Reject

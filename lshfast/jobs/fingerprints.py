@@ -13,8 +13,8 @@ import numpy as np
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.checks import check_account
 from lshfast.common.progress import Progress
+from lshfast.drivers.inputs import Inputs
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
-from lshfast.jobs.inputs import Inputs
 from lshfast.readers import DataError, check_outputs, rejects_beside, write_rejects, write_table
 from lshfast.readers.advice import advising
 from lshfast.readers.csv_files import records
@@ -39,7 +39,7 @@ class FingerprintSummary:
         The expected rates of the matcher; see `lshfast.fingerprints.Rates`.
     seconds : float
     delimiters : dict of str to str
-        As for `lshfast.pipeline.report.Summary`.
+        As for `lshfast.engine.report.Summary`.
     """
 
     read: int

@@ -13,8 +13,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast.common.types import UInt64Array
-from lshfast.jobs.cap import Budget, reads_parquet
-from lshfast.jobs.inputs import Inputs, text_batches
+from lshfast.drivers.budget import Budget
+from lshfast.drivers.files.cap import reads_parquet
+from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.engine.marks import WIDTH, RowMarks, Secret, draw_secret
+from lshfast.engine.plan import Plan
+from lshfast.engine.run import run_part
+from lshfast.engine.short_texts import LONG_BYTES
+from lshfast.engine.sketching import Clock, Sketched, sketched
+from lshfast.engine.spool import PartWriter, read_part
 from lshfast.jobs.samples import (
     PLACE_BYTES,
     Beginning,
@@ -33,12 +40,6 @@ from lshfast.join.external.external_join import links
 from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
-from lshfast.pipeline.marks import WIDTH, RowMarks, Secret, draw_secret
-from lshfast.pipeline.plan import Plan
-from lshfast.pipeline.run import run_part
-from lshfast.pipeline.short_texts import LONG_BYTES
-from lshfast.pipeline.sketching import Clock, Sketched, sketched
-from lshfast.pipeline.spool import PartWriter, read_part
 from lshfast.readers import Corpus, write_rows
 
 # The steps are measured on so many places, or as many bytes of at most so many files.

@@ -10,8 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,134 +18,18 @@ import numpy as np
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index, opened_index
+from lshfast.drivers.inputs import Inputs, faults_of, text_batches
+from lshfast.engine.plan import Plan, plan_of_index
+from lshfast.engine.report import IndexSummary
+from lshfast.engine.sketching import Clock, sketched
 from lshfast.index.keys import Column, as_column, take
 from lshfast.index.stores.values import OnDuplicate
-from lshfast.jobs.inputs import Inputs, faults_of, text_batches
-from lshfast.kernels.text import Texts
-from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index
-from lshfast.pipeline.report import IndexSummary
-from lshfast.pipeline.sketching import Clock, sketched
 from lshfast.readers import Corpus, DataError, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
-
-KINDS = {"int": "integers", "str": "strings"}
-
-# Arrow's names for the types of keys; the kind of an index without keys is None.
-ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
-
-# The number of rows inserted at a time.
-BATCH_ROWS = 1 << 16
-
-
-@dataclass(frozen=True)
-class Indexes:
-    """The indexes of a run over files.
-
-    Attributes
-    ----------
-    against : path, optional
-        The index of earlier rows with which the rows of the run are compared.
-    save : path, optional
-        The file to which this index, or a new index without `against`, is written after adding the kept rows: the same
-        file, or another.
-    on_duplicate : {"error", "skip", "replace"}
-        How to treat a kept row whose key is in the index: raise DataError, do not add it, or replace the entry.
-    dry : bool
-        Perform all steps that can fail before an index is written, but do not write it.
-    """
-
-    against: str | None = None
-    save: str | None = None
-    on_duplicate: OnDuplicate = "error"
-    dry: bool = False
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the index of earlier rows is itself changed."""
-        if self.against is None or self.save is None:
-            return False
-        return os.path.realpath(self.against) == os.path.realpath(self.save)
-
-    @contextmanager
-    def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
-        """Open the index of earlier rows, or create a new index to save; the end of the block writes nothing."""
-        if self.against is None:
-            yield None if self.save is None else new_index(plan, self.on_duplicate)
-            return
-        mode: Literal["r+", "c"] = "r+" if self.in_place and not self.dry else "c"
-        with opened_index(self.against, mode, self.on_duplicate) as index:
-            with naming(self.against):
-                check_same_run(index.parameters, plan)
-            yield index
-
-    @property
-    def name(self) -> str:
-        """The name of the index in messages."""
-        return str(self.against or self.save)
-
-    def checked(self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]) -> Iterator[Texts]:
-        """Yield batches; after the first, raise an error if the keys of the corpus have another type than the index."""
-        unchecked = index is not None and self.save is not None
-        for batch in batches:
-            if index is not None and unchecked and corpus.accepted:
-                check_kind(index, self.name, corpus, 0)
-                unchecked = False
-            yield batch
-
-    def add(self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
-        """Insert rows of a corpus, and return the number of entries that are new or replaced."""
-        parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
-        return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
-
-
-@contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Add the file name of an index to a ValueError."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
-    """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
-    with opened_index(path) as index, naming(path):
-        return plan_of_index(index.parameters, given, **others)
-
-
-@contextmanager
-def opened_index(
-    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
-) -> Iterator[LSHIndex]:
-    """Open the index in a file; the end of the block writes nothing."""
-    from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.stores.file import FileStore
-
-    store = FileStore(path, mode, verify=verify)
-    try:
-        yield LSHIndex.on(store, on_duplicate=on_duplicate)
-    finally:
-        store.abandon()
-
-
-def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
-    """Return an empty index in memory for signatures of this plan."""
-    from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.stores.memory import MemoryStore
-
-    store = MemoryStore()
-    store.bind(plan.parameters)
-    return LSHIndex.on(store, on_duplicate=on_duplicate)
-
-
-def key_kind(index: LSHIndex) -> str | None:
-    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it has no keys."""
-    return index.store.kind
-
 
 # ---- adding ----
 
@@ -253,35 +136,6 @@ def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, 
             row += len(signatures)
             empty += int((signatures[:, 0] == EMPTY).sum())
     return empty
-
-
-def check_kind(index: LSHIndex, name: str, corpus: Corpus, row: int) -> None:
-    """Raise an error that names a row if its key, and thus each key of the corpus, has another type than the index."""
-    kind, key = key_kind(index), corpus.key(row)
-    if kind is not None and kind != type(key).__name__:
-        raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
-
-
-def add_rows(index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
-    """Insert rows of a corpus under their keys, and return the number of entries that are new or replaced.
-
-    Raises
-    ------
-    DataError
-        If the index cannot accept a key. The error names the first such row, and the index by `name`.
-    """
-    if not len(rows):
-        return 0
-    check_kind(index, name, corpus, int(rows[0]))
-    listed = [corpus.key(row) for row in rows.tolist()]
-    keys = as_column(listed)
-    if index.on_duplicate == "error":
-        known = index.store.contains(keys)
-        if known.any():
-            place = int(known.argmax())
-            reason = f"key {listed[place]!r} is in {name} already (on-duplicate skip or replace allows that)"
-            raise corpus.fault(int(rows[place]), reason)
-    return index.insert(keys, signatures)
 
 
 def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int, clock: Clock) -> IndexSummary:

@@ -17,16 +17,16 @@ from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray, Int64Array
-from lshfast.jobs.cap import Cap
-from lshfast.jobs.dedup import Outputs
-from lshfast.jobs.index import Indexes
-from lshfast.jobs.inputs import Inputs
+from lshfast.drivers.files.cap import Cap
+from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.indexes import Indexes
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.plan import Keep, Plan
+from lshfast.engine.report import DedupResult, Summary
+from lshfast.engine.run import run_part
+from lshfast.engine.sketching import Clock
 from lshfast.kernels.text import TextError, Texts
-from lshfast.pipeline.display import SIMILARITY_NAMES
-from lshfast.pipeline.plan import Keep, Plan
-from lshfast.pipeline.report import DedupResult, Summary
-from lshfast.pipeline.run import run_part
-from lshfast.pipeline.sketching import Clock
 from lshfast.readers import Corpus, Edits, check_outputs, check_rows, id_kind, write_rejects, write_rows, write_table
 from lshfast.readers.output import output_format
 

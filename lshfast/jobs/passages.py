@@ -14,12 +14,12 @@ from lshfast.common.checks import check_account
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray
-from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.drivers.inputs import Inputs, faults_of, text_batches
+from lshfast.engine.report import Stage
+from lshfast.engine.sketching import Clock
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
-from lshfast.pipeline.report import Stage
-from lshfast.pipeline.sketching import Clock
 from lshfast.readers import (
     Corpus,
     Edits,
@@ -118,7 +118,7 @@ class PassagesSummary:
     stages : dict of str to Stage
     seconds : float
     delimiters : dict of str to str
-        As for `lshfast.pipeline.report.Summary`.
+        As for `lshfast.engine.report.Summary`.
 
     Raises
     ------

@@ -11,11 +11,11 @@ import numpy as np
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
-from lshfast.jobs.index import ARROW_KINDS, key_kind, naming, opened_index
-from lshfast.jobs.inputs import Inputs, faults_of, text_batches
-from lshfast.pipeline.plan import Plan, plan_of_index
-from lshfast.pipeline.report import QuerySummary
-from lshfast.pipeline.sketching import Clock, Sketched, sketched
+from lshfast.drivers.indexes import ARROW_KINDS, key_kind, naming, opened_index
+from lshfast.drivers.inputs import Inputs, faults_of, text_batches
+from lshfast.engine.plan import Plan, plan_of_index
+from lshfast.engine.report import QuerySummary
+from lshfast.engine.sketching import Clock, Sketched, sketched
 from lshfast.readers import check_output, check_outputs, id_kind, rejects_beside, write_rejects, write_table
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY

@@ -105,7 +105,7 @@ class RecordOutputs:
 class TableAccount:
     """What became of the rows of one table: read = linked + unlinked + rejected.
 
-    `delimiters` are as for `lshfast.pipeline.report.Summary`. `advice` says which delimiter to try if the table has one
+    `delimiters` are as for `lshfast.engine.report.Summary`. `advice` says which delimiter to try if the table has one
     column, and its name may be the names of several.
 
     Raises

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from lshfast.common.types import Int64Array
-from lshfast.jobs.inputs import Inputs
+from lshfast.drivers.inputs import Inputs
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
 from lshfast.readers.files import File

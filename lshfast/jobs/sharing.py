@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.pipeline.marks import RowMarks
+from lshfast.engine.marks import RowMarks
 
 # The sample has so many times the square root of all rows: the partners that meet in it grow with its square. If one
 # row in ten has a partner, about 200 pairs meet.

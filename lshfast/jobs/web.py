@@ -14,8 +14,8 @@ from lshfast.common.checks import check_account
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
+from lshfast.drivers.inputs import Inputs
 from lshfast.jobs.columns import ColumnReader
-from lshfast.jobs.inputs import Inputs
 from lshfast.join.thresholds import Threshold
 from lshfast.readers import check_outputs, rejects_beside, write_rejects, write_table, write_tables
 from lshfast.web.contraction import Contraction, contract
@@ -39,7 +39,7 @@ class MirrorSummary:
         Pairs of hosts that were compared.
     threshold, recall, seconds : float
     delimiters : dict of str to str
-        As for `lshfast.pipeline.report.Summary`.
+        As for `lshfast.engine.report.Summary`.
     """
 
     read: int
@@ -70,7 +70,7 @@ class ContractionSummary:
     rounds : int
     seconds : float
     delimiters : dict of str to str
-        As for `lshfast.pipeline.report.Summary`.
+        As for `lshfast.engine.report.Summary`.
     """
 
     read: int

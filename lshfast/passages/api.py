@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lshfast.common.progress import Progress
+from lshfast.engine.sketching import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassageUnit, make_passage_plan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
-from lshfast.pipeline.sketching import Clock
 
 
 def find(

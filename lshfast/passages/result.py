@@ -9,12 +9,12 @@ import numpy as np
 
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import BoolArray, Int64Array
+from lshfast.engine.report import Stage
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
 from lshfast.passages.spans import Cuts, Spans
-from lshfast.pipeline.report import Stage
 
 
 class Passage(NamedTuple):

@@ -11,13 +11,13 @@ import numpy as np
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
+from lshfast.engine.report import Stage
+from lshfast.engine.sketching import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
 from lshfast.passages.search import HeldTexts, search_within
 from lshfast.passages.spans import CUT, SPAN, Cuts, Spans, cuts_of, in_order, locate, spans_of, union_of
-from lshfast.pipeline.report import Stage
-from lshfast.pipeline.sketching import Clock
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import pytest
 
 from lshfast import LSHIndex, MinHasher, shingle
 from lshfast.cli.console import MatchPrinter
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import make_plan
 from lshfast.jobs.index import add_to_index, build_index, compact_index
-from lshfast.jobs.inputs import Inputs
-from lshfast.pipeline.plan import make_plan
 from tests import corpora
 from tests.cli.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl, write_long
 

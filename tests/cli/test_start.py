@@ -79,7 +79,7 @@ def test_dedup_imports_no_pydantic(tmp_path):
     options = ["--dry-run", "--quiet", "--threads", "1", "--threshold", "0.7", "--seed", "3"]
     status, out, _ = run(code, "dedup", str(path), *options)
     assert status == 0
-    assert {"pydantic", "lshfast.jobs.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
+    assert {"pydantic", "lshfast.drivers.files.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
 
 
 @pytest.mark.parametrize(("error", "status"), [("", 0), ("SystemExit(3)", 3), ("SystemExit('x')", 1), ("OSError()", 1)])

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lshfast.cli.console import Watch
+from lshfast.drivers.inputs import Inputs
 from lshfast.jobs import columns
-from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.web import contract_files, mirrors_of_files
 from lshfast.web.mirrors import mirror_plan
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped, write_jsonl

@@ -17,6 +17,7 @@ from lshfast import (
 )
 from lshfast.cli.console import index_table
 from lshfast.common.errors import FormatError
+from lshfast.engine.plan import plan_of_index
 from lshfast.families import (
     MinHashFamily,
     SimHashFamily,
@@ -28,7 +29,6 @@ from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.index.stores.values import Parameters
 from lshfast.kernels.checksum import checksum
-from lshfast.pipeline.plan import plan_of_index
 from tests.index.redis_server import needs_redis, redis_server
 
 __all__ = ["redis_server"]  # a fixture

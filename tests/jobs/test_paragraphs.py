@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast.jobs.dedup import Outputs
-from lshfast.jobs.index import Indexes
-from lshfast.jobs.inputs import Inputs
+from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.indexes import Indexes
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import make_plan
 from lshfast.jobs.paragraphs import join_paragraphs, run_paragraphs, split_paragraphs
-from lshfast.pipeline.plan import make_plan
 from lshfast.readers import DataError
 from tests.cli.commands import ENDINGS, failing, run, stopped, write_long
 from tests.corpora import load, make

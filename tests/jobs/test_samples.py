@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from lshfast.drivers.budget import Budget
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import make_plan
 from lshfast.jobs import forecast as forecasts
 from lshfast.jobs import samples
-from lshfast.jobs.cap import Budget
 from lshfast.jobs.forecast import forecast
-from lshfast.jobs.inputs import Inputs
-from lshfast.pipeline.plan import make_plan
 
 
 def corpus_of(paths, **others):

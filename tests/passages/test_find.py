@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import passages
+from lshfast.engine.sketching import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import make_passage_plan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
-from lshfast.pipeline.sketching import Clock
 from tests.reference import passages as reference
 
 # Words of few letters, so that texts share much: of one to four bytes, in both cases, with marks and without spaces.

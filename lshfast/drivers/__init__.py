@@ -1,0 +1,1 @@
+"""Ways to run the engine: where rows, links and texts are."""

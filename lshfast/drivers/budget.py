@@ -1,0 +1,128 @@
+"""How much memory a run with a cap may use for what, and how much there is."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lshfast.engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
+from lshfast.join.external.bucket_runs import least_memory
+
+# Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
+# one that is written.
+PROCESS_BYTES = 86 << 20
+PARQUET_BYTES = 192 << 20
+
+# Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
+# similarity, and arrays that are in use while these are computed; and the place of its id in a file.
+STATE_BYTES = 128
+ID_BYTES = 24
+
+# The least memory for records, and for a part.
+LEAST_WORK = 32 << 20
+
+# Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
+# and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less.
+TOKEN_BYTES = 52
+
+# What a part takes more if all of its similar pairs are wanted: candidates of a batch and their similarities.
+PAIRS_BYTES = 192 << 20
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How the memory of a run is used.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes of the process.
+    plan : Plan
+    pairs : bool
+        Whether all similar pairs are wanted.
+    ids : bool
+        Whether rows have ids.
+    parquet : bool
+        Whether an input or an output is a Parquet file.
+    """
+
+    memory: int
+    plan: Plan
+    pairs: bool = False
+    ids: bool = False
+    parquet: bool = False
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes in its part besides its text."""
+        slots, bands = self.plan.hasher.num_perm, self.plan.bands.bands
+        return round(8 * slots * (1 + SLACK)) + 8 * (bands + ROW_WORDS) + TEXT_OVERHEAD
+
+    def work(self, rows: int, longest: int = 0) -> int:
+        """Return the memory for records or a part; raise ValueError if it is too little. See `least`."""
+        least = self.least(rows, longest)
+        if self.memory < least:
+            of_rows = f"{rows:,} rows and " if rows else ""
+            of_rows += f"a row of {longest:,} bytes and " if self.row_work(longest) else ""
+            threads = f"{self.plan.threads} thread{'s' if self.plan.threads > 1 else ''}"
+            raise ValueError(
+                f"memory must be at least {-(-least // 10**6):,} MB ({least} bytes) for {of_rows}{threads}, "
+                f"not {self.memory} bytes"
+            )
+        return self.memory - self._fixed(rows) - self.row_work(longest)
+
+    def longest_row(self, rows: int) -> int:
+        """Return the bytes of the longest row that leaves the least memory for other things in a run over `rows`."""
+        return (max(0, self.memory - self.least(rows)) + self._of_threads) // self._of_byte
+
+    def row_work(self, nbytes: int) -> int:
+        """Return the memory for working on a row beside that of the threads, which wait meanwhile if it is long."""
+        return max(0, nbytes * self._of_byte - self._of_threads)
+
+    @property
+    def _of_threads(self) -> int:
+        return WORK_BYTES * self.plan.threads
+
+    @property
+    def _of_byte(self) -> int:
+        """The memory for a byte of a row. Words of one letter take two bytes each."""
+        return TOKEN_BYTES if self.plan.shingles.unit == "char" else TOKEN_BYTES // 2
+
+    def records(self, longest: int = 0) -> int:
+        """Return the memory for bucket records while rows are read, if the longest row has so many bytes.
+
+        What is held of the rows, whose number is not known yet, takes the rest: most of it if they have ids, whose
+        hashes are held meanwhile.
+        """
+        work = self.work(0, longest)
+        return max(obtainable(work // 4 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
+
+    def least(self, rows: int, longest: int = 0) -> int:
+        """Return the least memory for so many rows, of which the longest has so many bytes."""
+        work = max(LEAST_WORK, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+        return self._fixed(rows) + self.row_work(longest) + work
+
+    def _fixed(self, rows: int) -> int:
+        of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
+        of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + PAIRS_BYTES * self.pairs
+        return of_process + self._of_threads + of_rows
+
+
+def available_memory() -> int | None:
+    """Return the bytes that this process may take, None if the system does not tell: Linux and its containers do."""
+    found = []
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    except OSError:
+        return None
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError), open(limit, encoding="ascii") as file:
+            found.append(int(file.read()))
+    return min(found, default=None)
+
+
+def obtainable(memory: int) -> int:
+    """Return an amount of memory, or what is available if that is less: larger arrays cannot be allocated."""
+    free = available_memory()
+    return memory if free is None else min(memory, free)

@@ -1,0 +1,432 @@
+"""The main job over files: read them, find near-duplicates, write the kept rows and a table of the removed rows."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.atomic_files import all_or_none
+from lshfast.common.progress import Progress
+from lshfast.common.threads import quick_switches
+from lshfast.common.types import Int64Array
+from lshfast.drivers.budget import Budget
+from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
+from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
+from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, text_batches
+from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.options import refuse
+from lshfast.engine.plan import Keep, Plan, check_index_measure
+from lshfast.engine.preference import check_keep_measure
+from lshfast.engine.report import DedupResult, Stage
+from lshfast.engine.run import run_part
+from lshfast.engine.short_texts import Recommendation, advice_for, recommend
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, naming_stage
+from lshfast.join.jaccard import PAIR
+from lshfast.readers import (
+    Corpus,
+    check_different,
+    check_outputs,
+    check_place,
+    check_rows,
+    id_kind,
+    rejects_beside,
+    write_rejects,
+    write_rows,
+    write_tables,
+)
+from lshfast.readers.output import output_format
+from lshfast.readers.selection import SparseColumn
+from lshfast.readers.streams import is_stream
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The outputs: the kept rows (or all rows, annotated), and tables of pairs and of removed rows; None for none."""
+
+    rows: str | None = None
+    pairs: str | None = None
+    removed: str | None = None
+    annotate: bool = False
+    overwrite: bool = False
+
+    @property
+    def rejects(self) -> str | None:
+        """The path for the skipped rows, beside the first output; None without outputs."""
+        return rejects_beside(self.rows or self.pairs or self.removed)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the outputs."""
+        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
+
+    @property
+    def paths(self) -> list[str]:
+        """The absolute paths of the files, without that of the skipped rows."""
+        named = [path for path in (self.rows, self.pairs, self.removed) if path is not None]
+        return [os.path.abspath(path) for path in named if not is_stream(path)]
+
+
+NO_INDEXES = Indexes()
+
+# Columns of a table of removed rows that may name index entries: whether it does, and whether similarity is estimated.
+OF_EARLIER = "earlier", "estimated"
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+
+class _Keys(Sequence[Any]):
+    """The keys of a corpus, created on access."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def __len__(self) -> int:
+        return self._corpus.accepted
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._corpus.key(int(row))
+
+
+def run_files(
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    *,
+    keep: str = "first",
+    indexes: Indexes = NO_INDEXES,
+    cap: Cap | None = None,
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Run the main job over files.
+
+    Parameters
+    ----------
+    inputs, outputs : Inputs, Outputs
+    plan : Plan
+        See `make_plan`.
+    keep : str, default "first"
+        first, last, longest, shortest, max:COLUMN or min:COLUMN.
+    indexes : Indexes
+        The index of earlier rows, and the index to save. The index is written after the outputs: a run that ends early
+        leaves the old index unchanged, and has written all outputs or none.
+    cap : Cap, optional
+        The memory and the work folder of the run. Without it, a run that needs more memory than the machine has
+        available gets the cap of `cap_for`, if it can have one.
+    progress : callable, optional
+        Called with (stage, done, total): bytes of input in "read", "texts" (further readings of a run within a cap),
+        "input" (the inputs of a run that is resumed are compared) and "write", rows in "verify" (pairs if all pairs are
+        written), bytes of the index in "save".
+
+    Returns
+    -------
+    DedupResult
+        Its keys are the ids, or PATH:LINE without an id column.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message is one line with file, line and reason.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is created.
+    """
+    policy, _, order_column = keep.partition(":")
+    if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
+        raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
+    check_keep_measure(policy, plan.measure)
+    if indexes.against is not None or indexes.save is not None:
+        check_index_measure(plan.measure)
+    output = None if outputs.rows is None else output_format(outputs.rows)[0]
+    added = _annotations(outputs, plan, indexes)
+    corpus = inputs.open(order_column=order_column or None, output=output, added=added)
+    indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
+    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
+    banded = replace(plan, exact=False) if plan.exact_by_default else plan
+    if cap is not None:
+        held = {"exact": banded.exact, "against": indexes.against, "save_index": indexes.save}
+        refuse("cap", [name for name, given in held.items() if given])
+        cap.check(banded, pairs=pairs, parquet=parquet)
+    elif not (plan.exact or indexed):
+        cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
+    if cap is not None:
+        return _run_within(cap, inputs, corpus, outputs, banded, keep, parquet, progress)
+    _check_outputs(corpus, inputs, outputs, indexes)
+    saving = None if indexes.dry else indexes.save
+    with indexes.opened(plan) as index:
+        with all_or_none():
+            with faults_of(corpus), quick_switches():
+                result = _find(corpus, plan, policy, index, indexes, outputs, progress)
+            start = time.perf_counter()
+            with naming_stage("write"):
+                _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
+                saved = time.perf_counter()
+                if index is not None and saving and not indexes.in_place:
+                    with naming_stage("save"):
+                        index.save(saving, overwrite=outputs.overwrite, progress=progress)
+        if index is not None and saving and indexes.in_place:
+            with _after_outputs(), naming_stage("save"):
+                index.commit(progress=progress)
+    stages = dict(result.summary.stages)
+    if outputs.rows:
+        stages["write"] = Stage(saved - start, stages["read"].nbytes)
+    if saving:
+        stages["save"] = Stage(time.perf_counter() - saved, 0)
+    return replace(result, summary=replace(result.summary, stages=stages, delimiters=corpus.delimiters))
+
+
+def _run_within(
+    cap: Cap,
+    inputs: Inputs,
+    corpus: Corpus,
+    outputs: Outputs,
+    plan: Plan,
+    keep: str,
+    parquet: bool,
+    progress: Progress | None,
+) -> DedupResult:
+    """Run the main job within a cap of memory; `parquet` as for `Budget`."""
+    from lshfast.drivers.files.capped import find_in_parts
+
+    clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
+    place = next(iter(outputs.paths), None)
+    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES)
+    with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
+        done = folder.done("outputs")
+        if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
+            outputs = replace(outputs, overwrite=True)
+        _check_outputs(corpus, inputs, outputs, NO_INDEXES)
+        with all_or_none():
+            with faults_of(corpus), quick_switches():
+                budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
+                found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
+                if found.similar is not None:
+                    _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
+            result = found.result(plan, clock, _Keys(corpus), corpus.read, len(corpus.rejected))
+            with clock.stage("write", clock.stages["sketch"].nbytes):
+                _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
+                folder.finish("outputs", {"paths": outputs.paths})
+        if sys.platform == "win32":  # which removes no open files
+            corpus.hold_in_memory()
+    return replace(result, summary=replace(result.summary, stages=clock.stages, delimiters=corpus.delimiters))
+
+
+def _find(
+    corpus: Corpus,
+    plan: Plan,
+    policy: str,
+    index: LSHIndex | None,
+    indexes: Indexes,
+    outputs: Outputs,
+    progress: Progress | None,
+) -> DedupResult:
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
+    clock = Clock()
+    batches = indexes.checked(index, corpus, text_batches(corpus, progress))
+
+    def write_similar(every: SimilarPairs, _: object) -> None:
+        _write_pairs(corpus, outputs, every.batches(), SIMILARITY_NAMES[plan.measure])
+
+    by_value = policy not in _BY_LENGTH
+    part = run_part(
+        batches,
+        plan,
+        clock,
+        keep=partial(order_ranks, corpus, policy) if by_value else cast(Keep, policy),
+        against=index if indexes.against else None,
+        indexed=index is not None,
+        similar=None if outputs.pairs is None else write_similar,
+        progress=progress,
+    )
+    indexed = None
+    if index is not None and indexes.save:
+        with clock.stage("index"):
+            indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
+    return part.found.result(
+        plan,
+        clock,
+        keys=_Keys(corpus),
+        read=corpus.read,
+        rejected=len(corpus.rejected),
+        indexed=indexed,
+        advice=advice_for(part.sketches.rows.column, plan),
+    )
+
+
+_BY_LENGTH = ("first", "last", "longest", "shortest")
+
+
+def _annotations(outputs: Outputs, plan: Plan, indexes: Indexes) -> list[str]:
+    """Return the names of the columns that are added to the rows."""
+    added = ["duplicate_of", SIMILARITY_NAMES[plan.measure], *(OF_EARLIER if indexes.against else ())]
+    return added if outputs.annotate else []
+
+
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
+    files = [file.path for file in corpus.files]
+    named = [outputs.rows, outputs.pairs, outputs.removed]
+    if inputs.on_error == "skip":
+        named.append(outputs.rejects)
+    earlier = [] if indexes.against is None else [indexes.against]
+    paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
+    if indexes.save is not None:
+        check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
+        from lshfast.index.stores.file import check_target
+
+        check_target(indexes.save, outputs.overwrite)
+        check_different([*paths, indexes.save])
+    if outputs.annotate and outputs.rows is None:
+        raise ValueError("annotate needs an output for the rows")
+    if outputs.rows is not None:
+        check_rows(corpus, outputs.rows, corpus.layout.added)
+
+
+@contextmanager
+def _after_outputs() -> Iterator[None]:
+    """Add to the error of writing the index that the outputs have been written."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error} (the outputs are complete, the index is as it was)"
+        raise OSError(error.errno, reason, error.filename) from error
+
+
+def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
+    """Return Arrow's names for the types of all columns that a run adds or writes.
+
+    Kept keys have the type of the ids, or are strings if the keys of the index have another type.
+    """
+    ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
+    kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
+    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
+    return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
+
+
+# The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in a file.
+ROWS_AT_ONCE = 1 << 16
+KEY_BYTES_AT_ONCE = 8 << 20
+
+
+def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]], similarity: str) -> None:
+    """Write batches of pairs, each in parts; `similarity` is the name of the third column."""
+
+    def tables() -> Iterator[Table]:
+        for found in chain([np.empty(0, PAIR)], batches):
+            for part in _parts(corpus, found["i"], found["j"]):
+                yield {
+                    "key_i": corpus.keys_of(found["i"][part]),
+                    "key_j": corpus.keys_of(found["j"][part]),
+                    similarity: found["similarity"][part],
+                }
+
+    assert outputs.pairs is not None
+    with naming_stage("write"):
+        write_tables(outputs.pairs, tables(), outputs.overwrite, _kinds(corpus, None))
+
+
+def _parts(corpus: Corpus, *columns: Int64Array) -> Iterator[slice]:
+    """Yield slices of a table that has the keys of these rows in its columns: one at least."""
+    at, n = 0, len(columns[0])
+    while True:
+        window = slice(at, at + ROWS_AT_ONCE)
+        nbytes = np.cumsum(sum(corpus.key_bytes(rows[window]) for rows in columns), dtype=np.int64)
+        end = at + max(1, int(np.searchsorted(nbytes, KEY_BYTES_AT_ONCE, "right")))
+        yield slice(at, end)
+        at = end
+        if at >= n:
+            return
+
+
+def _write(
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    plan: Plan,
+    kinds: dict[str, str],
+    progress: Progress | None,
+) -> None:
+    gone = np.flatnonzero(~result.keep)
+    if outputs.removed:
+        parts = (gone[part] for part in _parts(corpus, gone, result.keeper[gone]))
+        tables = ({"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)} for part in parts)
+        write_tables(outputs.removed, tables, outputs.overwrite, kinds)
+    if outputs.rejects and corpus.layout.on_error == "skip":
+        write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
+    if outputs.rows is not None:
+        _write_rows(corpus, result, outputs, gone, plan, kinds, progress)
+
+
+def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
+    """Return what is said of removed rows; the last two columns only if a keeper may be an entry of an index."""
+    if result.earlier is None:
+        kept_keys = corpus.keys_of(result.keeper[gone])
+    else:
+        kept_keys = [result.kept_key(row) for row in gone.tolist()]
+    if kinds["kept_key"] == "string":
+        kept_keys = list(map(str, kept_keys))
+    account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
+    if result.earlier is not None:
+        earlier = result.keeper[gone] < 0
+        account |= dict(zip(OF_EARLIER, (earlier, earlier | (plan.verify != "exact")), strict=True))
+    return account
+
+
+def _write_rows(
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    gone: Int64Array,
+    plan: Plan,
+    kinds: dict[str, str],
+    progress: Progress | None,
+) -> None:
+    assert outputs.rows is not None
+    annotations = {}
+    if outputs.annotate:
+        for name in _account(corpus, result, gone[:0], plan, kinds):
+
+            def values(places: Int64Array, name: str = name) -> Any:
+                return _account(corpus, result, gone[places], plan, kinds)[name]
+
+            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(gone, values, len(result.keep))
+    keep = np.ones_like(result.keep) if outputs.annotate else result.keep
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress("write", done, corpus.total_bytes)
+
+    write_rows(
+        corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
+        progress=tell, threads=plan.threads,
+    )  # fmt: skip
+
+
+def recommend_for(corpus: Corpus) -> Recommendation | None:
+    """Recommend shingles for `Inputs.sample`, based on their first few megabytes; None if there are no texts."""
+    first = next(corpus.batches(), None)
+    return None if first is None or not len(first.texts) else recommend(first.texts)
+
+
+def peak_memory() -> int | None:
+    """Return the peak resident memory of this process in bytes, or None if the system does not report it."""
+    try:
+        import resource
+        import sys
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,144 @@
+"""The rows of a run over files, as batches of texts; errors name files and lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, overload
+
+import numpy as np
+
+from lshfast.common.types import Int64Array
+from lshfast.kernels.checksum import checksum
+from lshfast.kernels.text import TextError, Texts
+from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast.readers.stored_texts import ReadTexts
+from lshfast.readers.streams import is_stream
+from lshfast.readers.string_file import StringFile
+
+SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
+# Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
+END_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs and the options of reading; see `lshfast.readers.open_corpus`."""
+
+    paths: Sequence[str]
+    column: str = "text"
+    id_column: str | None = None
+    glob: str | None = None
+    on_error: OnError = "stop"
+    encoding: str = "utf-8"
+    format: Format | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
+
+    def open(self, **others: Any) -> Corpus:
+        """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "paths"}
+        return open_corpus(self.paths, **options | others)
+
+    def sample(self) -> Corpus:
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
+        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+
+
+# The formats of outputs for inputs of each format; texts and lines are written as JSONL.
+_WRITTEN_AS: dict[Format | None, OutputFormat] = {
+    "jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "arrow": "parquet",
+}  # fmt: skip
+
+
+@overload
+def output_of(path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False) -> Output: ...
+@overload
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None: ...
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None:
+    """Return an output with its options; a pipe without a format gets that of the first input, or else JSONL."""
+    if path is None:
+        return None
+    if kind is None and is_stream(path) and file_format(path) is None:
+        first = inputs.format
+        if first is None and inputs.paths:
+            known = file_format(inputs.paths[0])
+            first = known[0] if known else replace(inputs, paths=inputs.paths[:1]).open().files[0].format
+        kind = _WRITTEN_AS.get(first, "jsonl")
+    return Output(os.fspath(path), kind, defuse)
+
+
+def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:
+    """Read a corpus once; `progress` is called with ("read", bytes of input read, total bytes)."""
+    done = 0
+    for batch in corpus.batches():
+        texts = Texts(batch.texts)
+        yield texts if batch.places is None else ReadTexts(texts, batch.places)
+        done += batch.source_bytes
+        if progress:
+            progress("read", done, corpus.total_bytes)
+
+
+def measure_inputs(corpus: Corpus) -> tuple[int, int]:
+    """Estimate the rows and bytes of text of `Inputs.sample` by their size on disk and their first few megabytes."""
+    first = next(corpus.batches(), None)
+    if first is None or first.source_bytes == 0:
+        return 0, 0
+    column = Texts(first.texts)
+    scale = corpus.total_bytes / first.source_bytes
+    return round(len(column) * scale), round(column.nbytes * scale)
+
+
+@contextmanager
+def faults_of(corpus: Corpus) -> Iterator[None]:
+    """Convert the error of a text that cannot be shingled to an error with its file and line."""
+    try:
+        yield
+    except TextError as error:
+        raise corpus.fault(error.row, error.reason) from None
+
+
+def texts_again(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Iterator[tuple[Int64Array, Texts, int]]:
+    """Read texts again, and check that they have the lengths that they had.
+
+    Yields some of the rows, their texts, and the bytes of the inputs that were read for them.
+    """
+    for found, batch, source_bytes in corpus.texts_of(rows):
+        texts = Texts(batch)
+        changed = np.flatnonzero(texts.lengths != nbytes[found])
+        if len(changed):
+            raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
+        yield found, texts, source_bytes
+
+
+def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
+    """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
+    values = corpus.order
+    if isinstance(values, StringFile):
+        ranks = values.ranks()
+    elif isinstance(values, list):  # an array of strings would take the length of the longest one for each
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+    else:
+        _, ranks = np.unique(np.asarray(values), return_inverse=True)
+    return (ranks if keep.startswith("max") else -ranks).astype(np.int64)
+
+
+def state_of(file: File) -> list[Any]:
+    """Return the size, the version and the checksum of both ends of an input."""
+    try:
+        with closing(file.source.open()) as stream:
+            head = stream.read(END_BYTES)
+            stream.seek(max(0, file.size - END_BYTES))
+            return [file.size, str(file.version), checksum(head, stream.read(END_BYTES))]
+    except OSError as error:
+        raise file.fault(None, f"cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,307 @@
+"""`dedup` and `pairs`: near-duplicates among texts or sets in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import Seed
+from lshfast.common.progress import Progress
+from lshfast.engine.against import insert_rows
+from lshfast.engine.columns import ShingledTexts, column_of
+from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
+from lshfast.engine.preference import check_keep
+from lshfast.engine.report import DedupResult
+from lshfast.engine.run import run_part
+from lshfast.engine.short_texts import advice_for, warn_of
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, sketch_rows
+from lshfast.join.copies import with_copies
+from lshfast.join.groups import plain_list
+from lshfast.join.jaccard import PairMeasure, joined_pairs
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+
+
+def dedup(
+    texts: Any,
+    *,
+    threshold: float = 0.8,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float = 0.95,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    keep: Keep | KeepValues = "first",
+    keys: Sequence[Any] | None = None,
+    against: LSHIndex | None = None,
+    add: bool = False,
+    threads: int | None = None,
+    seed: Seed = 1,
+    exact: bool | None = None,
+    measure: PairMeasure = "jaccard",
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Find near-duplicates among texts, and choose the texts to keep.
+
+    Two texts are similar if the Jaccard similarity of their sets of shingles is at least the threshold. Candidates come
+    from banded MinHash signatures. By default, the exact similarity of each candidate is computed, so no dissimilar
+    pair is reported. A pair whose similarity equals the threshold is found with probability at least `recall`, and a
+    more similar pair with a higher probability.
+
+    Parameters
+    ----------
+    texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`), or the
+        lists of an Arrow column of lists of strings, binary values or integers; a null inside a list is an error. A
+        null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
+    threshold : float, default 0.8
+        Least similarity of a pair, in (0, 1].
+    unit : {"word", "char", "stopword"}, default "word"
+        Unit of the shingles (see `shingle`). For sets, leave the default.
+    size : int, optional
+        Words or characters per shingle, in 1..256; by default 5, and 3 for unit "stopword". For sets, leave the
+        default.
+    stop_words : str or iterable of str, optional
+        For unit "stopword", the language (default "english") or the stop words; see `shingle`.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
+    recall : float, default 0.95
+        Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
+    bands, rows : int, optional
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`.
+    verify : {"exact", "signature", "none"}, default "exact"
+        "exact" computes the exact similarity of each candidate. "signature" uses the estimate from the signatures.
+        "none" accepts all candidates.
+    groups : {"star", "components"}, default "star"
+        With "star", each removed text is similar to the text that is kept instead of it. With "components", a chain
+        of similar texts connects the two; with measure="containment", a chain in which no text is shorter than the
+        one before it, and each contains the one before it.
+    keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
+        The text of a group to keep: by row number, by length in bytes of UTF-8 (for sets, the number of elements), or
+        by the greatest value of an array. Among texts of the same length, a hash of the text decides, so the result
+        does not depend on the order of the input. Among equal values, and equal texts, the first row is kept.
+    keys : sequence, optional
+        Keys of the texts in `removed`, all different. The default is the row number.
+    against : LSHIndex, optional
+        Index of earlier texts. Before the texts are compared with each other, each text that is similar to an earlier
+        one, by the estimate from the signatures, is removed for the most similar one. The index must have the same
+        parameters. Its shingles are checked if it names them (``LSHIndex(shingles="word:5")``). If its seed is random,
+        pass the number: ``seed=index.hasher.seed``.
+    add : bool, default False
+        Insert the kept texts into `against`, under their keys, at the end of the run.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write near-duplicates that the run is
+        sure to miss.
+    exact : bool, optional
+        If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so
+        `recall`, `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the
+        tokens of all texts, and mostly more time. The default is False for measure="jaccard", and True for
+        "containment".
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", a text is removed only if a text that is not shorter contains at least the threshold of its
+        shingles: |A ∩ B| / |B| for the removed text B and the kept text A, which has at least as many different
+        shingles. Of two texts with equally many shingles, `keep` decides which one is kept, and keep="shortest" is an
+        error. It needs verify="exact", and no index. With exact=False, `recall` is the probability for two texts with
+        equally many shingles at the threshold, and few pairs of very different lengths are found
+        (docs/how-it-works.md has the measured shares).
+    progress : callable, optional
+        Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
+        In stage "verify", they count rows (in `pairs`, pairs).
+
+    Returns
+    -------
+    DedupResult
+
+    Raises
+    ------
+    TypeError
+        If a text or an argument has the wrong type; the error names the argument and the row.
+    ValueError
+        If a text is not valid, or an argument is out of range; the error names the value, its row and the range. Also
+        if a parameter of `against` differs from that of the run (the error names both), or `against` contains a key
+        that would be added; then nothing is added.
+
+    Warns
+    -----
+    ShortTextsWarning
+        If there are at least 100 texts, and most are so short that a change of one word leaves a similarity below the
+        threshold. The warning and `summary.advice` name better values (see `recommend`).
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997; J. Leskovec, A. Rajaraman, J. D. Ullman,
+    "Mining of Massive Datasets", chapter 3.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> result = lshfast.dedup(
+    ...     ["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog", ""], keys=["a", "b", "c", "d"]
+    ... )
+    >>> result.keep.tolist()
+    [True, False, True, True]
+    >>> result.removed
+    [Removal(key='b', kept_key='a', similarity=1.0)]
+
+    Remove texts that longer texts contain:
+
+    >>> page = "we moved our office to a bigger house near the station in May and invite you all"
+    >>> lshfast.dedup([page[:50], page], measure="containment", size=2).removed
+    [Removal(key=0, kept_key=1, similarity=0.9)]
+
+    Sets instead of texts:
+
+    >>> lshfast.dedup([{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6).keep.tolist()
+    [True, False, True]
+
+    Remove the duplicates of each day's texts, and of the texts of all days before:
+
+    >>> seen = lshfast.LSHIndex(shingles="word:5")
+    >>> days = [["the cat sat on the mat today", "a dog"], ["A dog!", "a bird sat there"]]
+    >>> for number, day in enumerate(days):
+    ...     names = [f"{number}/{row}" for row in range(len(day))]
+    ...     print(lshfast.dedup(day, keys=names, against=seen, add=True).removed)
+    []
+    [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
+    """
+    plan = make_plan(
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
+        measure=measure,
+    )  # fmt: skip
+    column = column_of(texts, plan.shingles)
+    plan = replace(plan, sets=not isinstance(column, ShingledTexts))
+    check_against(against, add, plan)
+    names = None if keys is None else key_list(keys, len(column))
+    check_keep(keep, len(column), plan.measure)
+    clock = Clock()
+    part = run_part([column], plan, clock, keep=keep, against=against, progress=progress)
+    indexed = None
+    if against is not None and add:
+        with clock.stage("index"):
+            own = range(len(column)) if names is None else names
+            indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
+    advice = advice_for(part.sketches.rows.column, plan)
+    result = part.found.result(plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
+    warn_of(result.summary.advice)
+    return result
+
+
+def pairs(
+    texts: Any,
+    *,
+    threshold: float = 0.8,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float = 0.95,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    copies: Literal["first", "all"] = "first",
+    threads: int | None = None,
+    seed: Seed = 1,
+    exact: bool | None = None,
+    measure: PairMeasure = "jaccard",
+    progress: Progress | None = None,
+) -> npt.NDArray[np.void]:
+    """Find all pairs of similar texts or sets.
+
+    Parameters
+    ----------
+    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
+    progress
+        As for `dedup`.
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", the similarity of a pair is the share of the text with fewer shingles that the other text
+        contains.
+    copies : {"first", "all"}, default "first"
+        With "first", an exact copy is paired only with the first row that has the same tokens. With "all", it is also
+        paired with every row that this first row is paired with; a thousand copies then give half a million pairs.
+
+    Returns
+    -------
+    ndarray of shape (m,) with fields i, j (int64, i < j) and similarity (float64)
+        The pairs, sorted by (i, j); similarities are in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `dedup`.
+
+    Warns
+    -----
+    ShortTextsWarning
+        As for `dedup`.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.pairs(["one two three four", "two three four five", "One two three four."], threshold=0.3, size=2)
+    array([(0, 1, 0.5), (0, 2, 1. )],
+          dtype=[('i', '<i8'), ('j', '<i8'), ('similarity', '<f8')])
+    """
+    plan = make_plan(
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact, measure=measure,
+    )  # fmt: skip
+    if copies not in ("first", "all"):
+        raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
+    clock = Clock()
+    found = sketch_rows([column_of(texts, plan.shingles)], plan, clock, progress)
+    warn_of(advice_for(found.rows.column, plan))
+    every = SimilarPairs(found, plan, clock, progress)
+    if copies == "all":
+        return with_copies(joined_pairs(every.of_different_rows()), found.copies, copies)
+    return joined_pairs(every.batches())
+
+
+def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
+    """Raise an error that names the argument if a run with this plan cannot use the index."""
+    if against is None:
+        if add:
+            raise ValueError("add needs an index to add to: against=LSHIndex(...)")
+        return
+    from lshfast.index.lsh_index import LSHIndex
+
+    if not isinstance(against, LSHIndex):
+        raise TypeError(f"against must be an LSHIndex, not {against!r}")
+    check_same_run(against.parameters, plan)
+
+
+def key_list(keys: Any, n: int) -> list[Any]:
+    """Return keys as a list of Python objects, or raise an error if there are not n of them or two are equal."""
+    try:
+        names = plain_list(keys)
+    except TypeError:
+        raise TypeError(f"keys must be a sequence with one key per text, not {keys!r}") from None
+    if len(names) != n:
+        raise ValueError(f"keys must have one key per text: {n} keys, not {len(names)}")
+    seen: dict[Any, int] = {}
+    for row, key in enumerate(names):
+        try:
+            first = seen.setdefault(key, row)
+        except TypeError:
+            raise TypeError(f"keys must be hashable, not {key!r}, that of texts[{row}]") from None
+        if first != row:
+            raise ValueError(f"keys must differ: {key!r} is the key of texts {first} and {row}")
+    return names

@@ -1,0 +1,1 @@
+"""Deduplication on a cluster."""

@@ -1,0 +1,213 @@
+"""`lshfast.spark.dedup`: near-duplicates among the rows of a Spark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, get_args
+
+from lshfast.common.checks import Seed
+from lshfast.common.extras import optional
+from lshfast.drivers.spark.run import FrameRows, Limits, Run
+from lshfast.drivers.spark.tasks import draw_content_key
+from lshfast.engine.plan import Grouping, Keep, Verify, make_plan
+from lshfast.engine.preference import check_keep_measure
+from lshfast.engine.report import Summary
+from lshfast.join.jaccard import PairMeasure
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+TEXT_TYPES = "string", "binary"
+ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
+
+# Arguments of `make_plan` that a run on a cluster has.
+OPTIONS = (
+    "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows", "verify", "groups",
+    "seed", "measure",
+)  # fmt: skip
+
+# Names of the columns of the result, besides that of the ids.
+RESULT = "keep", "kept_key", "similarity", "group"
+
+
+def dedup(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    threshold: float = 0.8,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float = 0.95,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    keep: Keep | Column = "first",
+    seed: Seed = 1,
+    measure: PairMeasure = "jaccard",
+) -> DataFrame:
+    """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
+
+    The result is that of `lshfast.dedup` for the texts in the order of their ids, whatever the number of partitions and
+    executors. Strings are in the order of their code points. The call runs the job; the result is persisted.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Spark reads it twice, so its rows must be the same each time. Persist it if it is expensive to compute.
+    text : str, default "text"
+        Name of the column of texts, of type string or binary (UTF-8); a.b is field b of column a. A null is a text
+        without shingles: the row is kept.
+    id : str, default "id"
+        Name of the column of ids: integers or strings, all different and not null.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, seed, measure
+        As for `lshfast.dedup`.
+    keep : {"first", "last", "longest", "shortest"} or Column, default "first"
+        The row of a group to keep: the one with the least or the greatest id, by length as for `lshfast.dedup`, or the
+        one with the greatest value of a column, such as ``df.date``. Among equal values the row with the least id is
+        kept.
+
+    Returns
+    -------
+    DataFrame
+        One row for each row of `df`, in no particular order:
+
+        - the id, under its name in `df`;
+        - keep: boolean, whether the row is kept;
+        - kept_key: id of the row that is kept instead; the id of the row itself if it is kept;
+        - similarity: double, similarity to that row, in [0, 1]; 1 if the row is kept;
+        - group: the least id of its group.
+
+    Raises
+    ------
+    ImportError
+        If PySpark is not installed.
+    TypeError
+        If `df` is not a DataFrame of Spark, or a column has another type; the error names the argument.
+    ValueError
+        If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text is not UTF-8 (the
+        error names its id), or an argument is out of range.
+
+    See Also
+    --------
+    dedup_with_summary : Also returns the figures of the run.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
+    >>> pages = spark.createDataFrame([(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"])
+    ... # doctest: +SKIP
+    >>> found = lshfast.spark.dedup(pages)  # doctest: +SKIP
+    >>> found.orderBy("id").show()  # doctest: +SKIP
+    +---+-----+--------+----------+-----+
+    | id| keep|kept_key|similarity|group|
+    +---+-----+--------+----------+-----+
+    |  1| true|       1|       1.0|    1|
+    |  2|false|       1|       1.0|    1|
+    |  3| true|       3|       1.0|    3|
+    +---+-----+--------+----------+-----+
+    >>> kept = pages.join(found.where("keep").select("id"), "id")  # doctest: +SKIP
+    """
+    return dedup_with_summary(
+        df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
+        scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, keep=keep, seed=seed,
+        measure=measure,
+    )[0]  # fmt: skip
+
+
+def dedup_with_summary(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    keep: Keep | Column = "first",
+    limits: Limits | None = None,
+    **options: Any,
+) -> tuple[DataFrame, Summary]:
+    """Find near-duplicates as `dedup` does, and return the result with the figures of the run.
+
+    Parameters
+    ----------
+    df, text, id, keep
+        As for `dedup`.
+    limits : Limits, optional
+        Sizes from which the run proceeds in another way. The result does not depend on them.
+    **options
+        The other parameters of `dedup`.
+
+    Returns
+    -------
+    DataFrame
+        See `dedup`.
+    Summary
+        See `lshfast.Summary`. `stages` contains the seconds of each stage, and the bytes of all texts. `candidates`
+        depends on the limits, because components of many rows are divided before rows are compared. `advice` is empty.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As for `dedup`.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> found, summary = lshfast.spark.dedup_with_summary(pages)  # doctest: +SKIP
+    >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
+    (3, 2, 1)
+    """
+    optional("pyspark.sql.pandas.functions", "spark")
+    for name in options:
+        if name not in OPTIONS:
+            raise TypeError(f"dedup has no argument {name!r}; it has {', '.join(OPTIONS)}")
+    plan = make_plan(**options, threads=1, exact=False)
+    if isinstance(keep, str):
+        check_keep_measure(keep, plan.measure)
+    source = source_of(df, text, id, keep)
+    name = df.select(id).columns[0]
+    if name in RESULT:
+        raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
+    found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
+    return found.withColumnRenamed("id", name), summary
+
+
+def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column) -> FrameRows:
+    """Check the columns of a run, and return them."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import functions as F
+
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
+    if df.isStreaming:
+        raise ValueError("df must not be a stream: the rows to keep are known only when all have been read")
+    chosen = []
+    for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must be the name of a column, not {name!r}")
+        try:
+            kind = df.select(F.col(name)).schema[0].dataType.simpleString()
+        except AnalysisException:
+            raise ValueError(f"{argument}: there is no column {name!r} among {', '.join(df.columns)}") from None
+        if kind not in allowed:
+            raise TypeError(f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}")
+        chosen.append(F.col(name).alias(argument))
+    policy: str | None = None
+    if isinstance(keep, Column):
+        chosen.append(keep.alias("value"))
+    elif keep in get_args(Keep):
+        policy = keep
+    else:
+        raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}")
+    return FrameRows(df.select(*chosen), policy)

@@ -1,0 +1,233 @@
+"""The job over files on a cluster: Spark reads Parquet or JSON Lines, and writes folders of the same format."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from lshfast.common.extras import optional
+from lshfast.drivers.spark.api import dedup_with_summary
+from lshfast.drivers.spark.run import BadTextError
+from lshfast.engine.report import Stage, Summary
+from lshfast.readers import DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARQUET = (".parquet",)
+LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".ndjson.gz")
+
+# What is wrong with the inputs if Spark raises an error with such a mark.
+REASONS = {
+    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than those of the first line",
+    "PATH_NOT_FOUND": "no such file or folder",
+    "UNABLE_TO_INFER_SCHEMA": "no Parquet file is there",
+}
+
+# The column of a line of JSON.
+LINE = "line"
+
+
+@dataclass(frozen=True)
+class SparkOutputs:
+    """Folders that a run writes; None for none."""
+
+    rows: str | None
+    removed: str | None
+    overwrite: bool = False
+
+
+def run_files(
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    *,
+    column: str,
+    id_column: str | None,
+    keep: str,
+    master: str | None,
+    **options: Any,
+) -> Summary:
+    """Read files, write the rows that are kept and a table of the removed ones, and return the figures.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file system that Spark reads.
+    outputs : SparkOutputs
+        Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are written as they are.
+    column, id_column : str
+        Columns of the texts and of the ids.
+    keep : str
+        first, last, longest, shortest or max:COLUMN.
+    master : str, optional
+        The cluster, as for spark-submit. By default, Spark's configuration decides.
+    **options
+        The other parameters of `lshfast.spark.dedup`.
+
+    Raises
+    ------
+    DataError
+        If an input is missing, or a line or a text of it cannot be used.
+    ValueError
+        If an option is invalid, the inputs are not of one format, an output holds an input, or the outputs are not
+        apart.
+    FileExistsError
+        If an output exists and is not to be replaced.
+    """
+    if id_column is None:
+        raise ValueError("id_column is needed, because rows in files of Spark have no number")
+    policy, _, order = keep.partition(":")
+    if bool(order) != (policy == "max"):
+        raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
+    formats = {_format(path) for path in inputs}
+    if len(formats) != 1:
+        raise ValueError("the inputs must be all Parquet, or all JSON Lines")
+    for path in (outputs.rows, outputs.removed):
+        if path is not None and not path.endswith((".parquet", ".jsonl")):
+            raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
+    if outputs.rows is not None and formats == {"lines"} and not outputs.rows.endswith(".jsonl"):
+        raise ValueError(f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl")
+    session = session_of(master)
+    if not outputs.overwrite:
+        for path in (outputs.rows, outputs.removed):
+            if path is not None and _exists(session, path):
+                raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
+    with _errors_of_data(inputs):
+        columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        frame = _lines(session, inputs, columns) if formats == {"lines"} else session.read.parquet(*inputs)
+        _check_places(session, frame, outputs)
+        names = {name: name for name in columns} if formats == {"lines"} else columns
+        chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+        found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
+        start = time.perf_counter()
+        _write(frame, found, names["id"], outputs, formats == {"lines"})
+    stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
+    found.unpersist()
+    return replace(summary, stages=stages)
+
+
+@contextmanager
+def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
+    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are not JSON."""
+    names = ", ".join(inputs)
+    try:
+        yield
+    except BadTextError as error:
+        raise DataError(names, None, str(error)) from error
+    except Exception as error:  # Spark raises this one in several types
+        reason = next((reason for mark, reason in REASONS.items() if mark in str(error)), None)
+        if reason is None:
+            raise
+        raise DataError(names, None, reason) from error
+
+
+def session_of(master: str | None) -> SparkSession:
+    """Return the session of this process, or start one."""
+    builder: Any = optional("pyspark.sql", "spark").SparkSession.builder.appName("lshfast")
+    session: SparkSession = (builder if master is None else builder.master(master)).getOrCreate()
+    return session
+
+
+def _format(path: str) -> str:
+    """Return "parquet" or "lines" by the suffix of a path; a folder without one holds Parquet."""
+    if path.endswith(PARQUET) or not path.rpartition("/")[2].count("."):
+        return "parquet"
+    if path.endswith(LINES):
+        return "lines"
+    raise ValueError(f"{path}: Spark reads .parquet and folders of it, and {', '.join(LINES)}")
+
+
+def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]) -> DataFrame:
+    """Return each line of JSON with the values of some columns, whose types are those of the first line."""
+    from pyspark.sql import functions as F
+
+    lines = session.read.text(list(inputs)).select(F.col("value").alias(LINE)).where(f"trim({LINE}) != ''")
+    first = lines.first()
+    try:
+        row: Any = {} if first is None else json.loads(first[LINE])
+    except ValueError as error:
+        raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
+    kinds = {}
+    for name, column in columns.items():
+        if not isinstance(row, dict) or (row and column not in row):
+            raise ValueError(f"the first line of the inputs has no column {column!r}")
+        kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
+    schema = ", ".join(f"`{column}` {kinds[name]}" for name, column in columns.items())
+    parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
+    return parsed.select(LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items()))
+
+
+def _kind(column: str, value: Any) -> str:
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "double" if isinstance(value, float) else "bigint"
+    raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
+
+
+def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs, lines: bool) -> None:
+    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
+    from pyspark.sql import functions as F
+
+    if outputs.rows is not None:
+        keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
+        kept = frame.join(keys, frame[id] == keys["kept_key"], "left_semi")
+        if lines:  # as they are
+            kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
+        else:
+            _save(kept, outputs.rows, outputs)
+    if outputs.removed is not None:
+        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", "similarity"]
+        _save(found.where("not keep").select(*columns), outputs.removed, outputs)
+
+
+def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
+    """Write rows as a folder of Parquet or of JSON Lines."""
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(path)
+
+
+def _mode(outputs: SparkOutputs) -> str:
+    return "overwrite" if outputs.overwrite else "error"
+
+
+def _check_places(session: SparkSession, frame: DataFrame, outputs: SparkOutputs) -> None:
+    """Raise ValueError if an output holds a file that is read, which would be removed with it, or another output."""
+    places = {path: _place(session, path) for path in (outputs.rows, outputs.removed) if path is not None}
+    if outputs.rows is not None and outputs.removed is not None:
+        one, other = places[outputs.rows], places[outputs.removed]
+        if _holds(one, other) or _holds(other, one):
+            raise ValueError(f"{outputs.removed}: the outputs must be different folders, none inside of another")
+    files = [_normal(url) for url in frame.inputFiles()]
+    for path, place in places.items():
+        if any(_holds(place, file) for file in files):
+            raise ValueError(f"{path}: the output is one of the inputs, or holds one")
+
+
+def _holds(folder: str, place: str) -> bool:
+    return place == folder or place.startswith(f"{folder}/")
+
+
+def _place(session: SparkSession, path: str) -> str:
+    """Return a path with its file system, in one spelling."""
+    context: Any = session.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return _normal(place.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(place).toUri().toString())
+
+
+def _normal(url: str) -> str:
+    parts = urlsplit(url)
+    path = unquote(parts.path).rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{os.path.realpath(path) if parts.scheme == 'file' else path}"
+
+
+def _exists(session: SparkSession, path: str) -> bool:
+    """Return whether a file or folder exists in the file system of its path."""
+    context: Any = session.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return bool(place.getFileSystem(context._jsc.hadoopConfiguration()).exists(place))

@@ -1,0 +1,317 @@
+"""The stages of a run on a cluster.
+
+1. *Sketch.* Each text gets its bucket keys and a keyed hash of its bytes. Of the rows with equal texts, one represents
+   all: the one that would be kept.
+2. *Sets.* Rows that share a bucket are connected. No row of one connected component shares a bucket with a row of
+   another one, so no pair and no group contains rows of both.
+3. *Engine.* The texts of components of two or more rows are read again. The rows of a component are sent to one task,
+   which runs the engine of one machine on them. So the groups are those of one machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lshfast.drivers.spark.components import Components, components_of_buckets, components_of_edges
+from lshfast.drivers.spark.tasks import ChainTask, ContentKey, EngineTask, RecordTask, ScreenTask, SketchTask
+from lshfast.engine.account import summary_of
+from lshfast.engine.plan import Plan
+from lshfast.engine.report import Stage, Summary
+from lshfast.join.jaccard import least_agreement
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# Configuration of Spark during a run: the largest batch that it passes to a Python worker, and the rows that it decodes
+# from Parquet at a time. With 4096 rows, its default, decoding texts of 15 KB takes 1.6 times as long. The others let
+# Spark join small partitions of persisted frames, which otherwise have as many as a shuffle, 200 by default, and keep
+# it from joining large ones, whose texts would be sorted on disk.
+CONFIGURATION = {
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
+    "spark.sql.parquet.columnarReaderBatchSize": "512",
+}
+
+# If at most so many texts share a bucket with another one, their ids are sent to all executors, and the other texts are
+# dropped where they are read. With more of them, Spark chooses how to join.
+BROADCAST_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes from which a run proceeds in another way. The result does not depend on them.
+
+    Attributes
+    ----------
+    driver_records : int
+        Up to so many bucket keys, of 8 bytes, are collected to the driver, which finds the components of rows that
+        share buckets. More keys are sorted on the cluster; then up to so many edges between rows, of 16 bytes, are
+        collected. More edges are contracted on the cluster.
+    set_rows : int
+        A component of more texts is divided by comparing their signatures.
+    """
+
+    driver_records: int = 1 << 24
+    set_rows: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class FrameRows:
+    """The rows of a run.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Its columns are id and text, and value if the rows to keep are chosen by values.
+    keep : str or None
+        A policy; None to keep the row with the greatest value.
+    """
+
+    frame: DataFrame
+    keep: str | None
+
+    def type_of(self, name: str) -> str:
+        """Return the type of a column as Spark writes it in a schema."""
+        return str(self.frame.schema[name].dataType.simpleString())
+
+    def order(self) -> list[Column]:
+        """Return the order of preference of rows with equal texts."""
+        from pyspark.sql import functions as F
+
+        if self.keep is None:
+            return [F.col("value").desc(), F.col("id").asc()]
+        return [F.col("id").desc() if self.keep == "last" else F.col("id").asc()]
+
+
+@dataclass
+class Run:
+    """One run on a cluster; `result` is called once."""
+
+    source: FrameRows
+    plan: Plan
+    key: ContentKey
+    limits: Limits
+    _held: ExitStack = field(default_factory=ExitStack)
+    _stages: dict[str, Stage] = field(default_factory=dict)
+
+    @property
+    def _session(self) -> SparkSession:
+        return self.source.frame.sparkSession
+
+    def result(self) -> tuple[DataFrame, Summary]:
+        """Return the table of all rows, which is persisted, and the figures."""
+        began = time.perf_counter()
+        with self._held, configured(self._session), errors_of_tasks():
+            with self._stage("sketch"):
+                sketched = self._sketched()
+                read = self._checked(sketched)
+            with self._stage("match"):
+                sets = self._sets(sketched, read["texts"])
+            with self._stage("verify"):
+                found = self._found(sets)
+                pairs = self._figures(found)
+            with self._stage("group"):
+                rows = self._rows(sketched, found)
+                groups = self._groups(rows)
+        equal = read["read"] - read["empty"] - read["texts"]
+        summary = summary_of(
+            self.plan,
+            {name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
+            time.perf_counter() - began,
+            read=read["read"],
+            kept=groups["kept"],
+            removed=groups["removed"],
+            rejected=0,
+            empty=read["empty"],
+            copies=equal + pairs["copies"],
+            candidates=pairs["candidates"],
+            pairs=equal + pairs["pairs"],
+            groups=groups["groups"],
+            largest_group=groups["largest"],
+        )
+        return rows, summary
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._stages[name] = Stage(time.perf_counter() - start, 0)
+
+    def _persisted(self, frame: DataFrame) -> DataFrame:
+        """Persist a frame until the end of the run."""
+        frame = frame.persist()
+        self._held.callback(frame.unpersist)
+        return frame
+
+    def _sketched(self) -> DataFrame:
+        """Return each row with its sketch, and with the row that represents its text (`first`)."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        source = self.source
+        task = SketchTask(self.plan, self.key)
+        value = f", value {source.type_of('value')}" if source.keep is None else ""
+        schema = f"id {source.type_of('id')}{value}, low long, high long, length long, keys binary"
+        rows = source.frame.mapInArrow(task, schema)
+        own = F.when(F.col("keys").isNull(), F.col("id"))  # a row without shingles represents itself only
+        first = F.first("id").over(Window.partitionBy("low", "high", own).orderBy(*source.order()))
+        return self._persisted(rows.withColumn("first", first))
+
+    def _checked(self, sketched: DataFrame) -> dict[str, int]:
+        """Return figures of the rows; raise ValueError for ids and values that cannot be used."""
+        from pyspark.sql import functions as F
+
+        full = F.col("keys").isNotNull()
+        wanted = {
+            "read": F.count("*"),
+            "ids": F.count("id"),
+            "different": F.count_distinct("id"),
+            "empty": F.count_if(~full),
+            "texts": F.count_if(full & (F.col("first") == F.col("id"))),
+            "nbytes": F.coalesce(F.sum("length"), F.lit(0)),
+        }
+        if self.source.keep is None:
+            missing = F.col("value").isNull()
+            if self.source.type_of("value") in ("float", "double"):
+                missing = missing | F.isnan("value")
+            wanted["missing"] = F.count_if(missing)
+        figures: dict[str, int] = (
+            sketched.agg(*(value.alias(name) for name, value in wanted.items())).collect()[0].asDict()
+        )
+        if figures["ids"] < figures["read"]:
+            raise ValueError(f"id must not be null, as it is in {figures['read'] - figures['ids']} of the rows")
+        if figures["different"] < figures["ids"]:
+            twice = sketched.groupBy("id").count().where("count > 1").orderBy("id").first()
+            assert twice is not None
+            raise ValueError(f"the values of id must be different, and {twice['id']!r} occurs {twice['count']} times")
+        if figures.get("missing"):
+            raise ValueError(f"keep: values must not be missing, as they are in {figures['missing']} of the rows")
+        return figures
+
+    def _sets(self, sketched: DataFrame, texts: int) -> DataFrame:
+        """Return the different texts that share a bucket with another one: id, label of their component."""
+        from pyspark.sql import functions as F
+
+        different = sketched.where("id = first and keys is not null").withColumn("node", F.col("low"))
+        if texts * self.plan.bands.bands <= self.limits.driver_records:
+            found = components_of_buckets(different, self.plan.bands.bands)
+        else:
+            found = components_of_edges(self._edges(different.select("node", "keys")), self.limits.driver_records)
+        screened = self.plan.verify != "none" and self.plan.measure == "jaccard"  # others have no least agreement
+        if screened and (found.nodes is None or found.nodes > self.limits.set_rows):
+            found = self._divided(different, found)
+        sets = different.select("id", "node").join(found.labels, "node").select("id", "label")
+        return F.broadcast(sets) if found.nodes is not None and found.nodes <= BROADCAST_ROWS else sets
+
+    def _edges(self, rows: DataFrame, screen: ScreenTask | None = None) -> DataFrame:
+        """Return edges that connect the rows of each bucket, or the similar ones of them."""
+        schema = "key long, node long" + (", codes binary" if screen else "")
+        records = rows.mapInArrow(RecordTask(), schema).repartition("key").sortWithinPartitions("key")
+        return records.mapInArrow(screen or ChainTask(), "u long, v long")
+
+    def _divided(self, different: DataFrame, found: Components) -> Components:
+        """Divide components of many texts: connect only rows of a bucket that have enough equal slots."""
+        from pyspark.sql import functions as F
+
+        sizes = found.labels.groupBy("label").count()
+        large = self._persisted(sizes.where(F.col("count") > self.limits.set_rows).select("label"))
+        if large.isEmpty():
+            return found
+        nodes = found.labels.join(large, "label", "left_semi").select("node")
+        ids = different.join(nodes, "node", "left_semi").select("id")
+        schema = f"id {self.source.type_of('id')}, low long, high long, length long, keys binary, codes binary"
+        task = SketchTask(self.plan, self.key, codes=True)
+        texts = self.source.frame.select("id", "text").join(ids, "id", "left_semi").mapInArrow(task, schema)
+        edges = self._edges(texts.select(F.col("low").alias("node"), "keys", "codes"), ScreenTask(self._least()))
+        divided = components_of_edges(edges, self.limits.driver_records)
+        labels = found.labels.join(large, "label", "left_anti").select("node", "label").union(divided.labels)
+        return Components(labels, found.nodes)
+
+    def _least(self) -> int:
+        """Return the least number of equal slots of a similar pair."""
+        k, plan = self.plan.hasher.num_perm, self.plan
+        if plan.verify == "exact":
+            return least_agreement(k, plan.threshold)
+        return next(slots for slots in range(k + 1) if slots / k >= plan.threshold)
+
+    def _found(self, sets: DataFrame) -> DataFrame:
+        """Return the removed texts, and the figures of each batch in a row without id."""
+        kind = self.source.type_of("id")
+        schema = f"id {kind}, kept {kind}, similarity double, candidates long, pairs long, copies long"
+        texts = self.source.frame.join(sets, "id").repartition("label").sortWithinPartitions("label", "id")
+        return self._persisted(texts.mapInArrow(EngineTask(self.plan, self.source.keep), schema))
+
+    def _figures(self, found: DataFrame) -> dict[str, int]:
+        from pyspark.sql import functions as F
+
+        names = "candidates", "pairs", "copies"
+        sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
+        return dict(found.agg(*sums).collect()[0].asDict())
+
+    def _rows(self, sketched: DataFrame, found: DataFrame) -> DataFrame:
+        """Return the table of all rows, which stays persisted after the run."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        removed = found.where("id is not null").select(F.col("id").alias("first"), "kept", "similarity")
+        kept = F.coalesce("kept", "first")
+        group = F.col("kept_key")  # the first row of its group
+        if self.source.keep != "first":
+            group = F.min("id").over(Window.partitionBy("kept_key"))
+        rows = sketched.select("id", "first").join(removed, "first", "left")
+        rows = rows.select("id", kept.alias("kept_key"), F.coalesce("similarity", F.lit(1.0)).alias("similarity"))
+        keep = (F.col("id") == F.col("kept_key")).alias("keep")
+        return rows.select("id", keep, "kept_key", "similarity", group.alias("group")).persist()
+
+    def _groups(self, rows: DataFrame) -> dict[str, int]:
+        from pyspark.sql import functions as F
+
+        sizes = rows.groupBy("kept_key").agg(F.count("*").alias("rows"), F.count_if("keep").alias("kept"))
+        figures = {
+            "kept": F.sum("kept"),
+            "removed": F.sum(F.col("rows") - F.col("kept")),
+            "groups": F.count_if(F.col("rows") > 1),
+            "largest": F.max("rows"),
+        }
+        row = sizes.agg(*(F.coalesce(value, F.lit(0)).alias(name) for name, value in figures.items())).collect()[0]
+        return dict(row.asDict())
+
+
+@contextmanager
+def configured(session: SparkSession) -> Iterator[None]:
+    """Set CONFIGURATION in a session during the block."""
+    before = {name: session.conf.get(name) for name in CONFIGURATION}
+    try:
+        for name, value in CONFIGURATION.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            session.conf.set(name, str(old))
+
+
+# The last line of the traceback of a worker that found a text which cannot be used.
+TASK_ERROR = "ValueError: the text with id "
+
+
+class BadTextError(ValueError):
+    """A text that cannot be used; the message names its id."""
+
+
+@contextmanager
+def errors_of_tasks() -> Iterator[None]:
+    """Raise a BadTextError for the error of a worker that found a text which cannot be used."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        _, found, said = str(error).partition(TASK_ERROR)
+        if not found:
+            raise
+        raise BadTextError(TASK_ERROR.removeprefix("ValueError: ") + said.split("\n")[0]) from error

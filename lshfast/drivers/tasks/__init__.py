@@ -1,0 +1,1 @@
+"""Deduplication as tasks of separate processes."""

@@ -1,0 +1,236 @@
+"""Plan a run in stages, run its tasks, and tell which of them are done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from lshfast.common.checks import Seed, check_bytes, check_int
+from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.tasks.planning import make_stage_plan
+from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, read_stage_plan
+from lshfast.drivers.tasks.stages_status import StagesStatus, status_of
+from lshfast.drivers.tasks.task_order import StageName, run_task, tasks_of
+from lshfast.engine.plan import Grouping, Keep, Verify, make_plan
+from lshfast.engine.preference import check_keep_measure
+from lshfast.join.jaccard import PairMeasure
+from lshfast.readers.files import MAX_ROW_BYTES, Format
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+DEFAULT_MEMORY = 2 << 30
+
+
+def plan(
+    inputs: FilePath | Iterable[FilePath],
+    work: FilePath,
+    output: FilePath,
+    *,
+    shards: int | None = None,
+    tasks: int | None = None,
+    memory: int | str = DEFAULT_MEMORY,
+    removed: FilePath | None = None,
+    rejected: FilePath | None = None,
+    column: str = "text",
+    id_column: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    threshold: float = 0.8,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float = 0.95,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    measure: PairMeasure = "jaccard",
+    keep: Keep = "first",
+    threads: int | None = 1,
+    seed: Seed = 1,
+) -> None:
+    """Plan a deduplication of files as tasks of separate processes, which share a file system.
+
+    The plan is the file plan.json in the work folder. It holds secret keys, so only the user can read it. `run` runs a
+    task of it.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+        Files that every task can open under the same path, all JSON Lines or all Parquet; folders and patterns as for
+        `lshfast.dedup_files`.
+    work : path
+        The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
+    output : path
+        The folder for the rows that are kept, a file for each shard: 00000.jsonl or 00000.parquet, ...; new or empty.
+    shards : int, optional
+        The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at most as many shards
+        as files. By default a shard has about a gigabyte.
+    tasks : int, optional
+        The number of tasks of the stages join and verify, in 1..2**20. By default the number of shards.
+    memory : int or str, default 2**31
+        Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The stage group takes more
+        if very many rows share buckets; docs/stages.md has the bytes of a row.
+    removed : path, optional
+        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
+    rejected : path, optional
+        A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
+    column, id_column, glob, encoding, format, max_row_bytes
+        As for `lshfast.dedup_files`.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, measure, seed
+        As for `lshfast.dedup`.
+    keep : {"first", "last", "longest", "shortest"}, default "first"
+        As for `lshfast.dedup`.
+    threads : int or None, default 1
+        The threads of a task; None for the CPUs that this process may use.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the two formats.
+    DataError
+        If an input cannot be read.
+    OSError
+        If a folder or the plan cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lshfast import stages
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for number, text in enumerate(["a rose is a rose", "A rose is a rose!", "is it?"]):
+    ...     _ = (folder / f"{number}.jsonl").write_text(f'{{"text": "{text}"}}\\n')
+    >>> stages.plan(folder, folder / "work", folder / "kept", shards=3, size=2)
+    >>> for stage in stages.STAGES:
+    ...     for task in range(stages.tasks(folder / "work", stage)):
+    ...         _ = stages.run(folder / "work", stage, task)
+    >>> [path.read_text() for path in sorted((folder / "kept").iterdir())]
+    ['{"text": "a rose is a rose"}\\n', '', '{"text": "is it?"}\\n']
+    >>> stages.status(folder / "work").summary.removed
+    1
+    """
+    check_keep_measure(keep, measure)
+    engine = make_plan(
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
+        measure=measure, exact=False,
+    )  # fmt: skip
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    source = Inputs(
+        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes
+    )
+    make_stage_plan(
+        source,
+        os.fspath(work),
+        os.fspath(output),
+        engine,
+        keep=keep,
+        shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
+        tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
+        memory=check_bytes("memory", memory),
+        removed=None if removed is None else os.fspath(removed),
+        rejected=None if rejected is None else os.fspath(rejected),
+    )
+
+
+def tasks(work: FilePath, stage: StageName) -> int:
+    """Return the number of tasks of a stage; they are numbered from 0.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    stage : {"sketch", "band", "join", "group", "collect", "verify", "apply"}
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If there is no such stage, or no plan in the folder.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    return tasks_of(read_stage_plan(os.fspath(work)), stage)
+
+
+def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") -> bool:
+    """Run a task; a task that is done already is not repeated.
+
+    A task that was killed can be run again, and two attempts at once do no harm: both write the same files, each of
+    which appears complete or not at all.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    stage : {"sketch", "band", "join", "group", "collect", "verify", "apply"}
+        The tasks of a stage need those of the stage before: of sketch and band the task of the same number, of the
+        others all tasks.
+    task : int or "all", default "all"
+        The number of the task. "all" runs all tasks of the stage one after another.
+
+    Returns
+    -------
+    bool
+        False if the task, or all tasks, were done already.
+
+    Raises
+    ------
+    MissingTasksError
+        If tasks of the stage before are not done; the message names them.
+    ValueError
+        If there is no such task, or no plan.
+    DataError
+        If an input has changed since the plan was made, or is damaged.
+    FormatError
+        If a file of another task is damaged or of another plan; the message names it.
+    OSError
+        If a file cannot be written, for example because the disk is full.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    own = read_stage_plan(os.fspath(work))
+    count = tasks_of(own, stage)
+    if task != "all":
+        return run_task(own, stage, check_int("task", task, 0, count - 1))
+    return any([run_task(own, stage, number) for number in range(count)])
+
+
+def status(work: FilePath) -> StagesStatus:
+    """Return which tasks are done.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+
+    Returns
+    -------
+    StagesStatus
+
+    Raises
+    ------
+    ValueError
+        If there is no plan in the folder.
+    FormatError
+        If a manifest is damaged or of another plan.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    return status_of(read_stage_plan(os.fspath(work)))

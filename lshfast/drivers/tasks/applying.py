@@ -1,0 +1,66 @@
+"""The stage apply: the rows of a shard that are kept, and the tables of those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lshfast.common.atomic_files import all_or_none
+from lshfast.common.types import Float64Array
+from lshfast.drivers.tasks.sketching import restored_corpus
+from lshfast.drivers.tasks.stage_plan import StagePlan
+from lshfast.drivers.tasks.task_files import figures_of, writing
+from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.drivers.tasks.verifying import keys_of
+from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.readers import Corpus, write_rejects, write_rows, write_table
+from lshfast.readers.selection import Columns
+
+
+def apply(plan: StagePlan, shard: int) -> None:
+    """Write the outputs of a shard, all of them or none."""
+    output, removed, rejected = (plan.content[folder] for folder in ("output", "removed", "rejected"))
+    with all_or_none(), writing(plan, "apply", shard) as writer:
+        corpus = restored_corpus(plan, shard)
+        overall = figures_of(plan, "group", 0)
+        first_row = overall["first_row"][shard]
+        kind, convert = ("int64", int) if overall["ids"] == "int" else ("string", bytes.decode)
+        kept_keys, similarity = _removed(plan, shard, corpus, first_row, convert)
+        keep = np.ones(corpus.accepted, bool)
+        keep[list(kept_keys)] = False
+        gone = np.flatnonzero(~keep)
+        name = SIMILARITY_NAMES[plan.engine.measure]
+        kinds = {"key": kind, "kept_key": kind, name: "double"}
+        if removed is not None:
+            table: Columns = {
+                "key": [corpus.key(row) for row in gone.tolist()],
+                "kept_key": [kept_keys[row] for row in gone.tolist()],
+                name: similarity[gone],
+            }
+            write_table(plan.output(removed, shard), table, True, kinds)
+        if rejected is not None:
+            write_rejects(plan.output(rejected, shard, "jsonl"), corpus.rejected, True)
+        write_rows(corpus, plan.output(output, shard), keep=keep, overwrite=True, threads=plan.engine.threads)
+        writer.figures = {"kept": int(keep.sum()), "removed": len(gone)}
+
+
+def _removed(
+    plan: StagePlan, shard: int, corpus: Corpus, first_row: int, convert: Callable[[bytes], str | int]
+) -> tuple[dict[int, str | int], Float64Array]:
+    """Return the kept keys of the rows of a shard that are removed, and the similarities of all rows."""
+    kept_keys: dict[int, str | int] = {}
+    similarity = np.ones(corpus.accepted)
+    for task in range(plan.tasks):
+        with TaskFile(plan, "verify", task) as file:
+            for part in file.ranges(shard):
+                rows = part["rows"] - first_row
+                if len(part["similarity"]) != len(rows) or (rows < 0).any() or (rows >= len(similarity)).any():
+                    raise file.fault("it has rows of another shard")
+                try:
+                    keys = [convert(key) for key in keys_of(file, part, len(rows))]
+                except ValueError as error:
+                    raise file.fault(f"its keys are damaged: {error}") from None
+                kept_keys |= dict(zip(rows.tolist(), keys, strict=True))
+                similarity[rows] = part["similarity"]
+    return kept_keys, similarity

@@ -1,0 +1,96 @@
+"""The stage collect: the texts that have to be compared are read again, and written by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lshfast.common.types import Int64Array
+from lshfast.drivers.inputs import faults_of, texts_again
+from lshfast.drivers.tasks.sketching import restored_corpus, rows_of_sketch
+from lshfast.drivers.tasks.stage_plan import StagePlan
+from lshfast.drivers.tasks.task_files import RANGE_BYTES, figures_of, writing
+from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
+from lshfast.engine.short_texts import LONG_BYTES, lengths_of_sample
+from lshfast.engine.spool import SpooledTexts
+from lshfast.kernels.text import Texts
+from lshfast.readers import Corpus
+
+# The length of a text that is not read.
+NO_TEXT = -1
+
+
+def collect(plan: StagePlan, shard: int) -> None:
+    """Read the texts of a shard that are compared, and write them with the keys of their rows, part by part."""
+    corpus = restored_corpus(plan, shard)
+    overall = figures_of(plan, "group", 0)
+    first_row = overall["first_row"][shard]
+    wanted = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
+    rows, sampled = wanted["rows"] - first_row, wanted["sampled"] - first_row
+    nbytes = _lengths(plan, shard, corpus.accepted)
+    short = sampled[nbytes[sampled] <= LONG_BYTES]
+    read = np.union1d(rows[wanted["read"] != 0], short)
+    with faults_of(corpus), writing(plan, "collect", shard) as writer:
+        texts = _texts_of(corpus, read, nbytes)
+        order = np.argsort(wanted["parts"], kind="stable")
+        lengths = np.where(wanted["read"] != 0, nbytes[rows], NO_TEXT)
+        for places in _portions(wanted["parts"], order, lengths):
+            keys = [str(corpus.key(row)).encode() for row in rows[places].tolist()]
+            compared = np.searchsorted(read, rows[places][lengths[places] != NO_TEXT])
+            writer.add(
+                int(wanted["parts"][places[0]]),
+                rows=wanted["rows"][places],
+                chosen=wanted["chosen"][places],
+                lengths=lengths[places],
+                key_lengths=np.array([len(key) for key in keys], np.int64),
+                keys=np.frombuffer(b"".join(keys), np.uint8),
+                texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
+            )
+        known = dict(zip(short.tolist(), np.searchsorted(read, short).tolist(), strict=True))
+        sample = Texts([texts[known[row]] if row in known else b"" for row in sampled.tolist()])
+        measured = lengths_of_sample(sampled, nbytes[sampled], sample)
+        writer.figures = {"words": measured.words.tolist(), "characters": measured.characters.tolist()}
+
+
+def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) -> Arrays:
+    """Return what the group task has found for a shard."""
+    with TaskFile(plan, "group", 0) as file:
+        found = file.only(shard)
+        own, sampled = found["rows"] - first_row, found["sampled"] - first_row
+        if len({len(found[name]) for name in ("rows", "parts", "chosen", "read")}) > 1:
+            raise file.fault("its columns have different lengths")
+        for numbers, end in ((own, rows), (sampled, rows), (found["parts"], parts)):
+            if len(numbers) and (numbers.min() < 0 or numbers.max() >= end):
+                raise file.fault(f"it has numbers that are not in 0..{end - 1}")
+        if (np.diff(own) <= 0).any() or (np.diff(sampled) <= 0).any():
+            raise file.fault("its rows do not ascend")
+    return found
+
+
+def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
+    """Return the bytes of the texts of a shard."""
+    nbytes = np.zeros(rows, np.int64)
+    for row, marks, _ in rows_of_sketch(plan, shard):
+        nbytes[row : row + len(marks)] = marks.nbytes
+    return nbytes
+
+
+def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
+    """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take their memory."""
+    with SpooledTexts() as spooled:
+        for _, texts, _ in texts_again(corpus, rows, nbytes):
+            spooled.add(np.frombuffer(texts.packed(), np.uint8))
+        return spooled.texts(nbytes[rows])
+
+
+def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:
+    """Yield portions of rows in the order of their parts: rows of one part, of about RANGE_BYTES bytes of text."""
+    begin = held = 0
+    for at, place in enumerate(order.tolist()):
+        if at > begin and (parts[place] != parts[order[begin]] or held >= RANGE_BYTES):
+            yield order[begin:at]
+            begin, held = at, 0
+        held += max(int(lengths[place]), 0) + 64
+    if begin < len(order):
+        yield order[begin:]

@@ -1,0 +1,117 @@
+"""Making the plan of a run in stages: parameters are checked, inputs listed and divided, and folders created."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.private_files import make_folder
+from lshfast.common.run_key import draw_hash_numbers
+from lshfast.drivers.budget import Budget
+from lshfast.drivers.inputs import Inputs, state_of
+from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
+from lshfast.engine.plan import Plan
+from lshfast.readers import Corpus, check_rows
+from lshfast.readers.files import Format
+from lshfast.readers.sources import LocalFile
+
+# The keep policies of a run in stages: the values of a column would have to be ranked over all shards.
+POLICIES = ("first", "last", "longest", "shortest")
+
+# Without a number of shards, each has about so many bytes of input.
+SHARD_BYTES = 1 << 30
+
+# What a process leaves that was killed while it wrote a plan.
+_OF_PLAN = re.compile(r"\.plan\.json\.[0-9a-f]{16}\.part")
+
+
+def make_stage_plan(
+    inputs: Inputs,
+    work: str,
+    output: str,
+    engine: Plan,
+    *,
+    keep: str,
+    shards: int | None,
+    tasks: int | None,
+    memory: int,
+    removed: str | None,
+    rejected: str | None,
+) -> StagePlan:
+    """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
+    if keep not in POLICIES:
+        raise ValueError(f"keep must be {', '.join(POLICIES)} in a run in stages, not {keep!r}")
+    folders = [os.path.abspath(path) for path in (work, output, removed, rejected) if path is not None]
+    if len({os.path.realpath(path) for path in folders}) < len(folders):
+        raise ValueError("the work folder and the folders of outputs must be different")
+    if os.path.exists(os.path.join(work, PLAN_FILE)):
+        raise ValueError(f"{printable(work)}: this work folder has a plan already")
+    corpus = inputs.open()
+    kind = _format_of(corpus)
+    Budget(memory, engine, parquet=kind == "parquet").work(0)
+    if kind == "parquet":
+        check_rows(corpus, "rows.parquet")
+    sizes = [file.size for file in corpus.files]
+    bounds = _bounds(sizes, shards)
+    content = {
+        "parameters": engine.described(),
+        "threads": engine.threads,
+        "keep": keep,
+        "memory": memory,
+        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes")},
+        "format": kind,
+        "files": [[os.path.abspath(file.path), file.name, file.codec, state_of(file)] for file in corpus.files],
+        "shards": bounds,
+        "tasks": len(bounds) - 1 if tasks is None else tasks,
+        "keys": [draw_hash_numbers(), draw_hash_numbers()],
+        "output": os.path.abspath(output),
+        "removed": None if removed is None else os.path.abspath(removed),
+        "rejected": None if rejected is None else os.path.abspath(rejected),
+    }
+    _create(work, folders)
+    return write_stage_plan(work, content)
+
+
+def _format_of(corpus: Corpus) -> Format:
+    """Return the format of the inputs; raise ValueError if a task cannot read them by itself."""
+    for file in corpus.files:
+        if not isinstance(file.source, LocalFile):
+            raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+    formats = sorted({file.format for file in corpus.files})
+    if formats not in (["jsonl"], ["parquet"]):
+        raise ValueError(
+            f"the inputs of a run in stages are all JSON Lines or all Parquet, not {' and '.join(formats)}"
+        )
+    return formats[0]
+
+
+def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
+    """Return the first file of each shard, and the number of files: whole files, about equal bytes."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    total, files = int(ends[-1]), len(sizes)
+    count = min(files, MOST_SHARDS, max(1, -(-total // SHARD_BYTES))) if shards is None else shards
+    if count > files:
+        raise ValueError(f"shards must be at most {files}, the number of input files, not {count}")
+    bounds = [0]
+    for shard in range(1, count):
+        nearest = int(np.searchsorted(ends, total * shard / count - np.asarray(sizes, np.int64).mean() / 2)) + 1
+        bounds.append(min(max(nearest, bounds[-1] + 1), files - (count - shard)))
+    return [*bounds, files]
+
+
+def _create(work: str, folders: Sequence[str]) -> None:
+    """Create the folders; those that exist must be empty."""
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            if any(not _OF_PLAN.fullmatch(name) for name in os.listdir(folder)):
+                raise ValueError(f"{printable(folder)}: this folder is not empty")
+    for folder in folders:
+        if folder == os.path.abspath(work):
+            make_folder(folder)
+        else:
+            os.makedirs(folder, exist_ok=True)

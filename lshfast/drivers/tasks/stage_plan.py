@@ -1,0 +1,143 @@
+"""The plan of a run in stages: what all its tasks have to agree on, in the file plan.json of the work folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.container import Manifest
+from lshfast.common.private_files import check_folder, private
+from lshfast.drivers.budget import Budget
+from lshfast.drivers.inputs import state_of
+from lshfast.engine.plan import Plan, make_plan
+from lshfast.kernels.text import HashKey
+from lshfast.readers import Corpus, DataError
+from lshfast.readers.files import File, Layout, reason_of
+from lshfast.readers.sources import LocalFile
+
+PLAN_FILE = "plan.json"
+_MANIFEST = Manifest(2, "plan")
+
+# A row is written as shard << ROW_BITS | row in the shard.
+ROW_BITS = 40
+MOST_SHARDS = 1 << 20
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """The plan of a run.
+
+    Attributes
+    ----------
+    work : str
+        The work folder.
+    content : dict
+        What plan.json holds.
+    stamp : int
+        The checksum of the content; all files of the run bear it.
+    """
+
+    work: str
+    content: dict[str, Any]
+    stamp: int
+
+    @cached_property
+    def engine(self) -> Plan:
+        """The parameters of sketching, banding and verification."""
+        return replace(make_plan(**self.content["parameters"], threads=self.content["threads"]), capped=True)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The memory of a task."""
+        return Budget(self.content["memory"], self.engine, parquet=self.content["format"] == "parquet")
+
+    @property
+    def shards(self) -> int:
+        """The number of tasks of the stages that read inputs."""
+        return len(self.content["shards"]) - 1
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks of the stages join and verify."""
+        return int(self.content["tasks"])
+
+    @property
+    def keep(self) -> str:
+        """The policy by which rows are kept."""
+        return str(self.content["keep"])
+
+    @property
+    def keys(self) -> tuple[HashKey, HashKey]:
+        """The secret keys by which equal texts, and equal ids, are recognized."""
+        one, other = self.content["keys"]
+        return HashKey(*one), HashKey(*other)
+
+    def output(self, folder: str, shard: int, suffix: str = "") -> str:
+        """Return the path of the output of a shard in a folder; the suffix is that of the inputs by default."""
+        return os.path.join(folder, f"{shard:05}.{suffix or self.content['format']}")
+
+    def corpus(self, shard: int, checked: bool = True) -> Corpus:
+        """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
+
+        Its files are compared with the plan if `checked`.
+
+        Raises
+        ------
+        DataError
+            If one of its files is not as it was when the plan was made.
+        """
+        content = self.content
+        layout = Layout(
+            content["column"], content["id_column"], on_error="stop" if content["rejected"] is None else "skip",
+            encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
+        )  # fmt: skip
+        low, high = content["shards"][shard : shard + 2]
+        files = []
+        for path, name, codec, state in content["files"][low:high]:
+            source = LocalFile(path)
+            try:
+                size, version = source.state() if checked else (state[0], int(state[1]))
+            except OSError as error:
+                raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
+            file = File(path, name, content["format"], codec, source, size, version, layout)
+            if checked and state_of(file) != state:
+                raise file.fault(None, "has changed since the plan of this run was made")
+            files.append(file)
+        corpus = Corpus(layout, files)
+        corpus.limit_rows(self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit")
+        return corpus
+
+
+def write_stage_plan(work: str, content: dict[str, Any]) -> StagePlan:
+    """Write the plan of a run to its work folder, and return it."""
+    path = os.path.join(work, PLAN_FILE)
+    with atomic_file(path) as file:
+        if hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), 0o600)  # it holds the keys of the run
+        file.write(_MANIFEST.pack(content, indent=None))
+    return read_stage_plan(work)
+
+
+def read_stage_plan(work: str) -> StagePlan:
+    """Return the plan in a work folder.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    FormatError
+        If it is damaged or of another version.
+    OSError
+        If the folder belongs to another user, or other users can write to it.
+    """
+    path = os.path.join(work, PLAN_FILE)
+    try:
+        with open(path, "rb", opener=private) as file:
+            check_folder(work)
+            (content,) = _MANIFEST.unpack(file.read(), path)
+    except FileNotFoundError:
+        raise ValueError(f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it") from None
+    return StagePlan(work, content, _MANIFEST.sum_of(content))

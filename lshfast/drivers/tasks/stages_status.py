@@ -1,0 +1,80 @@
+"""What of a run in stages is done, and its figures at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lshfast.drivers.tasks.stage_plan import StagePlan
+from lshfast.drivers.tasks.task_files import figures_of
+from lshfast.drivers.tasks.task_order import STAGES, StageName, is_done, tasks_of
+from lshfast.engine.account import summary_of
+from lshfast.engine.report import Stage, Summary
+from lshfast.engine.short_texts import FEWEST_TEXTS, Lengths, advice_of
+
+
+@dataclass(frozen=True)
+class StagesStatus:
+    """What of a run is done.
+
+    Attributes
+    ----------
+    tasks : dict of str to int
+        The number of tasks of each stage.
+    done : dict of str to list of int
+        The tasks of each stage that are done, ascending.
+    summary : Summary or None
+        The figures of the run, once all tasks of the stage verify are done. Its stages are those of the run; their
+        seconds, and `seconds`, are sums over all tasks that are done.
+    """
+
+    tasks: dict[StageName, int]
+    done: dict[StageName, list[int]]
+    summary: Summary | None
+
+
+def status_of(plan: StagePlan) -> StagesStatus:
+    """Return what of a run is done; see `lshfast.stages.status`."""
+    numbers = {stage: tasks_of(plan, stage) for stage in STAGES}
+    done = {stage: [task for task in range(number) if is_done(plan, stage, task)] for stage, number in numbers.items()}
+    over = all(len(done[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
+    return StagesStatus(numbers, done, _summary(plan, done) if over else None)
+
+
+def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
+    figures = {stage: [figures_of(plan, stage, task) for task in tasks] for stage, tasks in done.items()}
+
+    def total(stage: StageName, name: str) -> Any:
+        return sum(of_task[name] for of_task in figures[stage])
+
+    rows, removed = total("sketch", "rows"), total("verify", "removed")
+    nbytes = total("sketch", "nbytes")
+    seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
+    return summary_of(
+        plan.engine,
+        {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
+        sum(seconds.values()),
+        read=rows + total("sketch", "rejected"),
+        kept=rows - removed,
+        removed=removed,
+        rejected=total("sketch", "rejected"),
+        empty=total("sketch", "empty"),
+        copies=total("verify", "copies"),
+        candidates=total("verify", "candidates"),
+        pairs=total("verify", "pairs"),
+        groups=total("verify", "groups"),
+        largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
+        advice=_advice(plan, rows, figures["collect"]),
+    )
+
+
+def _advice(plan: StagePlan, rows: int, of_shards: list[dict[str, Any]]) -> str:
+    if rows < FEWEST_TEXTS or plan.engine.threshold == 1:
+        return ""
+    words, characters = (
+        np.sort(np.array([length for shard in of_shards for length in shard[name]], np.int64))
+        for name in ("words", "characters")
+    )
+    return advice_of(Lengths(words, characters), plan.engine)

@@ -1,0 +1,174 @@
+"""The stage verify: each part is deduplicated by itself, and what is removed is written by shard."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.drivers.tasks.collecting import NO_TEXT
+from lshfast.drivers.tasks.stage_plan import StagePlan
+from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
+from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
+from lshfast.engine.parts import Merged, PartResult
+from lshfast.engine.plan import Keep
+from lshfast.engine.run import run_part
+from lshfast.engine.sketching import Clock
+from lshfast.engine.spool import SpooledTexts, StoredSignatures
+from lshfast.join.groups import smallest
+from lshfast.kernels.text import TextError, Texts
+
+# A task of several parts keeps the files of so many shards open; those of more shards are opened for each part.
+MOST_OPEN = 128
+
+
+class RemovedRows(NamedTuple):
+    """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities."""
+
+    rows: Int64Array
+    keys: list[bytes]
+    similarity: Float64Array
+
+
+def verify(plan: StagePlan, task: int) -> None:
+    """Run the parts of a task, and write the rows that are removed."""
+    overall = figures_of(plan, "group", 0)
+    low, high = overall["bounds"][task : task + 2]
+    figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
+    found: list[RemovedRows] = []
+    with writing(plan, "verify", task) as writer, ExitStack() as stack:
+        files: list[TaskFile] = []
+        if plan.shards <= MOST_OPEN:
+            files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
+        for number in range(low, high):
+            part = _gathered(plan, number, overall, files)
+            try:
+                removed, more = part.run(plan, overall["part_memory"])
+            except TextError as error:  # it was checked when it was sketched
+                row = part.rows[part.compared[error.row]]
+                shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
+                path = task_path(plan, "collect", shard, "data")
+                raise FormatError(f"{printable(path)}: the text of row {row} is {error.reason}") from None
+            found.append(removed)
+            figures |= {name: figures[name] + count for name, count in more.items() if name != "largest"}
+            figures["largest"] = max(figures["largest"], more["largest"])
+        rows = np.concatenate([np.empty(0, np.int64), *(some.rows for some in found)])
+        similarity = np.concatenate([np.empty(0), *(some.similarity for some in found)])
+        keys = [key for some in found for key in some.keys]
+        order = np.argsort(rows)
+        cuts = np.searchsorted(rows[order], overall["first_row"]).tolist()
+        for shard in range(plan.shards):
+            own = order[cuts[shard] : cuts[shard + 1]]
+            if len(own):
+                of_shard = [keys[place] for place in own.tolist()]
+                writer.add(
+                    shard,
+                    rows=rows[own],
+                    similarity=similarity[own],
+                    key_lengths=np.array([len(key) for key in of_shard], np.int64),
+                    keys=np.frombuffer(b"".join(of_shard), np.uint8),
+                )
+        writer.figures = figures
+
+
+@dataclass(frozen=True)
+class PartRows:
+    """The rows of a part.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+        Ascending numbers in the run.
+    chosen : ndarray of int64, shape (m,)
+        The row of the part with the same bytes that is preferred.
+    keys : list of bytes
+    compared : ndarray of int64
+        The rows of the part whose texts are compared.
+    texts : Texts
+        Their texts.
+    """
+
+    rows: Int64Array
+    chosen: Int64Array
+    keys: list[bytes]
+    compared: Int64Array
+    texts: Texts
+
+    def run(self, plan: StagePlan, memory: int) -> tuple[RemovedRows, dict[str, int]]:
+        """Find the rows that are removed, and the figures of the part, which may take so much memory."""
+        own, whole = self.compared, Merged(self.chosen, smallest(self.chosen))
+        if len(own):
+            large = self.texts.nbytes + len(own) * plan.budget.row_bytes > memory
+            with ExitStack() as stack:
+                store = None
+                if large:
+                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
+                    path = os.path.join(folder, "signatures")
+                    store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
+                part = run_part([self.texts], plan.engine, Clock(), keep=cast(Keep, plan.keep), store=store)
+                result = PartResult.of(part)
+            whole.add(own, result)
+        found, _ = whole.findings()
+        gone, sizes = np.flatnonzero(~found.kept), found.group_sizes
+        figures = {"candidates": found.candidates, "pairs": found.pairs_found, "removed": len(gone)}
+        figures |= {"copies": found.copies, "groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
+        keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
+        return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
+
+
+def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
+    """Read the rows of a part from the files of all shards, which may be open; `overall` has the figures of `group`."""
+    first_row = overall["first_row"]
+    rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
+    keys: list[bytes] = []
+    with SpooledTexts(overall["part_memory"]) as held:
+        for shard in range(plan.shards):
+            with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
+                for part in file.ranges(number):
+                    own = part["rows"]
+                    _check(file, part, *first_row[shard : shard + 2])
+                    for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths")):
+                        column.append(part[name])
+                    keys += keys_of(file, part, len(own))
+                    held.add(part["texts"])
+        numbers, every = np.concatenate(rows), np.concatenate(lengths)
+        wanted = np.concatenate(chosen)
+        places = np.searchsorted(numbers, wanted)
+        if (
+            not len(numbers)
+            or (np.diff(numbers) <= 0).any()
+            or (places == len(numbers)).any()
+            or (numbers[places] != wanted).any()
+        ):
+            raise file.fault("its rows do not fit those of other shards")
+        compared = np.flatnonzero(every != NO_TEXT)
+        texts = held.texts(every[compared])
+    return PartRows(numbers, places, keys, compared, texts)
+
+
+def _check(file: TaskFile, part: Arrays, low: int, high: int) -> None:
+    """Raise FormatError if the columns of a range do not fit each other."""
+    rows, lengths = part["rows"], part["lengths"]
+    if not len(rows) == len(part["chosen"]) == len(lengths) or (lengths < NO_TEXT).any():
+        raise file.fault("its columns have different lengths")
+    if (rows < low).any() or (rows >= high).any():
+        raise file.fault("it has rows of another shard")
+    if sum(length for length in lengths.tolist() if length != NO_TEXT) != len(part["texts"]):
+        raise file.fault("its texts have other lengths")
+
+
+def keys_of(file: TaskFile, part: Arrays, rows: int) -> list[bytes]:
+    """Return the keys in a range."""
+    lengths, data = part["key_lengths"].tolist(), part["keys"].tobytes()
+    if len(lengths) != rows or any(length < 0 for length in lengths) or sum(lengths) != len(data):
+        raise file.fault("its keys have other lengths")
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    return [data[end - length : end] for length, end in zip(lengths, ends, strict=True)]

@@ -1,0 +1,120 @@
+"""What a run has found, and its figures: the one place where the result and the summary of a run are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.types import BoolArray, Int64Array
+from lshfast.engine.against import Earlier
+from lshfast.engine.plan import Plan
+from lshfast.engine.report import DedupResult, Stage, Summary
+from lshfast.engine.sketching import Clock
+from lshfast.join.groups import Groups
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The pairs and groups of n rows.
+
+    Attributes
+    ----------
+    groups : Groups
+        Rows that were removed for the same earlier entry are one group.
+    pairs : structured ndarray
+        Similar pairs, copies included.
+    pairs_found : int
+        Those that were written where all similar pairs are written to a file, else the length of `pairs`.
+    candidates, copies, empty : int
+        As in `Summary`.
+    group_sizes : ndarray of int64
+        Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
+    earlier : Earlier or None
+        None if the run used no index.
+    """
+
+    groups: Groups
+    pairs: npt.NDArray[np.void]
+    pairs_found: int
+    candidates: int
+    copies: int
+    empty: int
+    group_sizes: Int64Array
+    earlier: Earlier | None = None
+
+    @property
+    def kept(self) -> BoolArray:
+        """Whether each row is kept: bool (n,)."""
+        keeper = self.groups.keeper
+        return np.asarray(keeper == np.arange(len(keeper), dtype=np.int64))
+
+    @property
+    def kept_rows(self) -> Int64Array:
+        """The rows that are kept, in ascending order: int64 (m,)."""
+        return np.flatnonzero(self.kept)
+
+    def result(
+        self,
+        plan: Plan,
+        clock: Clock,
+        *,
+        keys: Sequence[Any] | None,
+        read: int,
+        rejected: int = 0,
+        indexed: int | None = None,
+        advice: str = "",
+    ) -> DedupResult:
+        """Return the result of the run.
+
+        Parameters
+        ----------
+        plan : Plan
+        clock : Clock
+        keys : sequence, optional
+            One key per row.
+        read, rejected : int
+            Rows that the source of the batches read, and rows that it rejected.
+        indexed : int, optional
+            Entries of the index that are new or replaced.
+        advice : str, default ""
+            See `Summary`.
+        """
+        kept, sizes, groups = self.kept, self.group_sizes, self.groups
+        summary = summary_of(
+            plan,
+            clock.stages,
+            clock.seconds,
+            read=read,
+            kept=int(kept.sum()),
+            removed=int((~kept).sum()),
+            rejected=rejected,
+            empty=self.empty,
+            copies=self.copies,
+            candidates=self.candidates,
+            pairs=self.pairs_found,
+            groups=int((sizes > 1).sum()),
+            largest_group=int(sizes.max()) if len(kept) else 0,
+            earlier=0 if self.earlier is None else len(self.earlier.rows),
+            indexed=indexed,
+            advice=advice,
+        )
+        earlier = None if self.earlier is None else self.earlier.column(len(kept))
+        return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier)
+
+
+def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figures: Any) -> Summary:
+    """Return the summary of a run from its plan, its stages and its other figures, which are attributes of it."""
+    return Summary(
+        **figures,
+        bands=0 if plan.exact else plan.bands.bands,
+        rows=0 if plan.exact else plan.bands.rows,
+        recall=plan.recall,
+        verify=plan.verify,
+        measure=plan.measure,
+        stages=dict(stages),
+        seconds=seconds,
+    )

@@ -1,0 +1,103 @@
+"""All similar pairs of a run, in batches: memory grows with the number of rows, not of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.progress import Progress
+from lshfast.engine.plan import Plan
+from lshfast.engine.sketching import Clock, SketchedRows
+from lshfast.join.all_pairs import AllPairs
+from lshfast.join.copies import copy_pairs
+from lshfast.join.group_pairs import Comparison
+from lshfast.join.jaccard import sort_pairs
+
+if TYPE_CHECKING:
+    from lshfast.engine.exact_pairs import ExactPairs
+
+PairArray: TypeAlias = npt.NDArray[np.void]
+
+
+def _exact_pairs(sketches: SketchedRows, plan: Plan) -> ExactPairs:
+    from lshfast.engine.exact_pairs import ExactPairs
+
+    return ExactPairs(sketches, plan)
+
+
+class SimilarPairs:
+    """All similar pairs of a run in ascending order, in batches. An exact copy is paired with its first copy only.
+
+    Attributes
+    ----------
+    found : int
+        The number of pairs that `batches` has yielded.
+    only : structured ndarray or None
+        The similar pairs of rows that are not copies, if one batch held all of them.
+    """
+
+    def __init__(self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None) -> None:
+        self._sketches, self._clock, self._progress = sketches, clock, progress
+        threshold = 0.0 if plan.verify == "none" else plan.threshold
+        comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure)
+        with clock.stage("match", 0):
+            self._pairs = (
+                _exact_pairs(sketches, plan)
+                if plan.exact
+                else AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
+            )
+        self._copies = copy_pairs(sketches.copies)
+        sort_pairs(self._copies)
+        self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
+        self._ended = False  # without candidates there is still one batch, of the pairs of copies
+        self.found: int = 0
+        self.only: PairArray | None = None
+
+    @property
+    def candidates(self) -> int:
+        """The number of pairs sharing a bucket that were found so far."""
+        return self._pairs.candidates
+
+    def batches(self) -> Iterator[PairArray]:
+        """Yield all similar pairs, copies included."""
+        while not self._ended:
+            found, upto = self._next()
+            pairs = self._with_copies(found, upto)
+            self.only = found if self._ended and not self.found else None
+            self.found += len(pairs)
+            yield pairs
+
+    def of_different_rows(self) -> Iterator[PairArray]:
+        """Yield the similar pairs of rows that are not copies."""
+        while not self._ended:
+            yield self._next()[0]
+
+    def _next(self) -> tuple[PairArray, tuple[int, int]]:
+        """Return the next similar pairs of rows that are not copies, and the pair up to which they are complete."""
+        with self._clock.stage("match", 0):
+            i, j = self._pairs.next_candidates()
+        self._ended = self._pairs.done
+        nbytes, self._nbytes = self._nbytes, 0
+        with self._clock.stage("verify", nbytes):
+            found = self._pairs.verified(i, j, self._tell)
+        self._done += len(i)
+        n = len(self._sketches)
+        return found, (n, n) if self._ended else (int(i[-1]), int(j[-1]))
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress:
+            self._progress("verify", self._done + done, self._done + total if self._ended else None)
+
+    def _with_copies(self, similar: PairArray, upto: tuple[int, int]) -> PairArray:
+        """Add the pairs of copies up to the pair `upto`."""
+        at = int(np.searchsorted(self._copies["i"], upto[0], side="left"))
+        at += int(np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right"))
+        added, self._copies = self._copies[:at], self._copies[at:]
+        if not len(added):
+            return similar
+        pairs = np.concatenate([similar, added])
+        sort_pairs(pairs)
+        return pairs

@@ -1,0 +1,132 @@
+"""What a capped run takes: for each row, whatever the row holds, and for Parquet."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from lshfast.drivers.budget import Budget
+from lshfast.engine.plan import make_plan
+
+ROWS = 1_200_000
+
+# Pairs of near copies: each row shares a bucket, and half of the rows are removed.
+ROW = '{"id":"document-%09d","text":"%x %x %x %x %x %x %x %x %x %x %x %x %d"}\n'
+
+
+WORDS = [f"word{number}" for number in range(20_000)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
+def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(tmp_path):
+    with open(tmp_path / "short.jsonl", "w") as file:
+        for row in range(ROWS):
+            file.write(ROW % (row, *(row // 2 * (k * 2654435761 + 3) & 0xFFFFFFFF for k in range(12)), row))
+    least = Budget(0, make_plan(threads=1), ids=True).least(ROWS)
+    program = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({int(least * 1.05)},) * 2); "
+        "from lshfast.__main__ import main; main()"
+    )
+    run = [sys.executable, "-c", program, "dedup", tmp_path / "short.jsonl", "-o", tmp_path / "kept.jsonl"]
+    run += ["--removed", tmp_path / "removed.csv"]
+    run += ["--id-column", "id", "--keep", "last", "--memory", str(least), "--threads", "1", "--quiet"]
+    subprocess.run(run, check=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+    with open(tmp_path / "removed.csv", "rb") as file:
+        assert 0.4 * ROWS < sum(1 for _ in file) <= ROWS // 2 + 1
+
+
+PEAK = (
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.parametrize("unit", ["word", "char"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_longest_rows_that_memory_allows(tmp_path, unit, threads):
+    """Near copies of a text of as many different shingles as there can be. Their file is mapped, which counts too."""
+    rng, rows, memory = random.Random(1), 20_000, 400_000_000
+    budget = Budget(memory, make_plan(threads=threads, unit=unit))
+    nbytes = budget.longest_row(rows) - 2000  # the number of rows is estimated from the first ones
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = rng.choices(letters, k=nbytes // 2) if unit == "word" else ["".join(rng.choices(letters, k=nbytes - 99))]
+    with open(tmp_path / "in.jsonl", "w") as file:
+        for row in range(rows):
+            if row % 4000 == 7:
+                file.write(json.dumps({"text": f"{' '.join(words)} {row}"}) + "\n")
+            file.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=50))}) + "\n")
+    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.jsonl", "--removed", tmp_path / "removed.csv"]
+    run += ["--dry-run", "--unit", unit, "--memory", str(memory), "--threads", str(threads), "--quiet"]
+    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
+    assert int(said.stdout) <= 1.05 * memory + 5 * nbytes
+    assert budget.memory < budget.least(rows, nbytes + 3000)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
+    """The memory is measured as resident: pyarrow reserves more addresses than it uses."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, rows = random.Random(1), 10_000
+    texts = [" ".join(rng.choices(WORDS, k=1500)) for _ in range(rows)]
+    for row in range(0, rows, 3):
+        texts[row] = texts[row // 2] + " more"
+    table = pa.table({"id": list(range(4 * rows)), "text": [f"{part} {text}" for part in "abcd" for text in texts]})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
+    del table, texts
+    least = Budget(0, make_plan(threads=1), parquet=True).least(4 * rows)
+    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.parquet", "-o", tmp_path / "kept.parquet"]
+    run += ["--memory", str(least), "--threads", "1", "--quiet"]
+    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
+    assert int(said.stdout) <= 1.05 * least
+    assert 0 < pq.read_metadata(tmp_path / "kept.parquet").num_rows < 4 * rows
+
+
+def dictionary_of_texts(folder):
+    """Write 10,000 texts of 36 KB in 4 KB."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    values = pa.array(["lorem ipsum dolor " * 2000 + str(i) for i in range(4)])
+    texts = pa.DictionaryArray.from_arrays(pa.array([i % 4 for i in range(10_000)], pa.int32()), values)
+    pq.write_table(pa.table({"text": texts}), folder / "in.parquet", row_group_size=10_000, store_schema=False)
+    return "in.parquet", "o.parquet", "400M"
+
+
+def bad_lines(folder):
+    (folder / "in.jsonl").write_text('{"text": "a b c d e f"}\n' + "{}\n" * 1_000_000)
+    return "in.jsonl", "o.jsonl", "300M", "--on-error", "skip"
+
+
+def cells_with_line_ends(folder):
+    rows = (f'"{i} a ""b"" c\n d {i * 7}",{i}\n' for i in range(300_000))
+    (folder / "in.csv").write_text("text,b\n" + "".join(rows))
+    return "in.csv", "o.jsonl", "300M"
+
+
+def long_strings(folder):
+    """Write 200,000 rows, half of them copies, with ids and other values of 500 characters."""
+    row = '{"id":"%0500d","day":"%0500d","text":"%d a b c d e f"}\n'
+    (folder / "in.jsonl").write_text("".join(row % (i, i * 7919 % 200_000, i // 2) for i in range(200_000)))
+    return "in.jsonl", "o.jsonl", "300M", "--id-column", "id", "--keep", "max:day", "--annotate"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.parametrize("write", [dictionary_of_texts, bad_lines, cells_with_line_ends, long_strings])
+def test_memory_counts_what_rows_become(tmp_path, write):
+    source, output, memory, *options = write(tmp_path)
+    run = [sys.executable, "-m", "lshfast", "dedup", source, "-o", output, "--memory", memory, "--threads", "1"]
+    run += ["--quiet", *options]
+    said = subprocess.run(
+        [sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert int(said.stdout) <= 1.05 * (int(memory[:-1]) << 20)

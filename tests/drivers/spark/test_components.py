@@ -1,0 +1,47 @@
+"""Components of edges, on the driver and on the cluster."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lshfast.drivers.spark.components import components_of_buckets, components_of_edges
+
+
+def edges_of(spark, pairs):
+    pairs = np.sort(np.array(pairs, np.int64).reshape(-1, 2), axis=1)
+    return spark.createDataFrame(pa.table({"u": pairs[:, 1], "v": pairs[:, 0]}))
+
+
+def labels(found):
+    return dict(map(tuple, found.labels.select("node", "label").collect()))
+
+
+@pytest.mark.parametrize("driver_records", [0, 100])
+def test_labels_are_the_smallest_nodes(spark, driver_records):
+    pairs = [(1, 2), (3, 2), (3, 9), (-7, 5), (5, 8), (8, -7)]
+    found = labels(components_of_edges(edges_of(spark, pairs), driver_records))
+    assert found == {1: 1, 2: 1, 3: 1, 9: 1, -7: -7, 5: -7, 8: -7}
+
+
+@pytest.mark.parametrize("rows", [0, 6])
+def test_texts_that_share_buckets(spark, rows):
+    empty = 2**64 - 1
+    keys = np.array([[1, 9], [2, 9], [9, 1], [2, 8], [empty, 7], [empty, 7]], np.uint64)[:rows]
+    texts = [(5 - row, bytearray(own.tobytes())) for row, own in enumerate(keys)]
+    frame = spark.createDataFrame(texts, "node long, keys binary").repartition(3)
+    found = components_of_buckets(frame, 2)
+    groups = {}
+    for node, label in labels(found).items():
+        groups.setdefault(label, set()).add(node)
+    assert sorted(map(sorted, groups.values())) == ([[0, 1], [2, 4, 5]] if rows else [])
+    assert all(label in group for label, group in groups.items())
+    assert found.nodes == sum(map(len, groups.values()))
+
+
+def test_chains_and_random_graphs_on_the_cluster(spark):
+    rng = np.random.default_rng(1)
+    random = rng.integers(0, 400, (300, 2))
+    chain = np.stack([np.arange(1000, 1199), np.arange(1001, 1200)], axis=1)
+    pairs = np.concatenate([random[random[:, 0] != random[:, 1]], chain]) * 2**53 - 2**60
+    edges = edges_of(spark, pairs)
+    assert labels(components_of_edges(edges, 0)) == labels(components_of_edges(edges, 1000))

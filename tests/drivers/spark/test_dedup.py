@@ -1,0 +1,186 @@
+"""`lshfast.spark.dedup` gives the rows of `lshfast.dedup`, and refuses what it cannot use."""
+
+import datetime
+import os
+
+import pytest
+
+import lshfast
+import lshfast.spark
+from lshfast.spark import Limits
+from tests.drivers.spark.answers import corpus, distributed, native
+
+SCHEMA = "id long, text string"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return corpus(240)
+
+
+@pytest.fixture(scope="module")
+def frame(spark, rows):
+    frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(7).persist()
+    frame.count()  # stores it now rather than in the first test
+    yield frame
+    frame.unpersist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"groups": "components", "keep": "longest", "threshold": 0.6, "limits": Limits(driver_records=1000)},
+        {"keep": "last", "verify": "signature", "unit": "char", "size": 9},
+        {"keep": "shortest", "num_perm": 64, "scheme": "classic"},
+        {"verify": "none", "seed": 7, "bands": 20, "rows": 5},
+        {"groups": "components", "verify": "none", "keep": "last"},
+        {"groups": "components", "verify": "signature", "recall": 0.5},
+        {"measure": "containment", "limits": Limits(0, 1)},
+        {"unit": "stopword", "stop_words": ["w1", "w2", "w3"], "threshold": 0.5},
+    ],
+    ids=str,
+)
+def test_rows_and_figures_are_those_of_the_native_engine(rows, frame, options):
+    found = distributed(frame, **options)
+    assert found == native(*rows, exact=False, **{name: value for name, value in options.items() if name != "limits"})
+
+
+@pytest.mark.parametrize("partitions", [2, 7, 200])
+def test_partitions_do_not_matter(spark, rows, partitions):
+    names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
+    before = [spark.conf.get(name) for name in names]
+    try:
+        for name, value in zip(names, (str(partitions), "false"), strict=True):
+            spark.conf.set(name, value)
+        frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(partitions)
+        assert distributed(frame) == native(*rows)
+    finally:
+        for name, value in zip(names, before, strict=True):
+            spark.conf.set(name, value)
+
+
+@pytest.mark.parametrize("limits", [Limits(0, 1), Limits(1 << 20, 1), Limits(0, 1 << 20)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"groups": "components", "verify": "signature"}], ids=str)
+def test_limits_do_not_matter(rows, frame, limits, options):
+    found, summary = distributed(frame, limits=limits, **options)
+    expected, figures = native(*rows, **options)
+    assert found == expected
+    assert summary.candidates <= figures.candidates
+
+
+def test_ids_of_strings_and_values_that_choose_the_row(spark, rows):
+    keys, texts = rows
+    ids = [f"é{key}" if key % 3 else f"😀{key}" for key in keys]  # in another order as UTF-16
+    days = [datetime.date(2020, 1, 1 + abs(key) % 5) for key in keys]
+    frame = spark.createDataFrame(list(zip(ids, texts, days, strict=True)), "doc string, body string, day date")
+    found = lshfast.spark.dedup(frame, "body", "doc", keep=frame.day)
+    assert found.columns == ["doc", "keep", "kept_key", "similarity", "group"]
+    assert sorted(map(tuple, found.collect())) == native(ids, texts, keep=days)[0]
+
+
+def test_columns_and_ids_in_any_script(spark):
+    """Names with spaces, quotes and letters outside the BMP; ids and texts that differ in such letters only."""
+    body = " ".join(f"слово{number}" for number in range(60))
+    rows = [
+        ("😀", body),
+        ("\uffff", body + " 😀"),
+        ("é", body),
+        ("e\u0301", "東京 " * 9),
+        ("", None),
+        ("ÿ", "東京 " * 9),
+    ]
+    frame = spark.createDataFrame(
+        [(key, 1, text) for key, text in rows], "`身分 id` string, `'x'` int, `tëxt 😀` string"
+    )
+    found = lshfast.spark.dedup(frame, "tëxt 😀", "身分 id")
+    assert found.columns == ["身分 id", "keep", "kept_key", "similarity", "group"]
+    assert sorted(map(tuple, found.collect())) == native(*zip(*rows, strict=True))[0]
+    found.unpersist()
+
+
+@pytest.mark.parametrize("texts", [[], [None, "", "?"]], ids=str)
+def test_frames_without_shingles(spark, texts):
+    ids = list(range(len(texts)))
+    frame = spark.createDataFrame(list(zip(ids, texts, strict=True)), "id int, text string")
+    assert distributed(frame) == native(ids, texts)
+
+
+def test_a_worker_that_dies_once(spark, rows, frame, tmp_path):
+    """Each kind of task runs in these workers; the first one ends its process."""
+    mark = str(tmp_path / "died")
+
+    def die_once(batches):
+        if not os.path.exists(mark):
+            with open(mark, "w"):
+                pass
+            os._exit(1)
+        yield from batches
+
+    before = spark.sparkContext._jsc.getPersistentRDDs().size()
+    assert distributed(frame.mapInArrow(die_once, SCHEMA)) == native(*rows)
+    assert os.path.exists(mark)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= before  # what earlier tests left may go
+
+
+def test_bytes_that_are_not_utf8_are_named_by_id(spark):
+    frame = spark.createDataFrame([("a", b"one two"), ("b", b"one \xff")], "id string, text binary")
+    with pytest.raises(ValueError, match=r"^the text with id 'b' .*not UTF-8"):
+        lshfast.spark.dedup(frame)
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ([3, 5, 5], "^the values of id must be different, and 5 occurs 2 times$"),
+        ([3, None, 5], "^id must not be null, as it is in 1 of the rows$"),
+    ],
+    ids=str,
+)
+def test_ids_that_cannot_be_used(spark, ids, said):
+    frame = spark.createDataFrame([(key, f"text {key}") for key in ids], SCHEMA)
+    with pytest.raises(ValueError, match=said):
+        lshfast.spark.dedup(frame)
+
+
+def test_values_that_are_missing(spark):
+    frame = spark.createDataFrame([(1, "a", 1.0), (2, "b", float("nan")), (3, "c", None)], f"{SCHEMA}, score double")
+    with pytest.raises(ValueError, match=r"^keep: values must not be missing, as they are in 2 of the rows$"):
+        lshfast.spark.dedup(frame, keep=frame.score)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "said"),
+    [
+        (["body"], {}, ValueError, "^text: there is no column 'body' among id, text, score$"),
+        (["text", "key"], {}, ValueError, "^id: there is no column 'key' among id, text, score$"),
+        (["score"], {}, TypeError, "^text: column 'score' must be of type string, binary, not double$"),
+        (["text", "score"], {}, TypeError, "^id: column 'score' must be of type .*, string, not double$"),
+        ([5], {}, TypeError, "^text must be the name of a column, not 5$"),
+        ([], {"keep": "best"}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column"),
+        ([], {"keep": 5}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column, not 5"),
+        ([], {"threshold": 1.5}, ValueError, "^threshold must be"),
+        ([], {"seed": -1}, ValueError, "^seed must be"),
+        ([], {"groups": "cliques"}, ValueError, "^groups must be"),
+        ([], {"keep": "shortest", "measure": "containment"}, ValueError, "^keep must not be 'shortest' for"),
+        ([], {"exact": True}, TypeError, "^dedup has no argument 'exact'"),
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be_used(spark, arguments, options, error, said):
+    frame = spark.createDataFrame([(1, "a", 1.0)], f"{SCHEMA}, score double")
+    with pytest.raises(error, match=said):
+        lshfast.spark.dedup_with_summary(frame, *arguments, **options)
+
+
+def test_what_is_not_a_frame_of_spark(spark):
+    with pytest.raises(TypeError, match=r"^df must be a DataFrame of Spark, not list$"):
+        lshfast.spark.dedup([("a", "text")])
+    with pytest.raises(ValueError, match=r"^df must not be a stream"):
+        lshfast.spark.dedup(spark.readStream.format("rate").load())
+
+
+def test_a_name_of_ids_that_the_result_uses(spark):
+    frame = spark.createDataFrame([(1, "a")], "group int, text string")
+    with pytest.raises(ValueError, match=r"^id: the result has a column 'group' of its own"):
+        lshfast.spark.dedup(frame, id="group")

@@ -1,0 +1,119 @@
+"""`lshfast dedup --engine spark`."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.commands import failing, read_jsonl, run, write_jsonl
+from tests.drivers.spark.answers import corpus, native
+
+MASTER = "--engine", "spark", "--id-column", "id"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    ids, texts = corpus(120)
+    return [
+        {"text": text, "id": key, "more": {"ü": [key, None]}, "year": 2000 + key % 7}
+        for key, text in zip(ids, texts, strict=True)
+    ]
+
+
+def lines_of(folder):
+    return [line for part in folder.glob("part-*") for line in part.read_text(encoding="utf-8").splitlines()]
+
+
+def test_lines_of_json_stay_as_they_are(spark, tmp_path, rows):
+    write_jsonl(tmp_path / "a.jsonl", rows[:70])
+    write_jsonl(tmp_path / "b.jsonl", rows[70:])
+    out, removed = tmp_path / "kept.jsonl", tmp_path / "removed.parquet"
+    answer = run("dedup", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-o", out, "--removed", removed, *MASTER)
+    found, summary = native([row["id"] for row in rows], [row["text"] for row in rows])
+    kept = {key for key, keep, *_ in found if keep}
+    assert sorted(lines_of(out)) == sorted(json.dumps(row) for row in rows if row["id"] in kept)
+    table = sorted(tuple(row.values()) for row in pq.read_table(removed).to_pylist())
+    assert table == [(key, other, similarity) for key, keep, other, similarity, _ in found if not keep]
+    assert f"{summary.kept:,} kept + {summary.removed:,} removed + 0 rejected = 120 read" in answer.stderr
+
+
+def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
+    frame = spark.createDataFrame(
+        [(row["id"], row["text"], row["year"]) for row in rows], "id int, text string, year int"
+    )
+    frame.repartition(3).write.parquet(str(tmp_path / "pages"))
+    out = tmp_path / "kept.parquet"
+    run("dedup", tmp_path / "pages", "-o", out, "--keep", "max:year", "--groups", "components", *MASTER)
+    ids, texts, years = zip(*((row["id"], row["text"], row["year"]) for row in rows), strict=True)
+    found, _ = native(ids, texts, keep=years, groups="components")
+    assert sorted(pq.read_table(out)["id"].to_pylist()) == [key for key, keep, *_ in found if keep]
+    said = failing(2, "dedup", tmp_path / "pages", "-o", out, *MASTER)
+    assert "kept.parquet: the output exists already" in said
+
+
+def test_a_column_of_parquet_that_is_named_line(spark, tmp_path, rows):
+    frame = spark.createDataFrame([(row["id"], row["text"], "1") for row in rows], "id int, text string, line string")
+    frame.write.parquet(str(tmp_path / "pages"))
+    for suffix in ("parquet", "jsonl"):
+        run("dedup", tmp_path / "pages", "-o", tmp_path / f"kept.{suffix}", *MASTER)
+    assert pq.read_table(tmp_path / "kept.parquet").column_names == ["id", "text", "line"]
+    assert list(json.loads(lines_of(tmp_path / "kept.jsonl")[0])) == ["id", "text", "line"]
+
+
+def test_a_line_that_is_not_json(spark, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "text": "a"}\n{"id": 2, "te\n')
+    said = failing(1, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER)
+    assert said.endswith("a.jsonl: a line is not JSON, or its columns have other types than those of the first line")
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--threads", "2"], "threads is not an option of lshfast dedup --engine spark"),
+        (["--save-index", "x"], "save_index is not an option of lshfast dedup --engine spark"),
+        (["--keep", "min:year"], "keep must be first, last, longest, shortest or max:COLUMN on Spark, not 'min:year'"),
+        (["--removed", "x.csv"], "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl"),
+        (["--column", "body"], "the first line of the inputs has no column 'body'"),
+    ],
+    ids=str,
+)
+def test_options_that_spark_does_not_have(spark, tmp_path, options, said):
+    path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "text": "a"}])
+    assert said in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER, *options)
+    assert "--master is an option" in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", "--master", "local")
+    assert read_jsonl(path) == [{"id": 1, "text": "a"}]
+
+
+def test_an_output_never_replaces_an_input(spark, tmp_path, rows):
+    folder, one = tmp_path / "päges 1%.jsonl", tmp_path / "one.jsonl"
+    folder.mkdir()
+    for path in (folder / "a.jsonl", folder / "b.jsonl", one):
+        write_jsonl(path, rows[:9])
+    (tmp_path / "link.jsonl").symlink_to(folder)
+    for source, options in (
+        (folder / "*.jsonl", ("-o", folder)),
+        (folder / "a.jsonl", ("-o", tmp_path / "link.jsonl")),
+        (one, ("-o", one)),
+        (folder / "a.jsonl", ("-o", tmp_path / "kept.jsonl", "--removed", folder)),
+    ):
+        said = failing(2, "dedup", source, *options, "--overwrite", *MASTER)
+        assert said.endswith("the output is one of the inputs, or holds one")
+    for removed in ("kept.jsonl", "kept.jsonl/removed.jsonl"):
+        options = ("-o", tmp_path / "kept.jsonl", "--removed", tmp_path / removed)
+        assert "the outputs must be different folders" in failing(2, "dedup", one, *options, *MASTER)
+    assert [len(read_jsonl(path)) for path in (folder / "a.jsonl", folder / "b.jsonl", one)] == [9, 9, 9]
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_inputs_that_cannot_be_read(spark, tmp_path):
+    bad, out = tmp_path / "bad.jsonl", tmp_path / "kept.jsonl"
+    bad.write_text("no JSON\n")
+    (tmp_path / "empty").mkdir()
+    said = failing(1, "dedup", bad, "-o", out, *MASTER)
+    assert f"{bad}: the first line is not JSON: Expecting value" in said
+    said = failing(1, "dedup", tmp_path / "no.jsonl", "-o", out, *MASTER)
+    assert said.endswith("no.jsonl: no such file or folder")
+    said = failing(1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER)
+    assert said.endswith("empty: no Parquet file is there")
