@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from lshfast.common.checks import check_bool, check_int, check_number, check_seed_number
 from lshfast.common.stop_words import StopWords, stop_words_of
 from lshfast.common.threads import ordered_map, pieces, thread_count
+from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.kernels import sets, text
 from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets
@@ -47,14 +50,66 @@ PORTIONS = 4
 # The greatest value of `sample`.
 MOST_SAMPLE = 2**32
 
+# The highest bits of a token by which most tokens are ruled out before they are searched among the common ones.
+FILTER_BITS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class CommonShingles:
+    """Shingles that do not count, because they occur in too many texts.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The secret numbers of the `HashKey` of their tokens. Nobody can write other shingles with these tokens.
+    tokens : ndarray of uint64, shape (m,)
+        Ascending.
+    """
+
+    numbers: tuple[int, int, int, int]
+    tokens: UInt64Array
+
+    def __reduce__(self) -> tuple[type[CommonShingles], tuple[tuple[int, int, int, int], UInt64Array]]:
+        return CommonShingles, (self.numbers, self.tokens)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @cached_property
+    def key(self) -> text.HashKey:
+        """The key of the tokens."""
+        return text.HashKey(*self.numbers)
+
+    @cached_property
+    def _filter(self) -> BoolArray:
+        found = np.zeros(1 << FILTER_BITS, np.bool_)
+        found[self.tokens >> np.uint64(64 - FILTER_BITS)] = True
+        return found
+
+    def contains(self, tokens: UInt64Array) -> BoolArray:
+        """Return which tokens are those of common shingles."""
+        found = self._filter[tokens >> np.uint64(64 - FILTER_BITS)]
+        places = np.flatnonzero(found)
+        some = tokens[places]
+        at = np.searchsorted(self.tokens, some)
+        found[places] = self.tokens[np.minimum(at, len(self.tokens) - 1)] == some
+        return np.asarray(found)
+
+    def left_out(self, sets_of_texts: TokenSets, same: TokenSets) -> TokenSets:
+        """Return token sets without common shingles; `same` are those of the same texts under `key`."""
+        stays = ~self.contains(same.tokens)
+        before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
+        return TokenSets(before[sets_of_texts.offsets], sets_of_texts.tokens[stays])
+
 
 class Shingles(NamedTuple):
-    """What shingles are made of: the checked arguments of `shingle`."""
+    """What shingles are made of: the checked arguments of `shingle`; and which of them do not count, if any."""
 
     unit: Unit
     size: int
     stop_words: StopWords | None = None
     lowercase: bool = True
+    common: CommonShingles | None = None
 
     @property
     def name(self) -> str:
@@ -69,6 +124,11 @@ class Shingles(NamedTuple):
 
     def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts, hashed with a seed or a secret key."""
+        found = self.all_tokens_of(texts, key)
+        return found if self.common is None else self.common.left_out(found, self.all_tokens_of(texts, self.common.key))
+
+    def all_tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
+        """Return the same with the common shingles."""
         if self.stop_words is not None:
             return TokenSets(*text.stop_word_shingles(texts, self.stop_words.texts, self.size, key))
         kernel = text.word_shingles if self.unit == "word" else text.character_shingles

@@ -198,6 +198,8 @@ def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
         if s.bands
         else _line("join", "exact", "every similar pair is found"),
     ]
+    if s.ignored_shingles is not None:
+        lines.append(_line("ignored", s.ignored_shingles, "different shingles that are common and did not count"))
     lines += [*delimiter_lines(s.delimiters), *_advice(s.advice)]
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])

@@ -37,11 +37,13 @@ from lshfast.cli.options import (
     Glob,
     GroupsOption,
     IdColumn,
+    IgnoreCommon,
     LanguageOption,
     MaxColumns,
     MaxRowBytes,
     MeasureOption,
     Memory,
+    Most,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -57,6 +59,7 @@ from lshfast.cli.options import (
     Size,
     Threads,
     Threshold,
+    Top,
     UnitOption,
     VerifyOption,
     Work,
@@ -151,10 +154,13 @@ def dedup(
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
+    ignore_common: IgnoreCommon = None,
     groups: GroupsOption = "star",
     keep: Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))] = "first",
     annotate: Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))] = False,
     pairs: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("pairs"))] = None,
+    top: Top = None,
+    most: Most = None,
     removed: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("removed"))] = None,
     split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,
     against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
@@ -188,7 +194,7 @@ def dedup(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows=rows, seed=seed,
         )  # fmt: skip
-        others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure)
+        others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure, ignore_common=ignore_common)
         if engine == "spark":
             from lshfast.drivers.spark.files import SparkOutputs
             from lshfast.drivers.spark.files import run_files as run_on_spark
@@ -204,7 +210,9 @@ def dedup(
             return
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
-        others |= dict(threads=threads, exact=exact)
+        others |= dict(threads=threads, exact=exact, top=top, most=most)
+        if pairs is None and (top is not None or most is not None):
+            raise ValueError("--top and --most choose among the pairs that are written: --pairs FILE is needed")
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
@@ -266,6 +274,9 @@ def pairs_command(
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
+    ignore_common: IgnoreCommon = None,
+    top: Top = None,
+    most: Most = None,
     on_error: OnErrorOption = "stop",
     memory: Memory = None,
     work: Work = None,
@@ -283,7 +294,7 @@ def pairs_command(
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
-            measure=measure,
+            measure=measure, ignore_common=ignore_common, top=top, most=most,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:

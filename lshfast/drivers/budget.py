@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lshfast.engine.common_shingles import COUNT_BYTES
 from lshfast.engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
 from lshfast.join.external.bucket_runs import least_memory
 
@@ -105,6 +106,7 @@ class Budget:
     def _fixed(self, rows: int) -> int:
         of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
         of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + PAIRS_BYTES * self.pairs
+        of_process += COUNT_BYTES * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows
 
 

@@ -13,6 +13,8 @@ from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
 from lshfast.engine.against import insert_rows
 from lshfast.engine.columns import ShingledTexts, column_of
+from lshfast.engine.common_shingles import ignoring_common
+from lshfast.engine.listed_pairs import listed, not_above
 from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
@@ -52,6 +54,7 @@ def dedup(
     seed: Seed = 1,
     exact: bool | None = None,
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find near-duplicates among texts, and choose the texts to keep.
@@ -121,6 +124,10 @@ def dedup(
         error. It needs verify="exact", and no index. With exact=False, `recall` is the probability for two texts with
         equally many shingles at the threshold, and few pairs of very different lengths are found
         (docs/how-it-works.md has the measured shares).
+    ignore_common : float, optional
+        Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that templates and
+        navigation do not make pages similar. A text that has no others is without shingles. The texts are read twice
+        more, and their shingles are hashed twice. Only for texts, and without an index.
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
         In stage "verify", they count rows (in `pairs`, pairs).
@@ -184,7 +191,7 @@ def dedup(
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
-        measure=measure,
+        measure=measure, ignore_common=ignore_common,
     )  # fmt: skip
     column = column_of(texts, plan.shingles)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
@@ -199,7 +206,7 @@ def dedup(
             own = range(len(column)) if names is None else names
             indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
     advice = advice_for(part.sketches.rows.column, plan)
-    result = part.found.result(plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
+    result = part.found.result(part.plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
     warn_of(result.summary.advice)
     return result
 
@@ -222,6 +229,9 @@ def pairs(
     seed: Seed = 1,
     exact: bool | None = None,
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
     """Find all pairs of similar texts or sets.
@@ -229,7 +239,7 @@ def pairs(
     Parameters
     ----------
     texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
-    progress
+    ignore_common, progress
         As for `dedup`.
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", the similarity of a pair is the share of the text with fewer shingles that the other text
@@ -237,6 +247,12 @@ def pairs(
     copies : {"first", "all"}, default "first"
         With "first", an exact copy is paired only with the first row that has the same tokens. With "all", it is also
         paired with every row that this first row is paired with; a thousand copies then give half a million pairs.
+    top : int, optional
+        Only the pairs with the so many most similar rows of each row, at least 1: a pair is returned if it is one of
+        them for either row. Among equally similar rows the first ones are chosen. Copies do not count for this, and are
+        paired as without `top`.
+    most : float, optional
+        Only the pairs whose similarity is at most this, from the threshold to 1: texts that are close, but no copies.
 
     Returns
     -------
@@ -259,19 +275,27 @@ def pairs(
     >>> lshfast.pairs(["one two three four", "two three four five", "One two three four."], threshold=0.3, size=2)
     array([(0, 1, 0.5), (0, 2, 1. )],
           dtype=[('i', '<i8'), ('j', '<i8'), ('similarity', '<f8')])
+
+    The most similar text of each text, without copies:
+
+    >>> texts = ["a b c d e", "a b c d f", "a b c g h", "a b c d e"]
+    >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
+    [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact, measure=measure,
+        ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    found = sketch_rows([column_of(texts, plan.shingles)], plan, clock, progress)
+    batches, plan = ignoring_common([column_of(texts, plan.shingles)], plan, clock, progress)
+    found = sketch_rows(batches, plan, clock, progress)
     warn_of(advice_for(found.rows.column, plan))
     every = SimilarPairs(found, plan, clock, progress)
     if copies == "all":
-        return with_copies(joined_pairs(every.of_different_rows()), found.copies, copies)
+        return not_above(with_copies(joined_pairs(listed(every.of_different_rows(), plan)), found.copies, copies), plan)
     return joined_pairs(every.batches())
 
 

@@ -115,6 +115,7 @@ def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figure
         recall=plan.recall,
         verify=plan.verify,
         measure=plan.measure,
+        ignored_shingles=None if plan.shingles.common is None else len(plan.shingles.common),
         stages=dict(stages),
         seconds=seconds,
     )

@@ -107,10 +107,18 @@ OPTIONS: dict[str, Option] = {
             without=HELD,
         ),
         Option("measure", "jaccard", "jaccard; or containment: how much of the shorter text the longer one contains."),
+        Option(
+            "ignore_common",
+            None,
+            "Shingles in more than this share of the texts, in (0, 1), do not count: templates, navigation.",
+            ("memory", "files", "cap"),
+        ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
         Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
         Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_FILES),
+        Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_FILES),
+        Option("most", None, "Of the pairs, only those of at most this similarity: close, but no copies.", OF_FILES),
         Option(
             "removed",
             None,

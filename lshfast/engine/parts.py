@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.engine.account import Findings
+from lshfast.engine.listed_pairs import renumbered
 from lshfast.engine.run import PartRun
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import Groups, smallest
@@ -115,10 +116,7 @@ class Merged:
         first = self.first
         self._keeper[own], self._similarity[own] = own[found.keeper], found.similarity
         first[own] = kinds_of(found.copies, first[own])
-        i, j = first[own[found.pairs["i"]]], first[own[found.pairs["j"]]]
-        similar = found.pairs.copy()
-        similar["i"], similar["j"] = np.minimum(i, j), np.maximum(i, j)
-        self._pairs.append(similar)
+        self._pairs.append(renumbered(found.pairs, first[own]))
         self._candidates += found.candidates
 
     def findings(self, empty: int = 0) -> tuple[Findings, Int64Array]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
-from lshfast.common.checks import Seed
+from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
@@ -63,6 +63,9 @@ class Plan:
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
+    ignore_common: float | None = None  # shingles in more than this share of the texts do not count
+    top: int | None = None  # of the pairs that are listed, only those with the most similar rows of a row
+    most: float | None = None  # of the pairs that are listed, only those that are not more similar
 
     @property
     def equal_jaccard(self) -> float:
@@ -93,6 +96,11 @@ class Plan:
             **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
             **{name: getattr(self.bands, name) for name in ("bands", "rows")},
             **({"exact": True} if self.exact else {}),
+            **{
+                name: getattr(self, name)
+                for name in ("ignore_common", "top", "most")
+                if getattr(self, name) is not None
+            },
         }
 
     def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
@@ -129,6 +137,9 @@ def make_plan(
     seed: Seed = 1,
     exact: bool | None = False,
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
 ) -> Plan:
     """Check all parameters of a run and return a Plan; errors name the argument, the value and the range.
 
@@ -146,13 +157,18 @@ def make_plan(
         raise ValueError(
             f"verify must be 'exact' for measure='containment', not {verify!r}: signatures estimate Jaccard"
         )
+    if ignore_common is not None and not 0 < check_number("ignore_common", ignore_common) < 1:
+        raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
+    top = None if top is None else check_int("top", top, 1, 2**31 - 1)
+    if most is not None and not threshold <= check_number("most", most) <= 1:
+        raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
     by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
     choice = Bands.choose(equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows=rows)
     threads = thread_count(threads)
     return Plan(
         threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
-        measure=measure,
+        measure=measure, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
 
 
@@ -218,6 +234,11 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
     If the index does not store its shingles or its threshold, these are not checked.
     """
     check_index_measure(plan.measure)
+    if plan.ignore_common is not None:
+        raise ValueError(
+            f"ignore_common must be None with an index, not {plan.ignore_common}: other shingles were common when the "
+            "entries were added"
+        )
     if plan.groups != "star":
         raise ValueError(
             f"groups must be star against an index, not {plan.groups}: rows removed in earlier runs are not in the "

@@ -135,6 +135,8 @@ class Summary(Shown):
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
     delimiters : dict of str to str
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+    ignored_shingles : int or None
+        Different shingles that did not count because they are common; None without `ignore_common`.
 
     Raises
     ------
@@ -170,6 +172,7 @@ class Summary(Shown):
     advice: str = ""
     measure: PairMeasure = "jaccard"
     delimiters: dict[str, str] = field(default_factory=dict)
+    ignored_shingles: int | None = None
 
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
@@ -195,6 +198,8 @@ def _figures(s: Summary) -> Iterator[Figure]:
         yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
     else:
         yield Figure("join", "exact", "every similar pair is found")
+    if s.ignored_shingles is not None:
+        yield Figure("ignored", f"{s.ignored_shingles:,}", "different shingles that are common and did not count")
     for name, note in delimiter_notes(s.delimiters):
         yield Figure("delimiter", name, note)
     yield Figure("seconds", f"{s.seconds:,.2f}")
@@ -243,6 +248,7 @@ class IndexSummary:
     stages: dict[str, Stage] = field(repr=False)
     seconds: float = field(repr=False)
     delimiters: dict[str, str] = field(default_factory=dict)
+    ignored_shingles: int | None = None
 
     def __post_init__(self) -> None:
         check_account(self.read, added=self.added, replaced=self.replaced, skipped=self.skipped, rejected=self.rejected)

@@ -19,6 +19,7 @@ from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import Earlier, find_earlier
 from lshfast.engine.columns import Column
+from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.exact_pairs import ExactPairs, collection_of
 from lshfast.engine.plan import Keep, KeepValues, Plan
 from lshfast.engine.preference import preference_of
@@ -44,10 +45,11 @@ MOST_PAIRS = 64
 
 @dataclass(frozen=True)
 class PartRun:
-    """The rows of a part of a run, or of the whole run, and what was found among them."""
+    """The rows of a part of a run, or of a whole run, what was found among them, and the plan with common shingles."""
 
     sketches: SketchedRows
     found: Findings
+    plan: Plan
 
 
 def run_part(
@@ -82,6 +84,7 @@ def run_part(
     progress : callable, optional
     """
     indexed = indexed or against is not None
+    batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(
         batches, plan, clock, progress, indexed=indexed, grouped=similar is None and store is None, store=store
     )
@@ -95,7 +98,7 @@ def run_part(
     found = find_duplicates(
         sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
     )
-    return PartRun(sketches, found)
+    return PartRun(sketches, found, plan)
 
 
 def remove_earlier(sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None) -> Earlier | None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.progress import Progress
+from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
 from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import Clock, SketchedRows
 from lshfast.join.all_pairs import AllPairs
 from lshfast.join.copies import copy_pairs
 from lshfast.join.group_pairs import Comparison
-from lshfast.join.jaccard import sort_pairs
+from lshfast.join.jaccard import PAIR, sort_pairs
 
 if TYPE_CHECKING:
     from lshfast.engine.exact_pairs import ExactPairs
-
-PairArray: TypeAlias = npt.NDArray[np.void]
 
 
 def _exact_pairs(sketches: SketchedRows, plan: Plan) -> ExactPairs:
@@ -29,7 +27,9 @@ def _exact_pairs(sketches: SketchedRows, plan: Plan) -> ExactPairs:
 
 
 class SimilarPairs:
-    """All similar pairs of a run in ascending order, in batches. An exact copy is paired with its first copy only.
+    """The similar pairs of a run that are listed, ascending, in batches.
+
+    An exact copy is paired with its first copy only.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class SimilarPairs:
     """
 
     def __init__(self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None) -> None:
-        self._sketches, self._clock, self._progress = sketches, clock, progress
+        self._sketches, self._plan, self._clock, self._progress = sketches, plan, clock, progress
         threshold = 0.0 if plan.verify == "none" else plan.threshold
         comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure)
         with clock.stage("match", 0):
@@ -49,10 +49,11 @@ class SimilarPairs:
                 if plan.exact
                 else AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
             )
-        self._copies = copy_pairs(sketches.copies)
+        self._copies = copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
         sort_pairs(self._copies)
         self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
         self._ended = False  # without candidates there is still one batch, of the pairs of copies
+        self._upto = (0, 0)
         self.found: int = 0
         self.only: PairArray | None = None
 
@@ -62,21 +63,26 @@ class SimilarPairs:
         return self._pairs.candidates
 
     def batches(self) -> Iterator[PairArray]:
-        """Yield all similar pairs, copies included."""
-        while not self._ended:
-            found, upto = self._next()
-            pairs = self._with_copies(found, upto)
-            self.only = found if self._ended and not self.found else None
-            self.found += len(pairs)
-            yield pairs
+        """Yield the pairs, copies included."""
+        for pairs in listed(self._noted(), self._plan):
+            whole = self._with_copies(pairs)
+            self.found += len(whole)
+            yield whole
 
     def of_different_rows(self) -> Iterator[PairArray]:
-        """Yield the similar pairs of rows that are not copies."""
+        """Yield all similar pairs of rows that are not copies, those that are not listed too."""
         while not self._ended:
-            yield self._next()[0]
+            yield self._next()
 
-    def _next(self) -> tuple[PairArray, tuple[int, int]]:
-        """Return the next similar pairs of rows that are not copies, and the pair up to which they are complete."""
+    def _noted(self) -> Iterator[PairArray]:
+        """Yield the same, and set `only`."""
+        found = self._next()
+        self.only = found if self._ended else None
+        yield found
+        yield from self.of_different_rows()
+
+    def _next(self) -> PairArray:
+        """Return the next similar pairs of rows that are not copies; they are complete up to the pair `_upto`."""
         with self._clock.stage("match", 0):
             i, j = self._pairs.next_candidates()
         self._ended = self._pairs.done
@@ -85,14 +91,16 @@ class SimilarPairs:
             found = self._pairs.verified(i, j, self._tell)
         self._done += len(i)
         n = len(self._sketches)
-        return found, (n, n) if self._ended else (int(i[-1]), int(j[-1]))
+        self._upto = (n, n) if self._ended else (int(i[-1]), int(j[-1]))
+        return found
 
     def _tell(self, done: int, total: int) -> None:
         if self._progress:
             self._progress("verify", self._done + done, self._done + total if self._ended else None)
 
-    def _with_copies(self, similar: PairArray, upto: tuple[int, int]) -> PairArray:
-        """Add the pairs of copies up to the pair `upto`."""
+    def _with_copies(self, similar: PairArray) -> PairArray:
+        """Add the pairs of copies up to the pair up to which `similar` is complete."""
+        upto = self._upto
         at = int(np.searchsorted(self._copies["i"], upto[0], side="left"))
         at += int(np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right"))
         added, self._copies = self._copies[:at], self._copies[at:]

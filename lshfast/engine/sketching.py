@@ -37,6 +37,7 @@ LEAST_ROW_BYTES = 512
 # The activity of each stage, for error messages.
 DOING = {
     "read": "reading",
+    "count": "counting shingles",
     "sketch": "making signatures",
     "hold": "sampling the texts that are held",
     "sample": "sampling texts",
@@ -121,23 +122,24 @@ def sketched(
         tokens = column.tokens(plan.hasher.seed)
         return finish(Sketched(column, tokens, plan.hasher.sketch(tokens, threads=1)))
 
-    return _processed(batches, plan, clock, process, progress)
+    return processed(batches, plan, clock, process, progress)
 
 
-def _processed(
+def processed(
     batches: Iterable[text.Texts | Column],
     plan: Plan,
     clock: Clock,
     process: Callable[[Column], Result],
     progress: Progress | None,
+    stage: str = "sketch",
 ) -> Generator[Result, None, None]:
     """Yield process(piece) for each piece of the rows, in order.
 
-    The stages "read" and "sketch" measure the time that the caller waits for results. The time that the caller itself
-    takes between results is not included.
+    The stage "read" and the given one measure the time that the caller waits for results. The time that the caller
+    itself takes between results is not included.
     """
     row, done, elsewhere, reading, start = 0, 0, 0.0, 0.0, time.perf_counter()
-    for name in ("read", "sketch"):  # these come first, even if the caller measures a stage between results
+    for name in ("read", stage):  # these come first, even if the caller measures a stage between results
         clock.add(name, 0.0, 0)
 
     def portions() -> Iterator[tuple[int, Column]]:
@@ -158,7 +160,7 @@ def _processed(
 
     def work(portion: tuple[int, Column]) -> tuple[int, Result]:
         first_row, column = portion
-        with naming_stage("sketch"):
+        with naming_stage(stage):
             try:
                 return int(column.nbytes.sum()), process(column)
             except text.TextError as error:
@@ -167,12 +169,12 @@ def _processed(
     for nbytes, made in ordered_map(work, portions(), plan.threads, is_long if plan.capped else None):
         done += nbytes
         if progress:
-            progress("sketch", done, None)
+            progress(stage, done, None)
         before = time.perf_counter()
         yield made
         elsewhere += time.perf_counter() - before
     clock.add("read", reading, done)
-    clock.add("sketch", time.perf_counter() - start - reading - elsewhere, done)
+    clock.add(stage, time.perf_counter() - start - reading - elsewhere, done)
 
 
 def is_long(portion: tuple[int, Column]) -> bool:
@@ -284,7 +286,7 @@ def sketch_rows(
     room = sum(map(len, batches)) if isinstance(batches, list) else 0
     signatures = GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
     keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
-    for piece in sketched(_noted(batches, plan, held), plan, clock, finish, progress):
+    for piece in sketched(noted(batches, plan, held), plan, clock, finish, progress):
         with naming_stage("sketch"):
             for whole, part in zip((signatures, keys, marks), piece, strict=True):
                 whole.extend(part)
@@ -344,7 +346,7 @@ def _hashed_rows(
         return tokens, copy_marks(tokens)
 
     tokens, counts, marks = GrowingArray(np.uint64, room=room), GrowingArray(np.int64), GrowingArray(np.uint64, 2)
-    for part, marks_of_part in _processed(_noted(batches, plan, held), plan, clock, process, progress):
+    for part, marks_of_part in processed(noted(batches, plan, held), plan, clock, process, progress):
         with naming_stage("sketch"):
             tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
             counts.extend(part.counts)
@@ -359,7 +361,7 @@ def _hashed_rows(
         return SketchedRows(rows, none, none, copies, sizes == 0, TokenSets(offsets, tokens.finished()))
 
 
-def _noted(batches: Iterable[text.Texts | Column], plan: Plan, held: list[Column]) -> Iterator[Column]:
+def noted(batches: Iterable[text.Texts | Column], plan: Plan, held: list[Column]) -> Iterator[Column]:
     """Yield batches as columns, and append each to `held`, without texts that can be read again."""
     for batch in batches:
         column = as_column(batch, plan)

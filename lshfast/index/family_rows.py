@@ -69,7 +69,7 @@ class FamilyRows:
         if not isinstance(items, np.ndarray) and are_texts(items) and self._shingles is not None:
             one = isinstance(items, (str, bytes))
             seed = getattr(self.family, "seed", 1)
-            items = shingle([items] if one else items, *self._shingles, seed=seed, threads=threads)
+            items = shingle([items] if one else items, *self._shingles[:4], seed=seed, threads=threads)
             return self._rows(items, threads), one
         one = isinstance(items, np.ndarray) and items.ndim == 1
         return self._rows(items[np.newaxis] if one else items, threads), one  # a SketchArray keeps its sketcher

@@ -343,7 +343,7 @@ class LSHIndex(StoredIndex):
                 "one created with shingles='word:5' accepts texts"
             )
         one = isinstance(given, (str, bytes))
-        sets = shingle([given] if one else given, *shingles, seed=self.hasher.seed, threads=threads)
+        sets = shingle([given] if one else given, *shingles[:4], seed=self.hasher.seed, threads=threads)
         signatures = self.hasher.sketch(sets, threads=threads)
         return signatures[0] if one else signatures
 

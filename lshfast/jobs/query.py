@@ -47,7 +47,7 @@ def query_text(
         if output:
             check_output(output, [path], overwrite)
         plan = _plan(path, index, 1)
-        signatures = plan.hasher.sketch(shingle([text], *plan.shingles, seed=plan.hasher.seed), threads=1)
+        signatures = plan.hasher.sketch(shingle([text], *plan.shingles[:4], seed=plan.hasher.seed), threads=1)
         found: list[Match] = index.query(signatures, k=k, threshold=_least(index, k, threshold), threads=1)[0]
         kinds = {"similarity": "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:

@@ -62,6 +62,9 @@ def dedup_files(
     seed: Seed | None = None,
     exact: bool | None = None,
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
     memory: int | str | None = None,
     work: FilePath | None = None,
     resume: bool = False,
@@ -113,6 +116,10 @@ def dedup_files(
         As for `dedup`. With measure="containment", the columns of similarities are named containment, `against` and
         `save_index` are errors, and a run whose memory is limited uses bands unless `exact` is given;
         ``summary.bands`` is 0 if it did not.
+    ignore_common : float, optional
+        As for `dedup`.
+    top, most : optional
+        Which pairs are written to `pairs`, as for `lshfast.pairs`.
     keep : str, default "first"
         "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
         greatest or least value of a column; among equal values, the first row.
@@ -187,6 +194,9 @@ def dedup_files(
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
+    others |= dict(ignore_common=ignore_common, top=top, most=most)
+    if pairs is None and (top is not None or most is not None):
+        raise ValueError("top and most choose among the pairs that are written: pairs=FILE is needed")
     earlier, index = map(_path, (against, save_index))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]

@@ -26,6 +26,8 @@ from lshfast.drivers.files.pair_runs import MOST_ROWS, PairRuns, merged_pairs, w
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.inputs import order_ranks, text_batches, texts_again
 from lshfast.engine.account import Findings
+from lshfast.engine.common_shingles import find_common
+from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, renumbered
 from lshfast.engine.marks import WIDTH, RowMarks, draw_secret
 from lshfast.engine.parts import (
     NO_PART,
@@ -38,7 +40,7 @@ from lshfast.engine.plan import Keep, Plan
 from lshfast.engine.report import DedupResult
 from lshfast.engine.run import comparison_of, run_part
 from lshfast.engine.short_texts import FEWEST_TEXTS, LONG_BYTES, advice_of, lengths_of_sample, sample_of
-from lshfast.engine.similar_pairs import PairArray, SimilarPairs
+from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, Sketched, SketchedRows, naming_stage, sketched
 from lshfast.engine.spool import PartWriter, StoredSignatures, part_path, read_part
 from lshfast.join.external.bucket_runs import BucketRuns
@@ -50,6 +52,7 @@ from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
+from lshfast.shingling import CommonShingles
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -74,16 +77,17 @@ class CountedPairs:
 
 
 class FoundInParts(NamedTuple):
-    """The findings of a run in parts, all similar pairs if they are wanted, and the advice of `Summary`."""
+    """The findings of a run in parts, its similar pairs if they are wanted, the advice of `Summary`, and the plan."""
 
     found: Findings
     similar: CountedPairs | None
     advice: str
+    plan: Plan
 
-    def result(self, plan: Plan, clock: Clock, keys: Sequence[Any], read: int, rejected: int) -> DedupResult:
+    def result(self, clock: Clock, keys: Sequence[Any], read: int, rejected: int) -> DedupResult:
         """Return the result of the run, whose similar pairs have been taken; see `Findings.result`."""
         found = self.found if self.similar is None else replace(self.found, pairs_found=self.similar.found)
-        return found.result(plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice)
+        return found.result(self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice)
 
 
 class _PassOne(NamedTuple):
@@ -202,6 +206,8 @@ class _CappedRun:
             arrays = self.folder.load("sketch", "rows.npz")
             self.folder.check("sketch", done["files"])
             self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()), done["files"])
+            if plan.ignore_common is not None:
+                self._ignore(CommonShingles(tuple(done["common"]), self.folder.load("sketch", "common.npz")["tokens"]))
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
             return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
@@ -222,9 +228,13 @@ class _CappedRun:
             if self.progress:
                 self.progress(stage, done, total)
 
+        texts = text_batches(self.corpus, tell)
+        if plan.ignore_common is not None:
+            texts = self._without_common(texts)
+
         def batches() -> Iterator[Texts]:
             nonlocal longest
-            for batch in text_batches(self.corpus, tell):
+            for batch in texts:
                 longest = max(longest, int(batch.lengths.max(initial=0)))
                 if self.budget.row_work(longest) and self.budget.records(longest) < runs.memory:
                     # Leave room for longer rows, so that rows that grow slowly do not end in many small files.
@@ -235,7 +245,7 @@ class _CappedRun:
             BucketRuns(self.folder.path, plan.bands.bands, self.budget.records()) as runs,
             SlotFile(os.path.join(self.folder.path, "slots.bin"), plan.hasher.num_perm, least) as slots,
         ):
-            for piece in sketched(batches(), plan, clock, finish, self.progress):
+            for piece in sketched(batches(), self.plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
                     slots.add(len(words) + piece.crowded, piece.hashes)
@@ -257,8 +267,35 @@ class _CappedRun:
         files = self.corpus.files_of_state
         figures = {"empty": rows.empty, "longest_row": most, "inputs": sums.finished(), "files": files}
         saved = self.folder.save("rows.npz", {**of_corpus, **of_rows}) | self.folder.sums(files)
+        common = self.plan.shingles.common
+        if common is not None:
+            saved |= self.folder.save("common.npz", {"tokens": common.tokens})
+            figures["common"] = common.numbers
         self.folder.finish("sketch", figures, saved)
         return rows
+
+    def _without_common(self, texts: Iterator[Texts]) -> Iterator[Texts]:
+        """Find the common shingles, and return the texts again."""
+        lengths = GrowingArray(np.int64)
+
+        def first() -> Iterator[Texts]:
+            for batch in texts:
+                lengths.extend(batch.lengths)
+                yield batch
+
+        def again() -> Iterator[Texts]:
+            nbytes = lengths.rows()
+            return (batch for _, batch in self._texts_again(nbytes, np.arange(len(nbytes), dtype=np.int64)))
+
+        readings = iter([first, again])
+        found = find_common(lambda: next(readings)(), self.plan, self.clock, self.progress).shingles.common
+        assert found is not None
+        self._ignore(found)
+        return again()
+
+    def _ignore(self, common: CommonShingles) -> None:
+        """Do not count common shingles from now on."""
+        self.plan = replace(self.plan, shingles=self.plan.shingles._replace(common=common))
 
     def _check_inputs(self, sums: InputSums, before: Mapping[str, int]) -> None:
         """Compare the checksums of the inputs with those of the attempt that read them first."""
@@ -401,12 +438,13 @@ class _CappedRun:
         del order
         findings, first = whole.findings(rows.empty)
         similar = self._similar(len(files), first, most) if self.budget.pairs else None
-        return FoundInParts(findings, similar, advice)
+        return FoundInParts(findings, similar, advice, self.plan)
 
     def _similar(self, parts: int, first: Int64Array, memory: int) -> CountedPairs:
         """Return all similar pairs of all parts."""
         path = self.folder.path
-        names = [*(f"pairs-{number}.run" for number in range(parts)), write_copies(path, "pairs-copies", first)]
+        names = [f"pairs-{number}.run" for number in range(parts)]
+        names += [write_copies(path, "pairs-copies", first)] if lists_copies(self.plan) else []
         return CountedPairs(merged_pairs(path, names, memory))
 
     def _run_part(
@@ -433,8 +471,8 @@ class _CappedRun:
             def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
                 assert runs is not None
                 kinds = kinds_of(sketches.copies, first)
-                for pairs in every.of_different_rows():
-                    runs.add(kinds[pairs["i"]], kinds[pairs["j"]], pairs["similarity"])
+                for pairs in listed((renumbered(pairs, kinds) for pairs in every.of_different_rows()), self.plan):
+                    runs.add(pairs["i"], pairs["j"], pairs["similarity"])
 
             part = run_part(
                 [texts], self.plan, self.clock, keep=keep, similar=similar if runs else None, store=store,

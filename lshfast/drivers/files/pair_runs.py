@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.engine.similar_pairs import PairArray
+from lshfast.engine.listed_pairs import PairArray
 from lshfast.join.copies import copy_pairs
 from lshfast.join.external.run_file import RECORD_BYTES, write_run
 from lshfast.join.external.sorted_runs import SortedRuns, merge_runs, most_files

@@ -214,7 +214,7 @@ def _run_within(
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
-            result = found.result(plan, clock, _Keys(corpus), corpus.read, len(corpus.rejected))
+            result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
@@ -255,7 +255,7 @@ def _find(
         with clock.stage("index"):
             indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
     return part.found.result(
-        plan,
+        part.plan,
         clock,
         keys=_Keys(corpus),
         read=corpus.read,

@@ -35,8 +35,8 @@ PIECE_BYTES = 1 << 20
 OVER = "over"
 
 _OWN = re.compile(
-    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin|(ids|orders)\.strings|rejects\.jsonl"
-    r"|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
+    r"manifest\.json|lock|\..*\.part|(rows|common|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin"
+    r"|(ids|orders)\.strings|rejects\.jsonl|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]

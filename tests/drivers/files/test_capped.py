@@ -272,7 +272,17 @@ def test_no_rows(tmp_path):
     assert outputs(tmp_path, "b", source, memory="400M") == outputs(tmp_path, "a", source)
 
 
-@pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"verify": "signature", "keep": "max:rank"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"keep": "last"},
+        {"verify": "signature", "keep": "max:rank"},
+        {"ignore_common": 0.02, "top": 2},
+        {"most": 0.9, "keep": "last", "top": 1},
+        {"ignore_common": 0.1, "most": 0.95, "keep": "shortest"},
+    ],
+)
 def test_all_similar_pairs_are_those_of_the_run_in_memory(tmp_path, small_parts, monkeypatch, options):
     monkeypatch.setattr(budget, "PAIRS_BYTES", 0)
     source, work = write_jsonl(tmp_path / "in.jsonl", corpus(37, 4000)), tmp_path / "work"

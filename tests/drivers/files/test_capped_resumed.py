@@ -31,11 +31,12 @@ from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, end_at, outpu
 from tests.drivers.files.full_disk import FullDisk
 
 
+@pytest.mark.parametrize("more", [{}, {"ignore_common": 0.02}])
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch, step):
+def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch, step, more):
     rows = corpus(11, 2500)
     source, work = write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]]), tmp_path / "work"
-    options = {"id_column": "id", "keep": "max:id", "on_error": "skip"}
+    options = {"id_column": "id", "keep": "max:id", "on_error": "skip"} | more
     wanted = outputs(tmp_path, "a", source, **options)
     tell, calls = end_at(0)
     outputs(tmp_path, "b", source, memory=MEMORY, work=work, progress=tell, **options)
