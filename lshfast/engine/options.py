@@ -110,7 +110,7 @@ OPTIONS: dict[str, Option] = {
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
         Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
-        Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_FILES),
+        Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
         Option(
             "removed",
             None,
