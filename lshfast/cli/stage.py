@@ -82,6 +82,9 @@ def plan(
         int | None, typer.Option(help="Tasks of join and of verify; default: as many as shards.", show_default=False)
     ] = None,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory that a task may take, like 4G.")] = "2G",
+    pairs: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Also write the similar pairs, a table for each task of verify.")
+    ] = None,
     removed: Annotated[
         str | None, typer.Option(metavar="DIR", help="Also write key, kept_key and similarity of removed rows.")
     ] = None,
@@ -119,8 +122,8 @@ def plan(
         from lshfast import stages
 
         stages.plan(
-            inputs, work, output, shards=shards, tasks=tasks, memory=memory, removed=removed, rejected=rejected,
-            column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
+            inputs, work, output, shards=shards, tasks=tasks, memory=memory, pairs=pairs, removed=removed,
+            rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
             max_row_bytes=max_row_bytes, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
             num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups,
             measure=measure, keep=keep, threads=threads, seed=seed,

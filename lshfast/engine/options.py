@@ -116,7 +116,7 @@ OPTIONS: dict[str, Option] = {
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
         Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
-        Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_FILES),
+        Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
         Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_FILES),
         Option("most", None, "Of the pairs, only those of at most this similarity: close, but no copies.", OF_FILES),
         Option(

@@ -70,7 +70,8 @@ def test_commands(command, own, drivers):
         found = found.commands[name]
     parameters = {parameter.name: parameter for parameter in found.params if parameter.name not in own}
     assert set(parameters) == set(taken_by(*drivers))
-    different = {"memory", "work", "removed", "keep", "threads"} if "stage" in command else set()  # they mean a task's
+    # These are folders, or mean a task's.
+    different = {"memory", "work", "pairs", "removed", "keep", "threads"} if "stage" in command else set()
     for name, parameter in parameters.items():
         assert OPTIONS[name].shown in parameter.opts
         if name not in different:

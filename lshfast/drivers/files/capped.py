@@ -22,12 +22,12 @@ from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.input_sums import InputSums
-from lshfast.drivers.files.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.inputs import order_ranks, text_batches, texts_again
+from lshfast.drivers.pair_runs import MOST_ROWS, PairRuns, merged_pairs, pairs_of_kinds, write_copies
 from lshfast.engine.account import Findings
 from lshfast.engine.common_shingles import find_common
-from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, renumbered
+from lshfast.engine.listed_pairs import PairArray, lists_copies
 from lshfast.engine.marks import WIDTH, RowMarks, draw_secret
 from lshfast.engine.parts import (
     NO_PART,
@@ -470,9 +470,7 @@ class _CappedRun:
 
             def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
                 assert runs is not None
-                kinds = kinds_of(sketches.copies, first)
-                for pairs in listed((renumbered(pairs, kinds) for pairs in every.of_different_rows()), self.plan):
-                    runs.add(pairs["i"], pairs["j"], pairs["similarity"])
+                runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), self.plan))
 
             part = run_part(
                 [texts], self.plan, self.clock, keep=keep, similar=similar if runs else None, store=store,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
@@ -23,7 +21,9 @@ from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, text_batches
+from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
 from lshfast.engine.plan import Keep, Plan, check_index_measure
 from lshfast.engine.preference import check_keep_measure
@@ -32,7 +32,6 @@ from lshfast.engine.run import run_part
 from lshfast.engine.short_texts import Recommendation, advice_for, recommend
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, naming_stage
-from lshfast.join.jaccard import PAIR
 from lshfast.readers import (
     Corpus,
     check_different,
@@ -84,8 +83,6 @@ NO_INDEXES = Indexes()
 
 # Columns of a table of removed rows that may name index entries: whether it does, and whether similarity is estimated.
 OF_EARLIER = "earlier", "estimated"
-
-Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
 
 
 class _Keys(Sequence[Any]):
@@ -213,7 +210,7 @@ def _run_within(
                 budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
                 if found.similar is not None:
-                    _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
+                    _write_pairs(corpus, outputs, found.similar, plan)
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
@@ -237,7 +234,7 @@ def _find(
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
 
     def write_similar(every: SimilarPairs, _: object) -> None:
-        _write_pairs(corpus, outputs, every.batches(), SIMILARITY_NAMES[plan.measure])
+        _write_pairs(corpus, outputs, every.batches(), plan)
 
     by_value = policy not in _BY_LENGTH
     part = run_part(
@@ -314,39 +311,11 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
 
 
-# The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in a file.
-ROWS_AT_ONCE = 1 << 16
-KEY_BYTES_AT_ONCE = 8 << 20
-
-
-def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]], similarity: str) -> None:
-    """Write batches of pairs, each in parts; `similarity` is the name of the third column."""
-
-    def tables() -> Iterator[Table]:
-        for found in chain([np.empty(0, PAIR)], batches):
-            for part in _parts(corpus, found["i"], found["j"]):
-                yield {
-                    "key_i": corpus.keys_of(found["i"][part]),
-                    "key_j": corpus.keys_of(found["j"][part]),
-                    similarity: found["similarity"][part],
-                }
-
+def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray], plan: Plan) -> None:
+    """Write batches of pairs to the output for them."""
     assert outputs.pairs is not None
-    with naming_stage("write"):
-        write_tables(outputs.pairs, tables(), outputs.overwrite, _kinds(corpus, None))
-
-
-def _parts(corpus: Corpus, *columns: Int64Array) -> Iterator[slice]:
-    """Yield slices of a table that has the keys of these rows in its columns: one at least."""
-    at, n = 0, len(columns[0])
-    while True:
-        window = slice(at, at + ROWS_AT_ONCE)
-        nbytes = np.cumsum(sum(corpus.key_bytes(rows[window]) for rows in columns), dtype=np.int64)
-        end = at + max(1, int(np.searchsorted(nbytes, KEY_BYTES_AT_ONCE, "right")))
-        yield slice(at, end)
-        at = end
-        if at >= n:
-            return
+    name = SIMILARITY_NAMES[plan.measure]
+    write_pairs(outputs.pairs, batches, corpus, name, outputs.overwrite, _kinds(corpus, None))
 
 
 def _write(
@@ -359,7 +328,7 @@ def _write(
 ) -> None:
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:
-        parts = (gone[part] for part in _parts(corpus, gone, result.keeper[gone]))
+        parts = (gone[part] for part in portions(corpus, gone, result.keeper[gone]))
         tables = ({"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)} for part in parts)
         write_tables(outputs.removed, tables, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":

@@ -32,6 +32,7 @@ def plan(
     shards: int | None = None,
     tasks: int | None = None,
     memory: int | str = DEFAULT_MEMORY,
+    pairs: FilePath | None = None,
     removed: FilePath | None = None,
     rejected: FilePath | None = None,
     column: str = "text",
@@ -78,6 +79,9 @@ def plan(
     memory : int or str, default 2**31
         Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The stage group takes more
         if very many rows share buckets; docs/stages.md has the bytes of a row.
+    pairs : path, optional
+        A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify task; new or empty.
+        In a file, the pairs are in the order of their rows, first key_i, then key_j; a pair is in one file.
     removed : path, optional
         A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
     rejected : path, optional
@@ -135,9 +139,14 @@ def plan(
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
         memory=check_bytes("memory", memory),
-        removed=None if removed is None else os.fspath(removed),
-        rejected=None if rejected is None else os.fspath(rejected),
+        pairs=_path(pairs),
+        removed=_path(removed),
+        rejected=_path(rejected),
     )
+
+
+def _path(path: FilePath | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 def tasks(work: FilePath, stage: StageName) -> int:

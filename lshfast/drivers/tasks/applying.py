@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from lshfast.common.atomic_files import all_or_none
@@ -12,7 +10,7 @@ from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
-from lshfast.drivers.tasks.verifying import keys_of
+from lshfast.drivers.tasks.verifying import keys_of, kind_of_ids
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.readers import Corpus, write_rejects, write_rows, write_table
 from lshfast.readers.selection import Columns
@@ -25,8 +23,8 @@ def apply(plan: StagePlan, shard: int) -> None:
         corpus = restored_corpus(plan, shard)
         overall = figures_of(plan, "group", 0)
         first_row = overall["first_row"][shard]
-        kind, convert = ("int64", int) if overall["ids"] == "int" else ("string", bytes.decode)
-        kept_keys, similarity = _removed(plan, shard, corpus, first_row, convert)
+        kind = kind_of_ids(overall["ids"])
+        kept_keys, similarity = _removed(plan, shard, corpus, first_row, overall["ids"])
         keep = np.ones(corpus.accepted, bool)
         keep[list(kept_keys)] = False
         gone = np.flatnonzero(~keep)
@@ -46,7 +44,7 @@ def apply(plan: StagePlan, shard: int) -> None:
 
 
 def _removed(
-    plan: StagePlan, shard: int, corpus: Corpus, first_row: int, convert: Callable[[bytes], str | int]
+    plan: StagePlan, shard: int, corpus: Corpus, first_row: int, ids: str | None
 ) -> tuple[dict[int, str | int], Float64Array]:
     """Return the kept keys of the rows of a shard that are removed, and the similarities of all rows."""
     kept_keys: dict[int, str | int] = {}
@@ -57,10 +55,7 @@ def _removed(
                 rows = part["rows"] - first_row
                 if len(part["similarity"]) != len(rows) or (rows < 0).any() or (rows >= len(similarity)).any():
                     raise file.fault("it has rows of another shard")
-                try:
-                    keys = [convert(key) for key in keys_of(file, part, len(rows))]
-                except ValueError as error:
-                    raise file.fault(f"its keys are damaged: {error}") from None
+                keys = keys_of(file, part, len(rows), ids)
                 kept_keys |= dict(zip(rows.tolist(), keys, strict=True))
                 similarity[rows] = part["similarity"]
     return kept_keys, similarity

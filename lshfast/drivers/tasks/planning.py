@@ -40,20 +40,21 @@ def make_stage_plan(
     shards: int | None,
     tasks: int | None,
     memory: int,
+    pairs: str | None,
     removed: str | None,
     rejected: str | None,
 ) -> StagePlan:
     """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
     if keep not in POLICIES:
         raise ValueError(f"keep must be {', '.join(POLICIES)} in a run in stages, not {keep!r}")
-    folders = [os.path.abspath(path) for path in (work, output, removed, rejected) if path is not None]
+    folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
     if os.path.exists(os.path.join(work, PLAN_FILE)):
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
     corpus = inputs.open()
     kind = _format_of(corpus)
-    Budget(memory, engine, parquet=kind == "parquet").work(0)
+    Budget(memory, engine, pairs is not None, parquet=kind == "parquet").work(0)
     if kind == "parquet":
         check_rows(corpus, "rows.parquet")
     sizes = [file.size for file in corpus.files]
@@ -70,8 +71,10 @@ def make_stage_plan(
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "output": os.path.abspath(output),
-        "removed": None if removed is None else os.path.abspath(removed),
-        "rejected": None if rejected is None else os.path.abspath(rejected),
+        **{
+            name: None if folder is None else os.path.abspath(folder)
+            for name, folder in (("pairs", pairs), ("removed", removed), ("rejected", rejected))
+        },
     }
     _create(work, folders)
     return write_stage_plan(work, content)

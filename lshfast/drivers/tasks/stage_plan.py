@@ -19,7 +19,7 @@ from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import LocalFile
 
 PLAN_FILE = "plan.json"
-_MANIFEST = Manifest(2, "plan")
+_MANIFEST = Manifest(3, "plan")
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -52,7 +52,8 @@ class StagePlan:
     @cached_property
     def budget(self) -> Budget:
         """The memory of a task."""
-        return Budget(self.content["memory"], self.engine, parquet=self.content["format"] == "parquet")
+        pairs, parquet = self.content["pairs"] is not None, self.content["format"] == "parquet"
+        return Budget(self.content["memory"], self.engine, pairs, parquet=parquet)
 
     @property
     def shards(self) -> int:
@@ -75,9 +76,9 @@ class StagePlan:
         one, other = self.content["keys"]
         return HashKey(*one), HashKey(*other)
 
-    def output(self, folder: str, shard: int, suffix: str = "") -> str:
-        """Return the path of the output of a shard in a folder; the suffix is that of the inputs by default."""
-        return os.path.join(folder, f"{shard:05}.{suffix or self.content['format']}")
+    def output(self, folder: str, task: int, suffix: str = "") -> str:
+        """Return the path of the output of a task in a folder; the suffix is that of the inputs by default."""
+        return os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
         """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
+from lshfast.common.atomic_files import all_or_none, printable
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.drivers.pair_runs import PairRuns, pairs_of_kinds
 from lshfast.drivers.tasks.collecting import NO_TEXT
+from lshfast.drivers.tasks.pairing import TaskPairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
-from lshfast.engine.parts import Merged, PartResult
+from lshfast.engine.listed_pairs import lists_copies
+from lshfast.engine.parts import Merged, PartResult, kinds_of
 from lshfast.engine.plan import Keep
 from lshfast.engine.run import run_part
-from lshfast.engine.sketching import Clock
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, SketchedRows
 from lshfast.engine.spool import SpooledTexts, StoredSignatures
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
@@ -34,24 +38,29 @@ class RemovedRows(NamedTuple):
     """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities."""
 
     rows: Int64Array
-    keys: list[bytes]
+    keys: list[str | int]
     similarity: Float64Array
 
 
 def verify(plan: StagePlan, task: int) -> None:
-    """Run the parts of a task, and write the rows that are removed."""
+    """Run the parts of a task, and write the rows that are removed, and all similar pairs if they are wanted."""
     overall = figures_of(plan, "group", 0)
     low, high = overall["bounds"][task : task + 2]
+    folder = plan.content["pairs"]
     figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
     found: list[RemovedRows] = []
-    with writing(plan, "verify", task) as writer, ExitStack() as stack:
+    with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
+        every = None
+        if folder is not None:
+            place = tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True)
+            every = TaskPairs(stack.enter_context(place), kind_of_ids(overall["ids"]))
         if plan.shards <= MOST_OPEN:
             files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
         for number in range(low, high):
             part = _gathered(plan, number, overall, files)
             try:
-                removed, more = part.run(plan, overall["part_memory"])
+                removed, more = part.run(plan, overall["part_memory"], every)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
@@ -60,6 +69,9 @@ def verify(plan: StagePlan, task: int) -> None:
             found.append(removed)
             figures |= {name: figures[name] + count for name, count in more.items() if name != "largest"}
             figures["largest"] = max(figures["largest"], more["largest"])
+            del part
+        if every is not None:
+            every.write(plan.output(folder, task), plan, overall["part_memory"])
         rows = np.concatenate([np.empty(0, np.int64), *(some.rows for some in found)])
         similarity = np.concatenate([np.empty(0), *(some.similarity for some in found)])
         keys = [key for some in found for key in some.keys]
@@ -68,7 +80,7 @@ def verify(plan: StagePlan, task: int) -> None:
         for shard in range(plan.shards):
             own = order[cuts[shard] : cuts[shard + 1]]
             if len(own):
-                of_shard = [keys[place] for place in own.tolist()]
+                of_shard = [str(keys[place]).encode() for place in own.tolist()]
                 writer.add(
                     shard,
                     rows=rows[own],
@@ -89,7 +101,7 @@ class PartRows:
         Ascending numbers in the run.
     chosen : ndarray of int64, shape (m,)
         The row of the part with the same bytes that is preferred.
-    keys : list of bytes
+    keys : list of str or int
     compared : ndarray of int64
         The rows of the part whose texts are compared.
     texts : Texts
@@ -98,37 +110,56 @@ class PartRows:
 
     rows: Int64Array
     chosen: Int64Array
-    keys: list[bytes]
+    keys: list[str | int]
     compared: Int64Array
     texts: Texts
 
-    def run(self, plan: StagePlan, memory: int) -> tuple[RemovedRows, dict[str, int]]:
-        """Find the rows that are removed, and the figures of the part, which may take so much memory."""
+    def run(self, plan: StagePlan, memory: int, every: TaskPairs | None = None) -> tuple[RemovedRows, dict[str, int]]:
+        """Find the rows that are removed, and the figures of the part, which may take so much memory.
+
+        `every` takes all similar pairs.
+        """
         own, whole = self.compared, Merged(self.chosen, smallest(self.chosen))
-        if len(own):
-            large = self.texts.nbytes + len(own) * plan.budget.row_bytes > memory
-            with ExitStack() as stack:
-                store = None
-                if large:
-                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
-                    path = os.path.join(folder, "signatures")
-                    store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
-                part = run_part([self.texts], plan.engine, Clock(), keep=cast(Keep, plan.keep), store=store)
-                result = PartResult.of(part)
-            whole.add(own, result)
-        found, _ = whole.findings()
+        with ExitStack() as stack:
+            runs = None if every is None else stack.enter_context(every.part(self.rows, self.keys))
+            if len(own):
+                whole.add(own, self._compare(plan, memory, whole.first[own], runs))
+            found, first = whole.findings()
+            if runs is not None and lists_copies(plan.engine):
+                runs.add_copies(first)
         gone, sizes = np.flatnonzero(~found.kept), found.group_sizes
-        figures = {"candidates": found.candidates, "pairs": found.pairs_found, "removed": len(gone)}
+        pairs = found.pairs_found if runs is None else runs.added
+        figures = {"candidates": found.candidates, "pairs": pairs, "removed": len(gone)}
         figures |= {"copies": found.copies, "groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
         keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
         return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
+
+    def _compare(self, plan: StagePlan, memory: int, first: Int64Array, runs: PairRuns | None) -> PartResult:
+        """Compare the texts, given the first row with the bytes of each; `runs` takes all similar pairs."""
+
+        def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
+            assert runs is not None
+            runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), plan.engine))
+
+        large = self.texts.nbytes + len(first) * plan.budget.row_bytes > memory
+        with ExitStack() as stack:
+            store = None
+            if large:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
+                path = os.path.join(folder, "signatures")
+                store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
+            part = run_part(
+                [self.texts], plan.engine, Clock(), keep=cast(Keep, plan.keep),
+                similar=None if runs is None else similar, store=store,
+            )  # fmt: skip
+            return PartResult.of(part)
 
 
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
     """Read the rows of a part from the files of all shards, which may be open; `overall` has the figures of `group`."""
     first_row = overall["first_row"]
     rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
-    keys: list[bytes] = []
+    keys: list[str | int] = []
     with SpooledTexts(overall["part_memory"]) as held:
         for shard in range(plan.shards):
             with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
@@ -137,7 +168,7 @@ def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: S
                     _check(file, part, *first_row[shard : shard + 2])
                     for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths")):
                         column.append(part[name])
-                    keys += keys_of(file, part, len(own))
+                    keys += keys_of(file, part, len(own), overall["ids"])
                     held.add(part["texts"])
         numbers, every = np.concatenate(rows), np.concatenate(lengths)
         wanted = np.concatenate(chosen)
@@ -165,10 +196,19 @@ def _check(file: TaskFile, part: Arrays, low: int, high: int) -> None:
         raise file.fault("its texts have other lengths")
 
 
-def keys_of(file: TaskFile, part: Arrays, rows: int) -> list[bytes]:
-    """Return the keys in a range."""
+def keys_of(file: TaskFile, part: Arrays, rows: int, ids: str | None) -> list[str | int]:
+    """Return the keys in a range; `ids` is the name of the type of the ids."""
     lengths, data = part["key_lengths"].tolist(), part["keys"].tobytes()
     if len(lengths) != rows or any(length < 0 for length in lengths) or sum(lengths) != len(data):
         raise file.fault("its keys have other lengths")
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    return [data[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+    convert: Callable[[bytes], str | int] = int if ids == "int" else bytes.decode
+    try:
+        return [convert(data[end - length : end]) for length, end in zip(lengths, ends, strict=True)]
+    except ValueError as error:
+        raise file.fault(f"its keys are damaged: {error}") from None
+
+
+def kind_of_ids(ids: str | None) -> str:
+    """Return Arrow's name for the type of the keys, given the name of the type of the ids."""
+    return "int64" if ids == "int" else "string"

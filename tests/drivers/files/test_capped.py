@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.drivers import budget
+from lshfast.drivers import budget, pair_runs
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.files import cap, capped, pair_runs
-from lshfast.drivers.files.pair_runs import PairRuns, merged_pairs
+from lshfast.drivers.files import cap, capped
 from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.pair_runs import PairRuns, merged_pairs
 from lshfast.engine.parts import NO_PART, divide
 from lshfast.engine.plan import make_plan
 from lshfast.engine.spool import PartWriter, read_part

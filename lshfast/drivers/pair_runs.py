@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.engine.listed_pairs import PairArray
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.engine.listed_pairs import PairArray, listed, renumbered
+from lshfast.engine.plan import Plan
+from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.join.copies import copy_pairs
 from lshfast.join.external.run_file import RECORD_BYTES, write_run
 from lshfast.join.external.sorted_runs import SortedRuns, merge_runs, most_files
@@ -31,11 +33,17 @@ class PairRuns:
     ----------
     folder, name : str
         The file is NAME.run in the folder.
+
+    Attributes
+    ----------
+    added : int
+        The number of pairs.
     """
 
     def __init__(self, folder: str, name: str) -> None:
         self._folder = folder
         self.name: str = f"{name}.run"
+        self.added: int = 0
         records = BUFFER_BYTES // RECORD_BYTES
         self._runs = SortedRuns(folder, name, np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64))
 
@@ -47,10 +55,19 @@ class PairRuns:
 
     def add(self, i: Int64Array, j: Int64Array, similarity: Float64Array) -> None:
         """Add pairs in any order; the smaller row of a pair may be the second."""
-        records = np.empty((len(i), 2), np.uint64)
-        records[:, 0] = np.minimum(i, j).astype(np.uint64) << np.uint64(32) | np.maximum(i, j).astype(np.uint64)
-        records[:, 1] = np.ascontiguousarray(similarity, np.float64).view(np.uint64)
-        self._runs.add(records)
+        self._runs.add(_records_of(np.minimum(i, j), np.maximum(i, j), similarity))
+        self.added += len(i)
+
+    def add_all(self, batches: Iterable[PairArray]) -> None:
+        """Add batches of pairs."""
+        for pairs in batches:
+            self.add(pairs["i"], pairs["j"], pairs["similarity"])
+
+    def add_copies(self, first: Int64Array) -> None:
+        """Add the pair of each copy with its first copy, given the first copies of all rows."""
+        pairs = copy_pairs(first)
+        step = BUFFER_BYTES // RECORD_BYTES
+        self.add_all(pairs[at : at + step] for at in range(0, len(pairs), step))
 
     def finish(self) -> None:
         """Write the file."""
@@ -59,11 +76,8 @@ class PairRuns:
 
 def write_copies(folder: str, name: str, first: Int64Array) -> str:
     """Write the pair of each copy with its first copy to a sorted file, and return the file's name."""
-    pairs = copy_pairs(first)
     with PairRuns(folder, name) as runs:
-        for at in range(0, len(pairs), BUFFER_BYTES // RECORD_BYTES):
-            part = pairs[at : at + BUFFER_BYTES // RECORD_BYTES]
-            runs.add(part["i"], part["j"], part["similarity"])
+        runs.add_copies(first)
         runs.finish()
     return runs.name
 
@@ -80,6 +94,35 @@ def merged_pairs(folder: str, names: Sequence[str], memory: int) -> Iterator[Pai
             os.unlink(path)
         made.add(merged)
     for records in merge_runs(paths, memory):
-        i = (records[:, 0] >> np.uint64(32)).astype(np.int64)
-        j = (records[:, 0] & np.uint64(MOST_ROWS - 1)).astype(np.int64)
-        yield as_pairs(i, j, records[:, 1].copy().view(np.float64))
+        yield _pairs_of(records)
+
+
+def renumber(folder: str, name: str, numbers: Int64Array) -> None:
+    """Replace the rows of a file by other numbers, which ascend with the rows."""
+    path = os.path.join(folder, name)
+    renumbered = f"{path}.renumbered"
+    batches = map(_pairs_of, merge_runs([path], BUFFER_BYTES))
+    write_run(
+        renumbered, (_records_of(numbers[pairs["i"]], numbers[pairs["j"]], pairs["similarity"]) for pairs in batches)
+    )
+    os.replace(renumbered, path)
+
+
+def pairs_of_kinds(every: SimilarPairs, kinds: Int64Array, plan: Plan) -> Iterator[PairArray]:
+    """Yield the pairs of different rows of a part that are listed, with the numbers of `kinds`, in any order."""
+    return listed((renumbered(pairs, kinds) for pairs in every.of_different_rows()), plan)
+
+
+def _records_of(i: Int64Array, j: Int64Array, similarity: Float64Array) -> UInt64Array:
+    """Return pairs (i < j) as records."""
+    records = np.empty((len(i), 2), np.uint64)
+    records[:, 0] = i.astype(np.uint64) << np.uint64(32) | j.astype(np.uint64)
+    records[:, 1] = np.ascontiguousarray(similarity, np.float64).view(np.uint64)
+    return records
+
+
+def _pairs_of(records: UInt64Array) -> PairArray:
+    """Return records as pairs."""
+    i = (records[:, 0] >> np.uint64(32)).astype(np.int64)
+    j = (records[:, 0] & np.uint64(MOST_ROWS - 1)).astype(np.int64)
+    return as_pairs(i, j, records[:, 1].copy().view(np.float64))

@@ -1,0 +1,133 @@
+"""The similar pairs of a run in stages are those of `dedup_files`, for any division into tasks."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lshfast import stages
+from lshfast.drivers import budget
+from lshfast.drivers.tasks import pairing
+from lshfast.drivers.tasks.stage_plan import read_stage_plan
+from lshfast.drivers.tasks.task_files import figures_of
+from lshfast.engine.display import SIMILARITY_NAMES
+from tests.drivers.tasks.runs import corpus, pairs_in_memory, pairs_in_stages, run_all, write_files
+
+
+def with_copies(seed, n):
+    """Return rows of which every third one has the text, or the words, of one before it."""
+    rows, rng = corpus(seed, n), random.Random(seed)
+    for i in range(3, n, 3):
+        before = rows[rng.randrange(i)]["text"]
+        rows[i]["text"] = before and rng.choice([str, str.upper, "{}!".format])(before)
+    return rows
+
+
+def check(folder, source, shards, tasks, **options):
+    """Compare a run in stages with one in memory; return the lines of each file of pairs."""
+    of_memory = {name: value for name, value in options.items() if name not in ("threads", "memory")}
+    summary, wanted = pairs_in_memory(folder, source, **of_memory)
+    of_stages = {name: value for name, value in options.items() if name != "exact"}
+    found_summary, found = pairs_in_stages(folder, source, shards=shards, tasks=tasks, **of_stages)
+    assert found_summary == summary
+    assert len(found) == tasks
+    assert summary.pairs == len(wanted)
+    assert sorted(line for lines in found for line in lines) == sorted(wanted)
+    place = {line: i for i, line in enumerate(wanted)}
+    for lines in found:
+        assert lines == sorted(lines, key=place.__getitem__)
+    return found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"id_column": "id"},
+        {"id_column": "number", "keep": "last", "groups": "components"},
+        {"keep": "longest", "verify": "signature"},
+        {"verify": "none", "unit": "char", "threads": 2},
+        {"measure": "containment", "threshold": 0.9, "exact": False},
+    ],
+)
+@pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])
+def test_equal_those_of_a_run_in_memory(tmp_path, options, shards, tasks):
+    source = write_files(tmp_path / "in", with_copies(3, 900), 7)
+    found = check(tmp_path, source, shards, tasks, **options)
+    assert {*json.loads(found[0][0])} == {"key_i", "key_j", SIMILARITY_NAMES[options.get("measure", "jaccard")]}
+    assert sum(map(bool, found)) > tasks // 2
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 12), st.booleans()), max_size=40),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.sampled_from(["first", "last", "longest", "shortest"]),
+    st.sampled_from([None, "id", "number"]),
+)
+def test_equal_those_of_a_run_in_memory_on_small_corpora(tmp_path_factory, rows, shards, tasks, keep, id_column):
+    """Copies of bytes and of words, chains of texts that differ in some words, empty texts, and nulls."""
+    folder = tmp_path_factory.mktemp("runs")
+    texts = [
+        " ".join(f"{'W' if large else 'w'}{kind}.{i if i < 30 - cut else i + kind * 100}" for i in range(30))
+        for kind, cut, large in rows
+    ]
+    records = [{"text": text if rows[i][0] else None, "id": f"é{i}", "number": -i} for i, text in enumerate(texts)]
+    source = write_files(folder / "in", records, 5)
+    check(folder, source, shards, tasks, keep=keep, id_column=id_column, threshold=0.6)
+
+
+@pytest.mark.parametrize("id_column", [None, "number"])
+def test_tasks_of_several_parts(tmp_path, monkeypatch, id_column):
+    """The pairs of all parts of a task are in one order."""
+    for name in ("PROCESS_BYTES", "PARQUET_BYTES", "WORK_BYTES", "STATE_BYTES", "LEAST_WORK", "PAIRS_BYTES"):
+        monkeypatch.setattr(budget, name, 0)
+    renumbered, real = [], pairing.renumber
+    monkeypatch.setattr(pairing, "renumber", lambda *args: renumbered.append(1) or real(*args))
+    source = write_files(tmp_path / "in", with_copies(6, 900), 4)
+    check(tmp_path, source, 4, 2, memory=7 << 18, id_column=id_column)
+    bounds = figures_of(read_stage_plan(str(tmp_path / "work")), "group", 0)["bounds"]
+    assert bounds[-1] > 3
+    assert len(renumbered) > 3
+
+
+def test_parquet(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "in").mkdir()
+    for number, texts in enumerate([["a b c d e f", "x"], ["A b c d e f", "y z"]]):
+        ids = pa.array([10 * number + 1, 10 * number], pa.int32())
+        pq.write_table(pa.table({"text": texts, "id": ids}), tmp_path / "in" / f"{number}.parquet")
+    work, pairs = tmp_path / "work", tmp_path / "pairs"
+    stages.plan(tmp_path / "in", work, tmp_path / "kept", pairs=pairs, id_column="id", tasks=3)
+    run_all(work)
+    tables = [pq.read_table(path) for path in sorted(pairs.iterdir())]
+    assert [table.schema.names for table in tables] == [["key_i", "key_j", "similarity"]] * 3
+    assert {str(table.schema.field("key_i").type) for table in tables} == {"int64"}
+    assert pa.concat_tables(tables).to_pylist() == [{"key_i": 1, "key_j": 11, "similarity": 1.0}]
+
+
+def test_a_task_that_fails_leaves_no_table(tmp_path, monkeypatch):
+    """The table appears with the manifest, and a task that is repeated writes it again."""
+    source, work = write_files(tmp_path / "in", with_copies(2, 200), 2), tmp_path / "work"
+    stages.plan(source, work, tmp_path / "kept", pairs=tmp_path / "pairs", tasks=1)
+    for stage in stages.STAGES[:-2]:
+        stages.run(work, stage)
+
+    def fail(*_):
+        raise OSError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lshfast.drivers.tasks.task_files.TaskWriter.finish", fail)
+        with pytest.raises(OSError, match="no"):
+            stages.run(work, "verify")
+    assert not any((tmp_path / "pairs").iterdir())
+    stages.run(work, "verify")
+    (table,) = (tmp_path / "pairs").iterdir()
+    before = table.read_bytes()
+    assert {*json.loads(before.splitlines()[0])} == {"key_i", "key_j", "similarity"}
+    (work / "verify-00000.json").unlink()
+    assert stages.run(work, "verify")
+    assert table.read_bytes() == before
