@@ -22,7 +22,9 @@ from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
-from lshfast.engine.sketching import Clock
+from lshfast.engine.similar_pairs import PairArray, SimilarPairs
+from lshfast.engine.sketching import Clock, sketch_rows
+from lshfast.join.copies import copy_pairs
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, TextError, Texts, tokens_of_texts
 from lshfast.shingling import PIECE_BYTES
@@ -37,6 +39,9 @@ BATCH_BYTES = 32 << 20
 
 # Texts of one set are moved from memory to a file on the disk of the worker when they have more bytes than this.
 SPOOL_BYTES = 256 << 20
+
+# Pairs in an output batch.
+PAIRS_AT_ONCE = 1 << 16
 
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
@@ -222,16 +227,14 @@ class ScreenTask:
 
 
 @dataclass(frozen=True)
-class EngineTask:
-    """Find the near-duplicates in sets of rows with the engine of one machine.
+class SetTask:
+    """Answer for sets of rows, one after another or several at once.
 
-    Input: label, id, text, and value if rows are kept by values, sorted by label and id. The rows of one label are a
-    set; rows of different sets share no bucket. Output: id, kept and similarity of each removed row, and one row
-    without id for each batch, with the numbers of candidates, pairs and copies.
+    Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of one label are a set;
+    rows of different sets share no bucket, so it does not matter which of them are together in a table.
     """
 
     plan: Plan
-    keep: str | None  # None: by the column `value`
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         with closing(HeldRows()) as held:
@@ -242,13 +245,28 @@ class EngineTask:
                     if not part.num_rows:
                         continue
                     if held.nbytes >= BATCH_BYTES and held.label != part.column("label")[0].as_py():
-                        yield self._found(held.table())
+                        yield from self._found(held.table())
                         held.close()
                     held.append(part)
             if held.nbytes:
-                yield self._found(held.table())
+                yield from self._found(held.table())
 
-    def _found(self, table: Table) -> Batch:
+    def _found(self, table: Table) -> Iterator[Batch]:
+        """Yield the answer for complete sets."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EngineTask(SetTask):
+    """Find the near-duplicates in sets of rows with the engine of one machine.
+
+    Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity of each removed row,
+    and one row without id for each table, with the numbers of candidates, pairs and copies.
+    """
+
+    keep: str | None  # None: by the column `value`
+
+    def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         keep: Any = self.keep
         if keep is None:
@@ -266,7 +284,40 @@ class EngineTask:
         columns |= {
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64))) for name, value in figures.items()
         }
-        return pa.table(columns).combine_chunks().to_batches()[0]
+        yield pa.table(columns).combine_chunks().to_batches()[0]
+
+
+@dataclass(frozen=True)
+class PairTask(SetTask):
+    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of pairs.
+
+    Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether the row id_j is a
+    copy of the row id_i. A copy is in no other pair, and id_i is the first row with its tokens. One row without ids for
+    each table has the number of candidates, which is 0 in the others.
+    """
+
+    def _found(self, table: Table) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
+        every = SimilarPairs(sketches, self.plan, Clock())
+        ids = table.column("id").combine_chunks()
+        for pairs in every.of_different_rows():
+            yield from self._batches(ids, pairs, copy=False)
+        yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
+        none = pa.nulls(1, ids.type)
+        figures = {"copy": pa.array([False]), "candidates": pa.array([every.candidates], pa.int64())}
+        yield pa.RecordBatch.from_pydict({"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures)
+
+    def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
+        """Yield pairs of rows with their ids."""
+        pa = optional("pyarrow", "spark")
+        for at in range(0, len(pairs), PAIRS_AT_ONCE):
+            part = pairs[at : at + PAIRS_AT_ONCE]
+            columns = {f"id_{end}": ids.take(pa.array(part[end])) for end in ("i", "j")}
+            columns["similarity"] = pa.array(part["similarity"])
+            columns["copy"] = pa.array(np.full(len(part), copy, np.bool_))
+            columns["candidates"] = pa.array(np.zeros(len(part), np.int64))
+            yield pa.RecordBatch.from_pydict(columns)
 
 
 class HeldRows:
