@@ -159,8 +159,10 @@ def taken_by(*drivers: Driver) -> list[str]:
     return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
 
 
-def refuse(driver: Driver, given: Iterable[str]) -> None:
+def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None:
     """Raise ValueError if an option that was given is not one of a way of running.
+
+    The error names the way of running, with `command` in the place of dedup.
 
     Examples
     --------
@@ -168,11 +170,16 @@ def refuse(driver: Driver, given: Iterable[str]) -> None:
     Traceback (most recent call last):
     ...
     ValueError: against is not an option of lshfast dedup --engine spark
+    >>> refuse("spark", ["glob"], "pairs")
+    Traceback (most recent call last):
+    ...
+    ValueError: glob is not an option of lshfast pairs --engine spark
     """
+    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
     for name in given:
         if driver not in OPTIONS[name].drivers:
             reason = f": {OPTIONS[name].without}" if driver == "cap" and OPTIONS[name].without else ""
-            raise ValueError(f"{name} is not an option of {NAMES[driver]}{reason}")
+            raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
 
 
 def table() -> str:
