@@ -105,7 +105,7 @@ def run_files(
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
         start = time.perf_counter()
-        _write(source, found, outputs)
+        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
     return _finished(found, summary, start)
 
 
@@ -241,7 +241,7 @@ def _kind(column: str, value: Any) -> str:
     raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
 
 
-def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs) -> None:
+def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similarity: str) -> None:
     """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
     from pyspark.sql import functions as F
 
@@ -254,7 +254,7 @@ def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs) -> None
         else:
             _save(kept, outputs.rows, outputs)
     if outputs.removed is not None:
-        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", "similarity"]
+        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", F.col("similarity").alias(similarity)]
         _save(found.where("not keep").select(*columns), outputs.removed, outputs)
 
 

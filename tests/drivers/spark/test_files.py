@@ -119,6 +119,13 @@ def test_inputs_that_cannot_be_read(spark, tmp_path):
     assert said.endswith("empty: no Parquet file is there")
 
 
+def test_removed_rows_by_containment(spark, tmp_path, rows):
+    source, removed = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "removed.parquet"
+    out = tmp_path / "kept.jsonl"
+    run("dedup", source, "-o", out, "--removed", removed, "--measure", "containment", *MASTER)
+    assert pq.read_table(removed).column_names == ["key", "kept_key", "containment"]
+
+
 @pytest.mark.parametrize(
     ("suffix", "options", "arguments"),
     [
