@@ -193,7 +193,12 @@ def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
             f"{s.copies:,} with exact copies" if s.copies else "",
             f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}",
         ),
-        _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
+    ]
+    if removing or s.largest_group:  # not of a run on Spark that finds pairs only
+        lines.append(
+            _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else "")
+        )
+    lines += [
         _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s.measure)}: {s.recall:.4f}")
         if s.bands
         else _line("join", "exact", "every similar pair is found"),

@@ -39,6 +39,7 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     LanguageOption,
+    Master,
     MaxColumns,
     MaxRowBytes,
     MeasureOption,
@@ -112,6 +113,13 @@ def app_for(arguments: list[str]) -> typer.Typer:
 Engine: TypeAlias = Literal["local", "spark"]
 
 
+def check_spark(context: typer.Context, output: str | None) -> None:
+    """Raise ValueError for what a command with --engine spark cannot do."""
+    refuse("spark", given(context, dict.fromkeys(OPTIONS)), context.command.name or "")
+    if output == "-":
+        raise ValueError("--engine spark writes folders, not to standard output (-)")
+
+
 def finish(summary: Summary, quiet: bool, removing: bool = True) -> None:
     if not quiet:
         show(closing_table(summary, peak_memory(), removing), sys.stderr)
@@ -177,9 +185,7 @@ def dedup(
     engine: Annotated[
         Engine, typer.Option(help="spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.")
     ] = "local",
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="The Spark cluster, such as local[4]; with --engine spark.")
-    ] = None,
+    master: Master = None,
     quiet: Quiet = False,
 ) -> None:
     """Remove near-duplicate rows.
@@ -190,6 +196,8 @@ def dedup(
     with one_line_errors():
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
+        if pairs is None and (top is not None or most is not None):
+            raise ValueError("--top and --most choose among the pairs that are written: --pairs FILE is needed")
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows=rows, seed=seed,
@@ -199,9 +207,7 @@ def dedup(
             from lshfast.drivers.spark.files import SparkOutputs
             from lshfast.drivers.spark.files import run_files as run_on_spark
 
-            refuse("spark", given(context, dict.fromkeys(OPTIONS)))
-            if output == "-":
-                raise ValueError("--engine spark writes folders, not to standard output (-)")
+            check_spark(context, output)
             folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
             summary = run_on_spark(
                 inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
@@ -211,8 +217,6 @@ def dedup(
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
         others |= dict(threads=threads, exact=exact, top=top, most=most)
-        if pairs is None and (top is not None or most is not None):
-            raise ValueError("--top and --most choose among the pairs that are written: --pairs FILE is needed")
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
@@ -248,6 +252,7 @@ def dedup(
 
 @app.command(name="pairs", no_args_is_help=True)
 def pairs_command(
+    context: typer.Context,
     inputs: Paths,
     output: Annotated[
         str,
@@ -284,6 +289,8 @@ def pairs_command(
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
+    engine: Annotated[Engine, typer.Option(help="spark: run on Spark; OUT is a folder, .parquet or .jsonl.")] = "local",
+    master: Master = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the pairs of similar rows.
@@ -291,11 +298,23 @@ def pairs_command(
     An exact copy is paired with the first row of that text only.
     """
     with one_line_errors():
-        plan = make_plan(
+        options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
-            measure=measure, ignore_common=ignore_common, top=top, most=most,
+            recall=recall, bands=bands, rows=rows, verify=verify, seed=seed, measure=measure,
+            ignore_common=ignore_common, top=top, most=most,
         )  # fmt: skip
+        if engine == "spark":
+            from lshfast.drivers.spark.files import run_pairs as pairs_on_spark
+
+            check_spark(context, output)
+            summary = pairs_on_spark(
+                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite, **options
+            )
+            finish(summary, quiet, removing=False)
+            return
+        if master is not None:
+            raise ValueError("--master is an option of --engine spark")
+        plan = make_plan(**options, threads=threads, exact=exact)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)

@@ -78,6 +78,9 @@ SeedOption = Annotated[Any, typer.Option(parser=parse_seed, metavar="N|random", 
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help=help_of("memory"), show_default=False)]
 Work = Annotated[str | None, typer.Option(metavar="DIR", help=help_of("work"))]
 Resume = Annotated[bool, typer.Option("--resume", help=help_of("resume"))]
+Master = Annotated[
+    str | None, typer.Option(metavar="URL", help="The Spark cluster, such as local[4]; with --engine spark.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help=help_of("overwrite"))]
 OnDuplicateOption = Annotated[OnDuplicate, typer.Option(help=help_of("on_duplicate"))]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no closing table.")]

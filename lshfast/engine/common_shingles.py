@@ -123,8 +123,7 @@ def find_common(
         if sum(len(tokens) for tokens, _ in waiting) > len(found[0]) + (1 << 18):
             found, waiting = summed([found, *waiting]), []
     tokens, counts = summed([found, *waiting])
-    common = CommonShingles(numbers, tokens[above_share(counts, share, texts)])
-    return replace(plan, shingles=plan.shingles._replace(common=common))
+    return plan.ignoring(CommonShingles(numbers, tokens[above_share(counts, share, texts)]))
 
 
 def _sets_of(column: Column, key: HashKey) -> TokenSets:

@@ -26,6 +26,7 @@ NAMES: dict[Driver, str] = {
 
 EVERY: tuple[Driver, ...] = get_args(Driver)
 OF_FILES: tuple[Driver, ...] = ("files", "cap")
+OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
 ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 
@@ -111,14 +112,14 @@ OPTIONS: dict[str, Option] = {
             "ignore_common",
             None,
             "Shingles in more than this share of the texts, in (0, 1), do not count: templates, navigation.",
-            ("memory", "files", "cap"),
+            ("memory", "files", "cap", "spark"),
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
         Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
         Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
-        Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_FILES),
-        Option("most", None, "Of the pairs, only those of at most this similarity: close, but no copies.", OF_FILES),
+        Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_PAIRS),
+        Option("most", None, "Of the pairs, only those of at most this similarity: close, but no copies.", OF_PAIRS),
         Option(
             "removed",
             None,
@@ -167,8 +168,10 @@ def taken_by(*drivers: Driver) -> list[str]:
     return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
 
 
-def refuse(driver: Driver, given: Iterable[str]) -> None:
+def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None:
     """Raise ValueError if an option that was given is not one of a way of running.
+
+    The error names the way of running, with `command` in the place of dedup.
 
     Examples
     --------
@@ -176,11 +179,16 @@ def refuse(driver: Driver, given: Iterable[str]) -> None:
     Traceback (most recent call last):
     ...
     ValueError: against is not an option of lshfast dedup --engine spark
+    >>> refuse("spark", ["glob"], "pairs")
+    Traceback (most recent call last):
+    ...
+    ValueError: glob is not an option of lshfast pairs --engine spark
     """
+    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
     for name in given:
         if driver not in OPTIONS[name].drivers:
             reason = f": {OPTIONS[name].without}" if driver == "cap" and OPTIONS[name].without else ""
-            raise ValueError(f"{name} is not an option of {NAMES[driver]}{reason}")
+            raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
 
 
 def table() -> str:

@@ -13,7 +13,7 @@ from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
-from lshfast.shingling import Shingles, Unit, check_shingles, shingles_of_texts
+from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
@@ -85,6 +85,10 @@ class Plan:
             hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
             "" if self.sets else self.shingles.name,
         )  # fmt: skip
+
+    def ignoring(self, common: CommonShingles) -> Plan:
+        """Return this plan for texts in which these shingles do not count."""
+        return replace(self, shingles=self.shingles._replace(common=common))
 
     def described(self) -> dict[str, Any]:
         """Return the arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""

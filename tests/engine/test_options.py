@@ -20,17 +20,20 @@ OWN = {
     lshfast.dedup_files: {"inputs", "output", "progress"},
     stages.plan: {"inputs", "output", "shards", "tasks", "rejected"},
     spark.dedup: {"df", "text", "id"},
+    spark.pairs: {"df", "text", "id"},
 }
 DRIVERS = {
     lshfast.dedup: ("memory",),
     lshfast.dedup_files: ("files", "cap"),
     stages.plan: ("stages",),
     spark.dedup: ("spark",),
+    spark.pairs: ("spark",),
 }
 # Options that a function has under another name, or that its caller has done before.
 ABSENT = {
     lshfast.dedup_files: {"split"},
-    spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run"},
+    spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run", "top", "most"},
+    spark.pairs: {"column", "id_column", "removed", "overwrite", "dry_run", "groups", "keep"},
 }
 # Defaults that differ: of a task, and of a folder that must be named.
 OTHERS = {stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}}

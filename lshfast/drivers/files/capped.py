@@ -207,7 +207,8 @@ class _CappedRun:
             self.folder.check("sketch", done["files"])
             self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()), done["files"])
             if plan.ignore_common is not None:
-                self._ignore(CommonShingles(tuple(done["common"]), self.folder.load("sketch", "common.npz")["tokens"]))
+                tokens = self.folder.load("sketch", "common.npz")["tokens"]
+                self.plan = plan.ignoring(CommonShingles(tuple(done["common"]), tokens))
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
             return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
@@ -290,12 +291,8 @@ class _CappedRun:
         readings = iter([first, again])
         found = find_common(lambda: next(readings)(), self.plan, self.clock, self.progress).shingles.common
         assert found is not None
-        self._ignore(found)
+        self.plan = self.plan.ignoring(found)
         return again()
-
-    def _ignore(self, common: CommonShingles) -> None:
-        """Do not count common shingles from now on."""
-        self.plan = replace(self.plan, shingles=self.plan.shingles._replace(common=common))
 
     def _check_inputs(self, sums: InputSums, before: Mapping[str, int]) -> None:
         """Compare the checksums of the inputs with those of the attempt that read them first."""

@@ -1,15 +1,15 @@
-"""`lshfast.spark.dedup`: near-duplicates among the rows of a Spark DataFrame."""
+"""`lshfast.spark.dedup` and `pairs`: near-duplicates among the rows of a Spark DataFrame."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast.common.checks import Seed
 from lshfast.common.extras import optional
 from lshfast.drivers.spark.run import FrameRows, Limits, Run
 from lshfast.drivers.spark.tasks import draw_content_key
-from lshfast.engine.plan import Grouping, Keep, Verify, make_plan
+from lshfast.engine.plan import Grouping, Keep, Plan, Verify, make_plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.engine.report import Summary
 from lshfast.join.jaccard import PairMeasure
@@ -25,8 +25,11 @@ ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 # Arguments of `make_plan` that a run on a cluster has.
 OPTIONS = (
     "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows", "verify", "groups",
-    "seed", "measure",
+    "seed", "measure", "ignore_common",
 )  # fmt: skip
+
+# Those that a run has which finds pairs only.
+OPTIONS_OF_PAIRS = (*(name for name in OPTIONS if name != "groups"), "top", "most")
 
 # Names of the columns of the result, besides that of the ids.
 RESULT = "keep", "kept_key", "similarity", "group"
@@ -51,6 +54,7 @@ def dedup(
     keep: Keep | Column = "first",
     seed: Seed = 1,
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
 ) -> DataFrame:
     """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
 
@@ -68,6 +72,8 @@ def dedup(
         Name of the column of ids: integers or strings, all different and not null.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, seed, measure
         As for `lshfast.dedup`.
+    ignore_common : float, optional
+        As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all texts.
     keep : {"first", "last", "longest", "shortest"} or Column, default "first"
         The row of a group to keep: the one with the least or the greatest id, by length as for `lshfast.dedup`, or the
         one with the greatest value of a column, such as ``df.date``. Among equal values the row with the least id is
@@ -123,7 +129,7 @@ def dedup(
     return dedup_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
         scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, keep=keep, seed=seed,
-        measure=measure,
+        measure=measure, ignore_common=ignore_common,
     )[0]  # fmt: skip
 
 
@@ -167,11 +173,7 @@ def dedup_with_summary(
     >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
     (3, 2, 1)
     """
-    optional("pyspark.sql.pandas.functions", "spark")
-    for name in options:
-        if name not in OPTIONS:
-            raise TypeError(f"dedup has no argument {name!r}; it has {', '.join(OPTIONS)}")
-    plan = make_plan(**options, threads=1, exact=False)
+    plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
     source = source_of(df, text, id, keep)
@@ -180,6 +182,133 @@ def dedup_with_summary(
         raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
     found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
     return found.withColumnRenamed("id", name), summary
+
+
+def pairs(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    threshold: float = 0.8,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float = 0.95,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    seed: Seed = 1,
+    measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
+) -> DataFrame:
+    """Find all pairs of similar rows of a DataFrame.
+
+    The pairs are those of `lshfast.pairs` with exact=False for the texts in the order of their ids, whatever the number
+    of partitions and executors. An exact copy is paired only with the first row, in this order, that has the same
+    tokens. The call runs the job; the result is persisted.
+
+    Parameters
+    ----------
+    df, text, id
+        As for `dedup`.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, seed, measure, top, most
+        As for `lshfast.pairs`.
+    ignore_common : float, optional
+        As for `dedup`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair, in no particular order:
+
+        - id_i, id_j: the ids, id_i < id_j;
+        - similarity: double, in [0, 1].
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As for `dedup`.
+
+    See Also
+    --------
+    pairs_with_summary : Also returns the figures of the run.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
+    >>> pages = spark.createDataFrame(
+    ...     [(1, "one two three four"), (2, "two three four five"), (3, "One two three four.")], ["id", "text"]
+    ... )  # doctest: +SKIP
+    >>> lshfast.spark.pairs(pages, threshold=0.3, size=2).orderBy("id_i", "id_j").show()  # doctest: +SKIP
+    +----+----+----------+
+    |id_i|id_j|similarity|
+    +----+----+----------+
+    |   1|   2|       0.5|
+    |   1|   3|       1.0|
+    +----+----+----------+
+    """
+    return pairs_with_summary(
+        df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
+        scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, seed=seed, measure=measure,
+        ignore_common=ignore_common, top=top, most=most,
+    )[0]  # fmt: skip
+
+
+def pairs_with_summary(
+    df: DataFrame, text: str = "text", id: str = "id", *, limits: Limits | None = None, **options: Any
+) -> tuple[DataFrame, Summary]:
+    """Find all pairs of similar rows as `pairs` does, and return the result with the figures of the run.
+
+    Parameters
+    ----------
+    df, text, id
+        As for `dedup`.
+    limits : Limits, optional
+        Sizes from which the run proceeds in another way. The result does not depend on them.
+    **options
+        The other parameters of `pairs`.
+
+    Returns
+    -------
+    DataFrame
+        See `pairs`.
+    Summary
+        See `dedup_with_summary`. `pairs` is the number of rows of the result. No row is removed, and no groups are
+        found: `kept` equals `read`, and `groups` is 0.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As for `dedup`.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> found, summary = lshfast.spark.pairs_with_summary(pages, threshold=0.3, size=2)  # doctest: +SKIP
+    >>> summary.read, summary.pairs, summary.copies  # doctest: +SKIP
+    (3, 2, 1)
+    """
+    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
+    return Run(source_of(df, text, id, "first"), plan, draw_content_key(), limits or Limits()).pairs()
+
+
+def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
+    """Return the plan of a run; raise TypeError for an argument that the function does not have."""
+    optional("pyspark.sql.pandas.functions", "spark")
+    for name in options:
+        if name not in allowed:
+            raise TypeError(f"{function} has no argument {name!r}; it has {', '.join(allowed)}")
+    return make_plan(**options, threads=1, exact=False)
 
 
 def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column) -> FrameRows:
@@ -191,7 +320,7 @@ def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column) -> FrameRo
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
     if df.isStreaming:
-        raise ValueError("df must not be a stream: the rows to keep are known only when all have been read")
+        raise ValueError("df must not be a stream: the result is known only when all rows have been read")
     chosen = []
     for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
         if not isinstance(name, str):

@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from lshfast.common.extras import optional
-from lshfast.drivers.spark.api import dedup_with_summary
+from lshfast.drivers.spark.api import dedup_with_summary, pairs_with_summary
 from lshfast.drivers.spark.run import BadTextError
+from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.report import Stage, Summary
 from lshfast.readers import DataError
 
@@ -38,9 +40,24 @@ LINE = "line"
 class SparkOutputs:
     """Folders that a run writes; None for none."""
 
-    rows: str | None
-    removed: str | None
+    rows: str | None = None
+    removed: str | None = None
     overwrite: bool = False
+    pairs: str | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The folders."""
+        return [path for path in (self.rows, self.removed, self.pairs) if path is not None]
+
+
+@dataclass(frozen=True)
+class SparkInputs:
+    """The rows of the inputs, and the names of the columns id and text, and value if rows are kept by it, in them."""
+
+    frame: DataFrame
+    names: dict[str, str]
+    lines: bool  # whether they are lines of JSON
 
 
 def run_files(
@@ -80,36 +97,89 @@ def run_files(
     FileExistsError
         If an output exists and is not to be replaced.
     """
-    if id_column is None:
-        raise ValueError("id_column is needed, because rows in files of Spark have no number")
     policy, _, order = keep.partition(":")
     if bool(order) != (policy == "max"):
         raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
-    formats = {_format(path) for path in inputs}
-    if len(formats) != 1:
-        raise ValueError("the inputs must be all Parquet, or all JSON Lines")
-    for path in (outputs.rows, outputs.removed):
-        if path is not None and not path.endswith((".parquet", ".jsonl")):
-            raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
-    if outputs.rows is not None and formats == {"lines"} and not outputs.rows.endswith(".jsonl"):
-        raise ValueError(f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl")
-    session = session_of(master)
-    if not outputs.overwrite:
-        for path in (outputs.rows, outputs.removed):
-            if path is not None and _exists(session, path):
-                raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
-    with _errors_of_data(inputs):
-        columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
-        frame = _lines(session, inputs, columns) if formats == {"lines"} else session.read.parquet(*inputs)
-        _check_places(session, frame, outputs)
-        names = {name: name for name in columns} if formats == {"lines"} else columns
+    with _opened(inputs, outputs, column, id_column, order, master) as source:
+        frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
         start = time.perf_counter()
-        _write(frame, found, names["id"], outputs, formats == {"lines"})
+        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
+    return _finished(found, summary, start)
+
+
+def run_pairs(
+    inputs: Sequence[str],
+    output: str,
+    *,
+    column: str,
+    id_column: str | None,
+    master: str | None,
+    overwrite: bool = False,
+    **options: Any,
+) -> Summary:
+    """Read files, write a table of all similar pairs, and return the figures.
+
+    Parameters
+    ----------
+    inputs, column, id_column, master
+        As for `run_files`.
+    output : str
+        A folder that Spark writes, with the suffix .parquet or .jsonl. Its columns are key_i, key_j, and similarity or
+        containment.
+    overwrite : bool, default False
+        Replace an output that exists.
+    **options
+        The other parameters of `lshfast.spark.pairs`.
+
+    Raises
+    ------
+    DataError, ValueError, FileExistsError
+        As for `run_files`.
+    """
+    outputs = SparkOutputs(pairs=output, overwrite=overwrite)
+    with _opened(inputs, outputs, column, id_column, "", master) as source:
+        found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **options)
+        start = time.perf_counter()
+        names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
+        _save(found.withColumnsRenamed(names), output, outputs)
+    return _finished(found, summary, start)
+
+
+def _finished(found: DataFrame, summary: Summary, start: float) -> Summary:
+    """Release a result that was written since `start`, and return the figures with this stage."""
     stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
     found.unpersist()
     return replace(summary, stages=stages)
+
+
+@contextmanager
+def _opened(
+    inputs: Sequence[str], outputs: SparkOutputs, column: str, id_column: str | None, order: str, master: str | None
+) -> Iterator[SparkInputs]:
+    """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or empty."""
+    if id_column is None:
+        raise ValueError("id_column is needed, because rows in files of Spark have no number")
+    formats = {_format(path) for path in inputs}
+    if len(formats) != 1:
+        raise ValueError("the inputs must be all Parquet, or all JSON Lines")
+    lines = formats == {"lines"}
+    for path in outputs.paths:
+        if not path.endswith((".parquet", ".jsonl")):
+            raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
+    if outputs.rows is not None and lines and not outputs.rows.endswith(".jsonl"):
+        raise ValueError(f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl")
+    session = session_of(master)
+    if not outputs.overwrite:
+        for path in outputs.paths:
+            if _exists(session, path):
+                raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
+    with _errors_of_data(inputs):
+        columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
+        _check_places(session, frame, outputs)
+        yield SparkInputs(frame, {name: name for name in columns} if lines else columns, lines)
 
 
 @contextmanager
@@ -171,19 +241,20 @@ def _kind(column: str, value: Any) -> str:
     raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
 
 
-def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs, lines: bool) -> None:
+def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similarity: str) -> None:
     """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
     from pyspark.sql import functions as F
 
+    frame = source.frame
     if outputs.rows is not None:
         keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
-        kept = frame.join(keys, frame[id] == keys["kept_key"], "left_semi")
-        if lines:  # as they are
+        kept = frame.join(keys, frame[source.names["id"]] == keys["kept_key"], "left_semi")
+        if source.lines:  # as they are
             kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
         else:
             _save(kept, outputs.rows, outputs)
     if outputs.removed is not None:
-        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", "similarity"]
+        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", F.col("similarity").alias(similarity)]
         _save(found.where("not keep").select(*columns), outputs.removed, outputs)
 
 
@@ -198,11 +269,10 @@ def _mode(outputs: SparkOutputs) -> str:
 
 def _check_places(session: SparkSession, frame: DataFrame, outputs: SparkOutputs) -> None:
     """Raise ValueError if an output holds a file that is read, which would be removed with it, or another output."""
-    places = {path: _place(session, path) for path in (outputs.rows, outputs.removed) if path is not None}
-    if outputs.rows is not None and outputs.removed is not None:
-        one, other = places[outputs.rows], places[outputs.removed]
-        if _holds(one, other) or _holds(other, one):
-            raise ValueError(f"{outputs.removed}: the outputs must be different folders, none inside of another")
+    places = {path: _place(session, path) for path in outputs.paths}
+    for one, other in combinations(outputs.paths, 2):
+        if _holds(places[one], places[other]) or _holds(places[other], places[one]):
+            raise ValueError(f"{other}: the outputs must be different folders, none inside of another")
     files = [_normal(url) for url in frame.inputFiles()]
     for path, place in places.items():
         if any(_holds(place, file) for file in files):

@@ -5,7 +5,7 @@
 2. *Sets.* Rows that share a bucket are connected. No row of one connected component shares a bucket with a row of
    another one, so no pair and no group contains rows of both.
 3. *Engine.* The texts of components of two or more rows are read again. The rows of a component are sent to one task,
-   which runs the engine of one machine on them. So the groups are those of one machine.
+   which runs the engine of one machine on them. So the groups and pairs are those of one machine.
 """
 
 from __future__ import annotations
@@ -16,12 +16,26 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.spark.components import Components, components_of_buckets, components_of_edges
-from lshfast.drivers.spark.tasks import ChainTask, ContentKey, EngineTask, RecordTask, ScreenTask, SketchTask
+from lshfast.drivers.spark.tasks import (
+    ChainTask,
+    ContentKey,
+    CountTask,
+    EngineTask,
+    PairTask,
+    RecordTask,
+    ScreenTask,
+    SketchTask,
+)
 from lshfast.engine.account import summary_of
+from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.plan import Plan
 from lshfast.engine.report import Stage, Summary
 from lshfast.join.jaccard import least_agreement
+from lshfast.shingling import CommonShingles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -90,7 +104,7 @@ class FrameRows:
 
 @dataclass
 class Run:
-    """One run on a cluster; `result` is called once."""
+    """One run on a cluster; `result` or `pairs` is called once."""
 
     source: FrameRows
     plan: Plan
@@ -98,6 +112,7 @@ class Run:
     limits: Limits
     _held: ExitStack = field(default_factory=ExitStack)
     _stages: dict[str, Stage] = field(default_factory=dict)
+    _began: float = field(default_factory=time.perf_counter)
 
     @property
     def _session(self) -> SparkSession:
@@ -105,13 +120,8 @@ class Run:
 
     def result(self) -> tuple[DataFrame, Summary]:
         """Return the table of all rows, which is persisted, and the figures."""
-        began = time.perf_counter()
-        with self._held, configured(self._session), errors_of_tasks():
-            with self._stage("sketch"):
-                sketched = self._sketched()
-                read = self._checked(sketched)
-            with self._stage("match"):
-                sets = self._sets(sketched, read["texts"])
+        with self._running():
+            sketched, sets, read = self._matched()
             with self._stage("verify"):
                 found = self._found(sets)
                 pairs = self._figures(found)
@@ -119,15 +129,10 @@ class Run:
                 rows = self._rows(sketched, found)
                 groups = self._groups(rows)
         equal = read["read"] - read["empty"] - read["texts"]
-        summary = summary_of(
-            self.plan,
-            {name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
-            time.perf_counter() - began,
-            read=read["read"],
+        summary = self._summary(
+            read,
             kept=groups["kept"],
             removed=groups["removed"],
-            rejected=0,
-            empty=read["empty"],
             copies=equal + pairs["copies"],
             candidates=pairs["candidates"],
             pairs=equal + pairs["pairs"],
@@ -135,6 +140,69 @@ class Run:
             largest_group=groups["largest"],
         )
         return rows, summary
+
+    def pairs(self) -> tuple[DataFrame, Summary]:
+        """Return all similar pairs, which are persisted, and the figures; `source.keep` is "first"."""
+        with self._running():
+            sketched, sets, read = self._matched()
+            with self._stage("verify"):
+                found = self._similar(sets)
+                compared = self._figures_of_pairs(found)
+                pairs = self._with_equal_texts(sketched, found)
+                number = pairs.count()
+        equal = read["read"] - read["empty"] - read["texts"]
+        summary = self._summary(
+            read,
+            kept=read["read"],
+            removed=0,
+            copies=equal + compared["copies"],
+            candidates=compared["candidates"],
+            pairs=number,
+            groups=0,
+            largest_group=0,
+        )
+        return pairs, summary
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Set the configuration of a run; release what it has persisted at the end."""
+        with self._held, configured(self._session), errors_of_tasks():
+            yield
+
+    def _matched(self) -> tuple[DataFrame, DataFrame, dict[str, int]]:
+        """Return each row with its sketch, the texts that share a bucket with another one, and figures of the rows."""
+        if self.plan.ignore_common is not None:
+            with self._stage("count"):
+                self._ignore_common(self.plan.ignore_common)
+        with self._stage("sketch"):
+            sketched = self._sketched()
+            read = self._checked(sketched)
+        with self._stage("match"):
+            return sketched, self._sets(sketched, read["texts"]), read
+
+    def _ignore_common(self, share: float) -> None:
+        """Find the shingles in more than this share of the texts, which do not count from now on."""
+        from pyspark.sql import functions as F
+
+        numbers = draw_hash_numbers()
+        texts = self.source.frame.select("id", "text")
+        parts = texts.mapInArrow(CountTask(self.plan, numbers), "token long, texts long")
+        counts = self._persisted(parts.groupBy("token").agg(F.sum("texts").alias("texts")))
+        rows = counts.where("token is null").first()
+        common = counts.where(F.col("token").isNotNull() & (F.col("texts") > share * (rows["texts"] if rows else 0)))
+        tokens = np.array([row["token"] for row in common.select("token").collect()], np.int64).view(np.uint64)
+        self.plan = self.plan.ignoring(CommonShingles(numbers, np.sort(tokens)))
+
+    def _summary(self, read: dict[str, int], **figures: int) -> Summary:
+        return summary_of(
+            self.plan,
+            {name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
+            time.perf_counter() - self._began,
+            read=read["read"],
+            rejected=0,
+            empty=read["empty"],
+            **figures,
+        )
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -243,8 +311,11 @@ class Run:
         """Return the removed texts, and the figures of each batch in a row without id."""
         kind = self.source.type_of("id")
         schema = f"id {kind}, kept {kind}, similarity double, candidates long, pairs long, copies long"
-        texts = self.source.frame.join(sets, "id").repartition("label").sortWithinPartitions("label", "id")
-        return self._persisted(texts.mapInArrow(EngineTask(self.plan, self.source.keep), schema))
+        return self._persisted(self._texts_of(sets).mapInArrow(EngineTask(self.plan, self.source.keep), schema))
+
+    def _texts_of(self, sets: DataFrame) -> DataFrame:
+        """Return the texts of sets; those of a set are neighbours, in the order of their ids."""
+        return self.source.frame.join(sets, "id").repartition("label").sortWithinPartitions("label", "id")
 
     def _figures(self, found: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
@@ -252,6 +323,35 @@ class Run:
         names = "candidates", "pairs", "copies"
         sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
         return dict(found.agg(*sums).collect()[0].asDict())
+
+    def _similar(self, sets: DataFrame) -> DataFrame:
+        """Return all similar pairs of different texts; the number of candidates is in rows without ids."""
+        kind = self.source.type_of("id")
+        schema = f"id_i {kind}, id_j {kind}, similarity double, copy boolean, candidates long"
+        return self._persisted(self._texts_of(sets).mapInArrow(PairTask(self.plan), schema))
+
+    def _figures_of_pairs(self, found: DataFrame) -> dict[str, int]:
+        from pyspark.sql import functions as F
+
+        candidates = F.coalesce(F.sum("candidates"), F.lit(0)).alias("candidates")
+        return dict(found.agg(candidates, F.count_if("copy").alias("copies")).collect()[0].asDict())
+
+    def _with_equal_texts(self, sketched: DataFrame, found: DataFrame) -> DataFrame:
+        """Add the pairs of rows with equal texts; the result stays persisted after the run.
+
+        The row that represents equal texts can itself be a copy: its tokens are those of an earlier row, with another
+        text. All rows with its text are paired with that row.
+        """
+        from pyspark.sql import functions as F
+
+        earlier = found.where("copy").select(F.col("id_j").alias("first"), F.col("id_i").alias("earlier"))
+        equal = sketched.where("id != first").select("id", "first").join(earlier, "first", "left")
+        first = F.coalesce("earlier", "first").alias("id_i")
+        copies = equal.select(first, F.col("id").alias("id_j"), F.lit(1.0).alias("similarity"))
+        different = found.where("id_j is not null").select("id_i", "id_j", "similarity", "copy")
+        if not lists_copies(self.plan):
+            return different.where("not copy").drop("copy").persist()
+        return different.drop("copy").union(copies).persist()
 
     def _rows(self, sketched: DataFrame, found: DataFrame) -> DataFrame:
         """Return the table of all rows, which stays persisted after the run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,9 +20,12 @@ from lshfast.common.extras import optional
 from lshfast.common.run_key import P
 from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.engine.listed_pairs import PairArray, listed
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
-from lshfast.engine.sketching import Clock
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, sketch_rows
+from lshfast.join.copies import copy_pairs
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, TextError, Texts, tokens_of_texts
 from lshfast.shingling import PIECE_BYTES
@@ -37,6 +40,9 @@ BATCH_BYTES = 32 << 20
 
 # Texts of one set are moved from memory to a file on the disk of the worker when they have more bytes than this.
 SPOOL_BYTES = 256 << 20
+
+# Pairs in an output batch.
+PAIRS_AT_ONCE = 1 << 16
 
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
@@ -53,6 +59,40 @@ def draw_content_key() -> ContentKey:
 def signed(numbers: UInt64Array) -> Int64Array:
     """Return the same bits as int64, because Spark has no unsigned integers."""
     return np.ascontiguousarray(numbers).view(np.int64)
+
+
+@contextmanager
+def naming_text(ids: Any) -> Iterator[None]:
+    """Raise ValueError with the id of a text that cannot be used; `ids` are those of the texts."""
+    try:
+        yield
+    except TextError as error:
+        raise ValueError(f"the text with id {ids[error.row].as_py()!r} {error.reason}") from None
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """Count in how many texts each shingle occurs.
+
+    Input: id, text. Output: token and texts, several times for a shingle; the number of all texts has no token.
+    """
+
+    plan: Plan
+    numbers: tuple[int, int, int, int]
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        key = HashKey(*self.numbers)
+        for batch in batches:
+            texts = Texts(batch.column("text"))
+            for rows in pieces(texts.lengths, PIECE_BYTES):
+                with naming_text(batch.column("id")[rows.start : rows.stop]):
+                    found = self.plan.shingles.tokens_of(texts.take(rows), key).distinct()
+                tokens, counts = np.unique(found.tokens, return_counts=True)
+                token = pa.concat_arrays([pa.array(signed(tokens)), pa.nulls(1, pa.int64())])
+                yield pa.RecordBatch.from_pydict(
+                    {"token": token, "texts": pa.array(np.append(counts, len(found)), pa.int64())}
+                )
 
 
 @dataclass(frozen=True)
@@ -86,10 +126,8 @@ class SketchTask:
 
     def _sketched(self, texts: Texts, ids: Any) -> dict[str, Any]:
         plan = self.plan
-        try:
+        with naming_text(ids):
             tokens = plan.shingles.tokens_of(texts, plan.hasher.seed)
-        except TextError as error:
-            raise ValueError(f"the text with id {ids[error.row].as_py()!r} {error.reason}") from None
         signatures = plan.hasher.sketch(tokens, threads=1)
         keys = plan.bands.keys(signatures)
         low, high = (tokens_of_texts(texts, HashKey(key, 1, 1, 0)) for key in self.key)
@@ -222,16 +260,14 @@ class ScreenTask:
 
 
 @dataclass(frozen=True)
-class EngineTask:
-    """Find the near-duplicates in sets of rows with the engine of one machine.
+class SetTask:
+    """Answer for sets of rows, one after another or several at once.
 
-    Input: label, id, text, and value if rows are kept by values, sorted by label and id. The rows of one label are a
-    set; rows of different sets share no bucket. Output: id, kept and similarity of each removed row, and one row
-    without id for each batch, with the numbers of candidates, pairs and copies.
+    Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of one label are a set;
+    rows of different sets share no bucket, so it does not matter which of them are together in a table.
     """
 
     plan: Plan
-    keep: str | None  # None: by the column `value`
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         with closing(HeldRows()) as held:
@@ -242,13 +278,28 @@ class EngineTask:
                     if not part.num_rows:
                         continue
                     if held.nbytes >= BATCH_BYTES and held.label != part.column("label")[0].as_py():
-                        yield self._found(held.table())
+                        yield from self._found(held.table())
                         held.close()
                     held.append(part)
             if held.nbytes:
-                yield self._found(held.table())
+                yield from self._found(held.table())
 
-    def _found(self, table: Table) -> Batch:
+    def _found(self, table: Table) -> Iterator[Batch]:
+        """Yield the answer for complete sets."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EngineTask(SetTask):
+    """Find the near-duplicates in sets of rows with the engine of one machine.
+
+    Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity of each removed row,
+    and one row without id for each table, with the numbers of candidates, pairs and copies.
+    """
+
+    keep: str | None  # None: by the column `value`
+
+    def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         keep: Any = self.keep
         if keep is None:
@@ -266,7 +317,40 @@ class EngineTask:
         columns |= {
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64))) for name, value in figures.items()
         }
-        return pa.table(columns).combine_chunks().to_batches()[0]
+        yield pa.table(columns).combine_chunks().to_batches()[0]
+
+
+@dataclass(frozen=True)
+class PairTask(SetTask):
+    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of pairs.
+
+    Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether the row id_j is a
+    copy of the row id_i. A copy is in no other pair, and id_i is the first row with its tokens. One row without ids for
+    each table has the number of candidates, which is 0 in the others.
+    """
+
+    def _found(self, table: Table) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
+        every = SimilarPairs(sketches, self.plan, Clock())
+        ids = table.column("id").combine_chunks()
+        for pairs in listed(every.of_different_rows(), self.plan):
+            yield from self._batches(ids, pairs, copy=False)
+        yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
+        none = pa.nulls(1, ids.type)
+        figures = {"copy": pa.array([False]), "candidates": pa.array([every.candidates], pa.int64())}
+        yield pa.RecordBatch.from_pydict({"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures)
+
+    def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
+        """Yield pairs of rows with their ids."""
+        pa = optional("pyarrow", "spark")
+        for at in range(0, len(pairs), PAIRS_AT_ONCE):
+            part = pairs[at : at + PAIRS_AT_ONCE]
+            columns = {f"id_{end}": ids.take(pa.array(part[end])) for end in ("i", "j")}
+            columns["similarity"] = pa.array(part["similarity"])
+            columns["copy"] = pa.array(np.full(len(part), copy, np.bool_))
+            columns["candidates"] = pa.array(np.zeros(len(part), np.int64))
+            yield pa.RecordBatch.from_pydict(columns)
 
 
 class HeldRows:

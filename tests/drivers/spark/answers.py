@@ -41,3 +41,19 @@ def distributed(frame, *arguments, **options):
     rows = sorted(map(tuple, found.collect()))
     found.unpersist()
     return rows, summary
+
+
+def native_pairs(ids, texts, **options):
+    """Return the pairs of the native engine for the rows in the order of their ids, by ids."""
+    order = sorted(range(len(ids)), key=lambda row: ids[row])
+    found = lshfast.pairs([texts[row] for row in order], exact=False, **options)
+    return [(ids[order[i]], ids[order[j]], similarity) for i, j, similarity in found.tolist()]
+
+
+def distributed_pairs(frame, *arguments, **options):
+    """Return the pairs of the Spark engine in the order of the ids, and its summary."""
+    found, summary = lshfast.spark.pairs_with_summary(frame, *arguments, **options)
+    assert found.columns == ["id_i", "id_j", "similarity"]
+    rows = sorted(map(tuple, found.collect()))
+    found.unpersist()
+    return rows, summary

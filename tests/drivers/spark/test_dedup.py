@@ -38,6 +38,7 @@ def frame(spark, rows):
         {"groups": "components", "verify": "signature", "recall": 0.5},
         {"measure": "containment", "limits": Limits(0, 1)},
         {"unit": "stopword", "stop_words": ["w1", "w2", "w3"], "threshold": 0.5},
+        {"ignore_common": 0.05, "threshold": 0.5, "size": 2},
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""`lshfast dedup --engine spark`."""
+"""`lshfast dedup --engine spark` and `lshfast pairs --engine spark`."""
 
 import json
 
@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
-from tests.drivers.spark.answers import corpus, native
+from tests.drivers.spark.answers import corpus, native, native_pairs
 
 MASTER = "--engine", "spark", "--id-column", "id"
 
@@ -117,3 +117,48 @@ def test_inputs_that_cannot_be_read(spark, tmp_path):
     assert said.endswith("no.jsonl: no such file or folder")
     said = failing(1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER)
     assert said.endswith("empty: no Parquet file is there")
+
+
+def test_removed_rows_by_containment(spark, tmp_path, rows):
+    source, removed = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "removed.parquet"
+    out = tmp_path / "kept.jsonl"
+    run("dedup", source, "-o", out, "--removed", removed, "--measure", "containment", *MASTER)
+    assert pq.read_table(removed).column_names == ["key", "kept_key", "containment"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options", "arguments"),
+    [
+        ("parquet", (), {}),
+        ("jsonl", ("--measure", "containment", "--size", "3"), {"measure": "containment", "size": 3}),
+    ],
+    ids=str,
+)
+def test_pairs_of_files(spark, tmp_path, rows, suffix, options, arguments):
+    source, out = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / f"pairs.{suffix}"
+    answer = run("pairs", source, "-o", out, *options, *MASTER)
+    expected = native_pairs([row["id"] for row in rows], [row["text"] for row in rows], **arguments)
+    found = pq.read_table(out).to_pylist() if suffix == "parquet" else [json.loads(line) for line in lines_of(out)]
+    assert {tuple(row) for row in found} == {("key_i", "key_j", arguments.get("measure", "similarity"))}
+    assert sorted(tuple(row.values()) for row in found) == expected
+    said = [line.split()[:2] for line in answer.stderr.splitlines()]
+    assert ["pairs", f"{len(expected):,}"] in said
+    assert {"kept", "groups"}.isdisjoint(word for word, *_ in filter(None, said))
+    assert "the output exists already" in failing(2, "pairs", source, "-o", out, *MASTER)
+    run("pairs", source, "-o", out, *options, "--overwrite", "--threshold", "0.9", "--quiet", *MASTER)
+
+
+def test_options_that_pairs_on_spark_do_not_have(spark, tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "text": "a"}])
+    for options, said in (
+        (["--threads", "2"], "threads is not an option of lshfast pairs --engine spark"),
+        (["--exact"], "exact is not an option of lshfast pairs --engine spark"),
+        (["-o", "-"], "--engine spark writes folders, not to standard output (-)"),
+        (["-o", "x.csv"], "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl"),
+        (["-o", path, "--overwrite"], "the output is one of the inputs, or holds one"),
+    ):
+        assert said in failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", *MASTER, *options)
+    said = failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--engine", "spark")
+    assert "id_column is needed" in said
+    assert "--master is an option" in failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--master", "local")
+    assert read_jsonl(path) == [{"id": 1, "text": "a"}]

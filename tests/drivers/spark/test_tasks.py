@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 from lshfast import MinHasher, shingle
 from lshfast.drivers.spark import tasks
-from lshfast.drivers.spark.tasks import ChainTask, EngineTask, RecordTask, ScreenTask, SketchTask, draw_content_key
+from lshfast.drivers.spark.tasks import (
+    ChainTask,
+    EngineTask,
+    PairTask,
+    RecordTask,
+    ScreenTask,
+    SketchTask,
+    draw_content_key,
+)
 from lshfast.engine.plan import make_plan
-from tests.drivers.spark.answers import corpus, native
+from lshfast.join import all_pairs
+from tests.drivers.spark.answers import corpus, native, native_pairs
 
 
 def batches(table, size):
@@ -122,24 +131,48 @@ def test_equal_texts_have_equal_hashes_and_others_have_not():
     assert set(other["low"].to_pylist()).isdisjoint(found["low"].to_pylist())
 
 
+def two_sets(answer):
+    """Return two corpora as two sets, with some texts in both, and the answers for them."""
+    table, expected = [], []
+    for label, seed in ((-5, 1), (3, 2)):
+        ids, texts = corpus(100, seed)
+        rows = sorted((f"{label}/{key:+05}", text) for key, text in zip(ids, texts, strict=True))
+        table += [(label, *row) for row in rows]
+        expected += answer(*zip(*rows, strict=True))
+    labels, ids, texts = zip(*table, strict=True)
+    return pa.table({"label": labels, "id": ids, "text": texts}), expected
+
+
 @pytest.mark.parametrize(("size", "held", "spooled"), [(1, 1, 1 << 30), (7, 2000, 1 << 30), (1000, 1 << 30, 500)])
 def test_engines_answer_for_each_set(monkeypatch, tmp_path, size, held, spooled):
     """Two corpora are two sets: between them there are no pairs, although some texts are in both."""
     monkeypatch.setattr(tasks, "BATCH_BYTES", held)
     monkeypatch.setattr(tasks, "SPOOL_BYTES", spooled)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    table, expected = [], []
-    for label, seed in ((-5, 1), (3, 2)):
-        ids, texts = corpus(100, seed)
-        rows = sorted((f"{label}/{key:+05}", text) for key, text in zip(ids, texts, strict=True))
-        table += [(label, *row) for row in rows]
-        expected += native(*zip(*rows, strict=True))[0]
-    labels, ids, texts = zip(*table, strict=True)
-    found = collected(
-        EngineTask(make_plan(threads=1), "first"), pa.table({"label": labels, "id": ids, "text": texts}), size
-    )
+    table, expected = two_sets(lambda ids, texts: native(ids, texts)[0])
+    found = collected(EngineTask(make_plan(threads=1), "first"), table, size)
     removed = [(key, kept, similarity) for key, kept, similarity, *_ in zip(*found.to_pydict().values(), strict=True)]
     assert [row for row in removed if row[0] is not None] == [
         (key, kept, similarity) for key, keep, kept, similarity, _ in expected if not keep
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("size", "held", "most"), [(1, 1, 1), (7, 2000, 5), (1000, 1 << 30, 1 << 16)])
+def test_pairs_of_each_set_come_in_batches(monkeypatch, size, held, most):
+    monkeypatch.setattr(tasks, "BATCH_BYTES", held)
+    monkeypatch.setattr(tasks, "PAIRS_AT_ONCE", most)
+    monkeypatch.setattr(all_pairs, "BATCH_PAIRS", 2 * most)
+    table, expected = two_sets(native_pairs)
+    found = list(PairTask(make_plan(threads=1))(batches(table, size)))
+    assert all(0 < batch.num_rows <= most for batch in found)
+    rows = [row for batch in found for row in batch.to_pylist()]
+    pairs = [(row["id_i"], row["id_j"], row["similarity"]) for row in rows if row["id_j"] is not None]
+    assert sorted(pairs) == sorted(expected)
+    assert all(row["candidates"] == 0 for row in rows if row["id_j"] is not None)
+    assert sum(row["candidates"] for row in rows) >= sum(not row["copy"] for row in rows if row["id_j"] is not None)
+    text_of = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+    tokens = {key: (text or "").lower().rstrip("!") for key, text in text_of.items()}
+    for row in rows:
+        if row["id_j"] is not None:
+            assert row["copy"] == (tokens[row["id_i"]] == tokens[row["id_j"]])
