@@ -19,6 +19,9 @@ PARQUET_BYTES = 192 << 20
 STATE_BYTES = 128
 ID_BYTES = 24
 
+# What a row takes that is removed for an entry of an index: the key of the entry, and the similarity to it.
+EARLIER_BYTES = 160
+
 # The least memory for records, and for a part.
 LEAST_WORK = 32 << 20
 
@@ -45,6 +48,8 @@ class Budget:
         Whether rows have ids.
     parquet : bool
         Whether an input or an output is a Parquet file.
+    against : bool
+        Whether rows are compared with the entries of an index.
     """
 
     memory: int
@@ -52,6 +57,7 @@ class Budget:
     pairs: bool = False
     ids: bool = False
     parquet: bool = False
+    against: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -104,7 +110,7 @@ class Budget:
         return self._fixed(rows) + self.row_work(longest) + work
 
     def _fixed(self, rows: int) -> int:
-        of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
+        of_rows = (STATE_BYTES + ID_BYTES * self.ids + EARLIER_BYTES * self.against) * rows
         of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + PAIRS_BYTES * self.pairs
         of_process += COUNT_BYTES * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows

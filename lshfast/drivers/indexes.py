@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.drivers.inputs import checksum_of_ends
 from lshfast.engine.plan import Plan, check_same_run, plan_of_index
 from lshfast.index.keys import as_column
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
+from lshfast.readers.sources import LocalFile
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -58,6 +60,13 @@ class Indexes:
         if self.against is None or self.save is None:
             return False
         return os.path.realpath(self.against) == os.path.realpath(self.save)
+
+    def state(self) -> list[Any]:
+        """Return the size, the version and the checksum of both ends of the index of earlier rows."""
+        assert self.against is not None
+        source = LocalFile(self.against)
+        size, version = source.state()
+        return [size, str(version), checksum_of_ends(source, size)]
 
     @contextmanager
     def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:

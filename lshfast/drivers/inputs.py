@@ -15,6 +15,7 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast.readers.sources import Source
 from lshfast.readers.stored_texts import ReadTexts
 from lshfast.readers.streams import is_stream
 from lshfast.readers.string_file import StringFile
@@ -136,9 +137,14 @@ def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
 def state_of(file: File) -> list[Any]:
     """Return the size, the version and the checksum of both ends of an input."""
     try:
-        with closing(file.source.open()) as stream:
-            head = stream.read(END_BYTES)
-            stream.seek(max(0, file.size - END_BYTES))
-            return [file.size, str(file.version), checksum(head, stream.read(END_BYTES))]
+        return [file.size, str(file.version), checksum_of_ends(file.source, file.size)]
     except OSError as error:
         raise file.fault(None, f"cannot be read: {error.strerror or error}") from error
+
+
+def checksum_of_ends(source: Source, size: int) -> int:
+    """Return the checksum of the first and the last END_BYTES of a file."""
+    with closing(source.open()) as stream:
+        head = stream.read(END_BYTES)
+        stream.seek(max(0, size - END_BYTES))
+        return checksum(head, stream.read(END_BYTES))

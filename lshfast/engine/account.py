@@ -46,6 +46,28 @@ class Findings:
     group_sizes: Int64Array
     earlier: Earlier | None = None
 
+    @classmethod
+    def of(
+        cls,
+        groups: Groups,
+        pairs: npt.NDArray[np.void],
+        copies: Int64Array,
+        earlier: Earlier | None,
+        *,
+        pairs_found: int,
+        candidates: int,
+        empty: int,
+    ) -> Findings:
+        """Return the findings, given the first copy of each row; rows removed for an entry are put into the groups."""
+        rows = np.arange(len(copies), dtype=np.int64)
+        own = np.ones(len(copies), np.bool_)
+        if earlier is not None:
+            own[earlier.rows] = False
+        sizes = np.bincount(groups.labels[own], minlength=1)
+        if earlier is not None:
+            earlier.fill_in(groups)
+        return cls(groups, pairs, pairs_found, candidates, int((copies != rows).sum()), empty, sizes, earlier)
+
     @property
     def kept(self) -> BoolArray:
         """Whether each row is kept: bool (n,)."""

@@ -7,16 +7,19 @@ earlier entry is not compared with other rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.plan import Plan
 from lshfast.index.keys import as_column
 from lshfast.join.groups import Groups
+from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -48,6 +51,24 @@ class Earlier:
             column[row] = key
         return column
 
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the rows as arrays for `of_arrays`. The keys are all int, or all str."""
+        found: dict[str, npt.NDArray[Any]] = {"rows": self.rows, "similarity": self.similarity}
+        if self.keys and isinstance(self.keys[0], str):
+            keys = [key.encode(errors="surrogatepass") for key in self.keys]
+            found["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
+            return found | {"ends": np.cumsum([len(key) for key in keys], dtype=np.int64)}
+        return found | {"keys": np.array(self.keys, np.int64)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Earlier:
+        """Return the rows that `arrays` describes."""
+        if "keys" in arrays:
+            return cls(arrays["rows"], arrays["keys"].tolist(), arrays["similarity"])
+        data, ends = arrays["bytes"].tobytes(), arrays["ends"].tolist()
+        parts = (data[low:high] for low, high in zip([0, *ends], ends, strict=False))
+        return cls(arrays["rows"], [part.decode(errors="surrogatepass") for part in parts], arrays["similarity"])
+
 
 NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))
 
@@ -65,6 +86,40 @@ def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlie
         keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
         similarity.append(best.similarity)
     return Earlier(np.concatenate(rows), keys, np.concatenate(similarity))
+
+
+class EarlierRows:
+    """The rows of a run that are similar to an entry of an index, found a piece at a time.
+
+    Parameters
+    ----------
+    index : LSHIndex
+    plan : Plan
+    """
+
+    def __init__(self, index: LSHIndex, plan: Plan) -> None:
+        self._index, self._plan = index, replace(plan, threads=1)
+        self._found: list[Earlier] = [NOTHING_EARLIER]
+        self._known: dict[Any, Any] = {}
+
+    def take_from(self, keys: UInt64Array, signatures: UInt64Array) -> Earlier:
+        """Return the rows of a piece, whose bucket keys are emptied; several threads may call this."""
+        found = find_earlier(self._index, signatures, self._plan)
+        keys[found.rows] = EMPTY
+        return found
+
+    def add(self, found: Earlier, first_row: int) -> None:
+        """Add the rows of a piece that begins with this row. A key is in memory once, however many rows have it."""
+        keys = [self._known.setdefault(key, key) for key in found.keys]
+        self._found.append(Earlier(found.rows + first_row, keys, found.similarity))
+
+    def finished(self) -> Earlier:
+        """Return the rows of all pieces."""
+        keys = list(chain.from_iterable(part.keys for part in self._found))
+        rows, similarity = (
+            np.concatenate([getattr(part, name) for part in self._found]) for name in ("rows", "similarity")
+        )
+        return Earlier(rows, keys, similarity)
 
 
 def insert_rows(index: LSHIndex, keys: Sequence[Any], rows: Int64Array, signatures: UInt64Array) -> int:

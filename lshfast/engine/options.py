@@ -127,9 +127,7 @@ OPTIONS: dict[str, Option] = {
             ALL_FILES,
         ),
         Option("split", None, "paragraph: remove similar paragraphs, not rows.", ("files",)),
-        Option(
-            "against", None, "Also remove rows similar to an entry of this index.", ("memory", "files"), without=HELD
-        ),
+        Option("against", None, "Also remove rows similar to an entry of this index.", ("memory", "files", "cap")),
         Option(
             "save_index",
             None,

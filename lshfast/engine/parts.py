@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.engine.account import Findings
+from lshfast.engine.against import Earlier
 from lshfast.engine.listed_pairs import renumbered
 from lshfast.engine.run import PartRun
 from lshfast.join.copies import with_copies
@@ -119,16 +120,20 @@ class Merged:
         self._pairs.append(renumbered(found.pairs, first[own]))
         self._candidates += found.candidates
 
-    def findings(self, empty: int = 0) -> tuple[Findings, Int64Array]:
-        """Return the findings of the run and the first copy of each row; `empty` rows have no shingles."""
+    def findings(self, empty: int = 0, earlier: Earlier | None = None) -> tuple[Findings, Int64Array]:
+        """Return the findings of the run and the first copy of each row; `empty` rows have no shingles.
+
+        Rows that were removed for an earlier entry of an index are in no part.
+        """
         self._keeper, self._similarity = self._keeper[self._chosen], self._similarity[self._chosen]
         self.first = self.first[self._chosen]
         pairs, self._pairs = np.concatenate(self._pairs), []
         pairs = with_copies(pairs, self.first)
         groups = Groups(self._keeper, self._similarity, smallest(self._keeper))
-        copies = int((self.first != np.arange(len(self.first), dtype=np.int64)).sum())
-        sizes = np.bincount(groups.labels, minlength=1)
-        return Findings(groups, pairs, len(pairs), self._candidates, copies, empty, sizes), self.first
+        found = Findings.of(
+            groups, pairs, self.first, earlier, pairs_found=len(pairs), candidates=self._candidates, empty=empty
+        )
+        return found, self.first
 
 
 def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:

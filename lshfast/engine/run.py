@@ -159,18 +159,14 @@ def find_duplicates(
             sketches, plan, preference, clock, progress, join_short=not short
         )
     groups = group(sketches, similar, plan, preference, clock)
-    own = np.ones(len(sketches), bool)
-    if earlier is not None:
-        own[earlier.rows] = False
-    sizes = np.bincount(groups.labels[own], minlength=1)
-    if earlier is not None:
-        earlier.fill_in(groups)
     pairs = with_copies(similar, sketches.copies)
     found = len(pairs)
     if every is not None:
         found, compared = every.found, every.candidates
-    copies = int((sketches.copies != np.arange(len(sketches), dtype=np.int64)).sum())
-    return Findings(groups, pairs, found, compared, copies, int(sketches.empty.sum()), sizes, earlier)
+    return Findings.of(
+        groups, pairs, sketches.copies, earlier, pairs_found=found, candidates=compared,
+        empty=int(sketches.empty.sum()),
+    )  # fmt: skip
 
 
 def prefer_larger(

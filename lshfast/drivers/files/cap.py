@@ -11,6 +11,7 @@ from typing import Any
 from lshfast.common.checks import check_bytes
 from lshfast.drivers.budget import Budget, available_memory
 from lshfast.drivers.files.work_folder import WorkFolder
+from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, measure_inputs, state_of
 from lshfast.engine.plan import Plan
 from lshfast.readers import Corpus
@@ -37,15 +38,22 @@ class Cap:
     work: str | None = None
     resume: bool = False
 
-    def check(self, plan: Plan, *, pairs: bool = False, parquet: bool = False) -> None:
+    def check(self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False) -> None:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        Budget(self.memory, plan, pairs, parquet=parquet).work(0)
+        Budget(self.memory, plan, pairs, parquet=parquet, against=against).work(0)
 
     @contextmanager
     def folder(
-        self, inputs: Inputs, corpus: Corpus, plan: Plan, keep: str, output: str | None, pairs: bool
+        self,
+        inputs: Inputs,
+        corpus: Corpus,
+        plan: Plan,
+        keep: str,
+        output: str | None,
+        pairs: bool,
+        indexes: Indexes,
     ) -> Iterator[WorkFolder]:
         """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
         run: dict[str, Any] = {
@@ -57,6 +65,8 @@ class Cap:
             **plan.described(),
             "inputs": {file.path: state_of(file) for file in corpus.files},
         }
+        if indexes.against is not None:
+            run["against"] = indexes.state()
         run["bands"] = [run["bands"], run.pop("rows")]
         if self.work is not None:
             if "-" in inputs.paths:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.inputs import order_ranks, text_batches, texts_again
 from lshfast.drivers.pair_runs import MOST_ROWS, PairRuns, merged_pairs, pairs_of_kinds, write_copies
 from lshfast.engine.account import Findings
+from lshfast.engine.against import NOTHING_EARLIER, Earlier, EarlierRows
 from lshfast.engine.common_shingles import find_common
 from lshfast.engine.listed_pairs import PairArray, lists_copies
 from lshfast.engine.marks import WIDTH, RowMarks, draw_secret
@@ -53,6 +54,9 @@ from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
 from lshfast.shingling import CommonShingles
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -105,6 +109,8 @@ class _PassOne(NamedTuple):
         Whether its slots tell that it is similar to no other row, though it may share buckets.
     empty : int
         The number of rows without shingles.
+    earlier : Earlier or None
+        The rows that are removed for an entry of an index; None without an index.
     """
 
     nbytes: Int64Array
@@ -112,6 +118,7 @@ class _PassOne(NamedTuple):
     first: Int64Array
     alone: BoolArray
     empty: int
+    earlier: Earlier | None = None
 
 
 class _BandedPiece(NamedTuple):
@@ -119,6 +126,7 @@ class _BandedPiece(NamedTuple):
     marks: RowMarks
     crowded: Int64Array
     hashes: UInt32Array
+    earlier: Earlier
 
 
 def find_in_parts(
@@ -128,6 +136,7 @@ def find_in_parts(
     longest: int,
     folder: WorkFolder,
     clock: Clock,
+    index: LSHIndex | None = None,
     progress: Progress | None = None,
 ) -> FoundInParts:
     """Find the groups of the rows of a corpus in bounded memory.
@@ -145,10 +154,12 @@ def find_in_parts(
     folder : WorkFolder
         Stages that are over are not repeated.
     clock : Clock
+    index : LSHIndex, optional
+        Rows that are similar to one of its entries are removed first.
     progress : callable, optional
         As for `run_files`; "texts" is pass two.
     """
-    return _CappedRun(corpus, budget.plan, keep, budget, longest, folder, clock, progress).run()
+    return _CappedRun(corpus, budget.plan, keep, budget, longest, folder, clock, index, progress).run()
 
 
 @dataclass
@@ -162,6 +173,7 @@ class _CappedRun:
     longest: int
     folder: WorkFolder
     clock: Clock
+    index: LSHIndex | None
     progress: Progress | None
 
     def run(self) -> FoundInParts:
@@ -211,13 +223,17 @@ class _CappedRun:
                 self.plan = plan.ignoring(CommonShingles(tuple(done["common"]), tokens))
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
-            return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
-        secret = draw_secret()
+            earlier = None if self.index is None else Earlier.of_arrays(self.folder.load("sketch", "earlier.npz"))
+            columns = {name: arrays[name] for name in ("nbytes", "labels", "first", "alone")}
+            return _PassOne(**columns, empty=done["empty"], earlier=earlier)
+        secret, removed = draw_secret(), None if self.index is None else EarlierRows(self.index, plan)
 
         def finish(piece: Sketched) -> _BandedPiece:
             keys = plan.bands.keys(piece.signatures)
+            earlier = NOTHING_EARLIER if removed is None else removed.take_from(keys, piece.signatures)
             crowded = slots.crowded(keys)
-            return _BandedPiece(keys, RowMarks.of(piece, secret), crowded, slots.hashes(piece.signatures, crowded))
+            hashes = slots.hashes(piece.signatures, crowded)
+            return _BandedPiece(keys, RowMarks.of(piece, secret), crowded, hashes, earlier)
 
         words, source_bytes, longest = GrowingArray(np.uint64, WIDTH), 0, 0
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
@@ -250,6 +266,8 @@ class _CappedRun:
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
                     slots.add(len(words) + piece.crowded, piece.hashes)
+                    if removed is not None:
+                        removed.add(piece.earlier, len(words))
                     words.extend(piece.marks.words)
                     if source_bytes and self.budget.memory < self.budget.least(len(words), longest):
                         # The error names the number of rows that is to be expected in all.
@@ -260,7 +278,10 @@ class _CappedRun:
                 marks = RowMarks(words.finished())
                 nbytes, first, empty = marks.nbytes, marks.first(), int(marks.empty.sum())
                 del marks
-                rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), empty)
+                earlier = None if removed is None else removed.finished()
+                if earlier is not None:
+                    first[earlier.rows] = earlier.rows  # they are nobody's copies
+                rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), empty, earlier)
                 rows.alone[:] = self._alone_in_crowds(rows, slots)
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
@@ -268,6 +289,8 @@ class _CappedRun:
         files = self.corpus.files_of_state
         figures = {"empty": rows.empty, "longest_row": most, "inputs": sums.finished(), "files": files}
         saved = self.folder.save("rows.npz", {**of_corpus, **of_rows}) | self.folder.sums(files)
+        if earlier is not None:
+            saved |= self.folder.save("earlier.npz", earlier.arrays())
         common = self.plan.shingles.common
         if common is not None:
             saved |= self.folder.save("common.npz", {"tokens": common.tokens})
@@ -433,7 +456,7 @@ class _CappedRun:
             if self.progress:
                 self.progress("verify", done, total)
         del order
-        findings, first = whole.findings(rows.empty)
+        findings, first = whole.findings(rows.empty, rows.earlier)
         similar = self._similar(len(files), first, most) if self.budget.pairs else None
         return FoundInParts(findings, similar, advice, self.plan)
 

@@ -149,17 +149,16 @@ def run_files(
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
     corpus = inputs.open(order_column=order_column or None, output=output, added=added)
-    indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
-    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
+    pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
-        held = {"exact": banded.exact, "against": indexes.against, "save_index": indexes.save}
+        held = {"exact": banded.exact, "save_index": indexes.save}
         refuse("cap", [name for name, given in held.items() if given])
-        cap.check(banded, pairs=pairs, parquet=parquet)
-    elif not (plan.exact or indexed):
+        cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None)
+    elif not plan.exact and indexes.save is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
-        return _run_within(cap, inputs, corpus, outputs, banded, keep, parquet, progress)
+        return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
@@ -191,6 +190,7 @@ def _run_within(
     outputs: Outputs,
     plan: Plan,
     keep: str,
+    indexes: Indexes,
     parquet: bool,
     progress: Progress | None,
 ) -> DedupResult:
@@ -199,21 +199,22 @@ def _run_within(
 
     clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
     place = next(iter(outputs.paths), None)
-    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES)
-    with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
+    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), indexes)
+    with indexes.opened(plan) as index, cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder:
         done = folder.done("outputs")
         if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
-        _check_outputs(corpus, inputs, outputs, NO_INDEXES)
+        _check_outputs(corpus, inputs, outputs, indexes)
         with all_or_none():
             with faults_of(corpus), quick_switches():
-                budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
-                found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
+                ids = corpus.layout.id_column is not None
+                budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None)
+                found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, index, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, found.similar, plan)
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
-                _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
+                _write(corpus, result, outputs, plan, _kinds(corpus, index), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()

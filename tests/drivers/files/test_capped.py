@@ -307,6 +307,45 @@ def test_all_similar_pairs_are_those_of_the_run_in_memory(tmp_path, small_parts,
     assert found[0].summary == wanted[0].summary
 
 
+@pytest.mark.parametrize(
+    ("ids", "options"),
+    [
+        ("id", {}),
+        ("number", {"keep": "last", "annotate": True}),
+        ("id", {"keep": "max:rank", "verify": "signature"}),
+        (None, {"keep": "longest", "verify": "none"}),
+    ],
+)
+def test_rows_are_removed_for_entries_of_an_index(tmp_path, small_parts, monkeypatch, ids, options):
+    """As in a run in memory, also of one that was ended after its first reading and resumed."""
+    monkeypatch.setattr(budget, "PAIRS_BYTES", 0)
+    rows = [{**row, "number": number} for number, row in enumerate(corpus(41, 3000))]
+    earlier, source = write_jsonl(tmp_path / "old.jsonl", rows[::7]), write_jsonl(tmp_path / "in.jsonl", rows[500:])
+    dedup_files(earlier, save_index=tmp_path / "index", id_column=ids, threads=1)
+    given = {"against": tmp_path / "index", "id_column": ids, **options}
+    wanted = outputs(tmp_path, "a", source, pairs=tmp_path / "pairs_a.csv", **given)
+    assert wanted[0].summary.earlier > 100
+    found = outputs(tmp_path, "b", source, pairs=tmp_path / "pairs_b.csv", memory=MEMORY, **given)
+    assert found[1:] == wanted[1:]
+    assert found[0].summary == wanted[0].summary
+    assert found[0].earlier == wanted[0].earlier
+    for name in ("keep", "keeper", "similarity", "labels"):
+        assert getattr(found[0], name).tolist() == getattr(wanted[0], name).tolist()
+    assert (tmp_path / "pairs_b.csv").read_bytes() == (tmp_path / "pairs_a.csv").read_bytes()
+
+    def tell(stage, *_):
+        if stage == "texts":
+            raise Ended
+
+    resumed = {"memory": MEMORY, "work": tmp_path / "work", **given}
+    with pytest.raises(Ended):
+        outputs(tmp_path, "c", source, progress=tell, **resumed)
+    dedup_files(write_jsonl(tmp_path / "more.jsonl", rows[:40]), save_index=tmp_path / "third", id_column=ids)
+    with pytest.raises(ValueError, match="this folder belongs to another run: against was"):
+        outputs(tmp_path, "c", source, resume=True, **{**resumed, "against": tmp_path / "third"})
+    assert outputs(tmp_path, "c", source, resume=True, **resumed)[1:] == wanted[1:]
+
+
 @given(
     st.lists(st.integers(0, 20), max_size=60).map(lambda found: [min(i, label) for i, label in enumerate(found)]),
     st.integers(1, 100),
