@@ -27,6 +27,7 @@ from lshfast.cli.fingerprints import fingerprints
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
     TABLES,
+    AnnotateOption,
     BandsOption,
     Column,
     DefuseOption,
@@ -37,6 +38,7 @@ from lshfast.cli.options import (
     Glob,
     GroupsOption,
     IdColumn,
+    KeepOption,
     LanguageOption,
     MaxColumns,
     MaxRowBytes,
@@ -152,8 +154,8 @@ def dedup(
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
     groups: GroupsOption = "star",
-    keep: Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))] = "first",
-    annotate: Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))] = False,
+    keep: KeepOption = "first",
+    annotate: AnnotateOption = False,
     pairs: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("pairs"))] = None,
     removed: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("removed"))] = None,
     split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,

@@ -65,6 +65,8 @@ VerifyOption = Annotated[Verify, typer.Option(help=help_of("verify"))]
 ExactOption = Annotated[bool | None, typer.Option("--exact/--no-exact", help=help_of("exact"))]
 MeasureOption = Annotated[PairMeasure, typer.Option(help=help_of("measure"))]
 GroupsOption = Annotated[Grouping, typer.Option(help=help_of("groups"))]
+KeepOption = Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))]
+AnnotateOption = Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))]
 OnErrorOption = Annotated[OnError, typer.Option(help=help_of("on_error"))]
 OutputFormatOption = Annotated[
     OutputFormat | None, typer.Option("--output-format", help=help_of("output_format"), show_default=False)

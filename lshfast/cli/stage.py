@@ -11,6 +11,7 @@ import typer
 from lshfast.cli.console import closing_table, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
+    AnnotateOption,
     BandsOption,
     Column,
     Encoding,
@@ -18,6 +19,7 @@ from lshfast.cli.options import (
     Glob,
     GroupsOption,
     IdColumn,
+    KeepOption,
     LanguageOption,
     MaxRowBytes,
     MeasureOption,
@@ -32,7 +34,6 @@ from lshfast.cli.options import (
     UnitOption,
     VerifyOption,
 )
-from lshfast.engine.plan import Keep
 from lshfast.readers.files import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def plan(
     verify: VerifyOption = "exact",
     measure: MeasureOption = "jaccard",
     groups: GroupsOption = "star",
-    keep: Annotated[Keep, typer.Option(help="Which row of a group stays.")] = "first",
+    keep: KeepOption = "first",
+    annotate: AnnotateOption = False,
     threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
     seed: SeedOption = 1,
     quiet: Quiet = False,
@@ -126,7 +128,7 @@ def plan(
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
             max_row_bytes=max_row_bytes, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
             num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups,
-            measure=measure, keep=keep, threads=threads, seed=seed,
+            measure=measure, keep=keep, annotate=annotate, threads=threads, seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

@@ -109,7 +109,7 @@ OPTIONS: dict[str, Option] = {
         Option("measure", "jaccard", "jaccard; or containment: how much of the shorter text the longer one contains."),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
-        Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
+        Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_TASKS),
         Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
         Option(
             "removed",

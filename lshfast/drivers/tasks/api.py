@@ -12,8 +12,7 @@ from lshfast.drivers.tasks.planning import make_stage_plan
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.drivers.tasks.stages_status import StagesStatus, status_of
 from lshfast.drivers.tasks.task_order import StageName, run_task, tasks_of
-from lshfast.engine.plan import Grouping, Keep, Verify, make_plan
-from lshfast.engine.preference import check_keep_measure
+from lshfast.engine.plan import Grouping, Verify, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.readers.files import MAX_ROW_BYTES, Format
 from lshfast.shingling import Unit
@@ -53,7 +52,8 @@ def plan(
     verify: Verify = "exact",
     groups: Grouping = "star",
     measure: PairMeasure = "jaccard",
-    keep: Keep = "first",
+    keep: str = "first",
+    annotate: bool = False,
     threads: int | None = 1,
     seed: Seed = 1,
 ) -> None:
@@ -90,8 +90,8 @@ def plan(
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, measure, seed
         As for `lshfast.dedup`.
-    keep : {"first", "last", "longest", "shortest"}, default "first"
-        As for `lshfast.dedup`.
+    keep, annotate
+        As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
     threads : int or None, default 1
         The threads of a task; None for the CPUs that this process may use.
 
@@ -120,7 +120,6 @@ def plan(
     >>> stages.status(folder / "work").summary.removed
     1
     """
-    check_keep_measure(keep, measure)
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
@@ -136,6 +135,7 @@ def plan(
         os.fspath(output),
         engine,
         keep=keep,
+        annotate=annotate,
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
         memory=check_bytes("memory", memory),

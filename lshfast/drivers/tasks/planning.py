@@ -13,15 +13,14 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.private_files import make_folder
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.inputs import Inputs, state_of
+from lshfast.drivers.inputs import Inputs, policy_of, state_of
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
+from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.plan import Plan
+from lshfast.engine.preference import check_keep_measure
 from lshfast.readers import Corpus, check_rows
 from lshfast.readers.files import Format
 from lshfast.readers.sources import LocalFile
-
-# The keep policies of a run in stages: the values of a column would have to be ranked over all shards.
-POLICIES = ("first", "last", "longest", "shortest")
 
 # Without a number of shards, each has about so many bytes of input.
 SHARD_BYTES = 1 << 30
@@ -37,6 +36,7 @@ def make_stage_plan(
     engine: Plan,
     *,
     keep: str,
+    annotate: bool,
     shards: int | None,
     tasks: int | None,
     memory: int,
@@ -45,24 +45,26 @@ def make_stage_plan(
     rejected: str | None,
 ) -> StagePlan:
     """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
-    if keep not in POLICIES:
-        raise ValueError(f"keep must be {', '.join(POLICIES)} in a run in stages, not {keep!r}")
+    policy, order_column = policy_of(keep)
+    check_keep_measure(policy, engine.measure)
+    added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
     folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
     if os.path.exists(os.path.join(work, PLAN_FILE)):
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
-    corpus = inputs.open()
+    corpus = inputs.open(order_column=order_column, added=added)
     kind = _format_of(corpus)
     Budget(memory, engine, pairs is not None, parquet=kind == "parquet").work(0)
     if kind == "parquet":
-        check_rows(corpus, "rows.parquet")
+        check_rows(corpus, "rows.parquet", added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
     content = {
         "parameters": engine.described(),
         "threads": engine.threads,
         "keep": keep,
+        "added": added,
         "memory": memory,
         **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes")},
         "format": kind,

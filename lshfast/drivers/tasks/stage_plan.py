@@ -11,7 +11,7 @@ from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.container import Manifest
 from lshfast.common.private_files import check_folder, private
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.inputs import state_of
+from lshfast.drivers.inputs import policy_of, state_of
 from lshfast.engine.plan import Plan, make_plan
 from lshfast.kernels.text import HashKey
 from lshfast.readers import Corpus, DataError
@@ -71,6 +71,16 @@ class StagePlan:
         return str(self.content["keep"])
 
     @property
+    def order_column(self) -> str | None:
+        """The column by whose values rows are kept, if `keep` names one."""
+        return policy_of(self.keep)[1]
+
+    @property
+    def ranks(self) -> list[str]:
+        """The name of the column of ranks in the files of tasks, if they have one."""
+        return [] if self.order_column is None else ["ranks"]
+
+    @property
     def keys(self) -> tuple[HashKey, HashKey]:
         """The secret keys by which equal texts, and equal ids, are recognized."""
         one, other = self.content["keys"]
@@ -92,8 +102,10 @@ class StagePlan:
         """
         content = self.content
         layout = Layout(
-            content["column"], content["id_column"], on_error="stop" if content["rejected"] is None else "skip",
+            content["column"], content["id_column"], self.order_column,
+            on_error="stop" if content["rejected"] is None else "skip",
             encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
+            added=tuple(content["added"]),
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []

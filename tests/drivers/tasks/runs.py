@@ -19,7 +19,8 @@ def write_files(folder, rows, files):
     for number in range(files):
         some = rows[number * len(rows) // files : (number + 1) * len(rows) // files]
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in some]
-        (folder / f"{number:02}.jsonl").write_text("".join(lines), encoding="utf-8")
+        # A lone surrogate is written as JSON's escape.
+        (folder / f"{number:02}.jsonl").write_bytes("".join(lines).encode(errors="backslashreplace"))
     return folder
 
 

@@ -33,22 +33,23 @@ def done(tmp_path_factory):
     """A folder with a run that is done."""
     folder = tmp_path_factory.mktemp("done")
     source = write_files(folder / "in", corpus(5, 400), 4)
-    wanted = in_memory(folder, source, id_column="id")
+    wanted = in_memory(folder, source, id_column="id", keep="max:number")
     plan(folder)
     run_all(folder / "work")
-    assert outputs(folder) == wanted[1:]
+    assert outputs(folder)[:2] == wanted[1:]
+    assert outputs(folder)[2]
     return folder
 
 
 def plan(folder, **options):
     stages.plan(
         folder / "in", folder / "work", folder / "kept", removed=folder / "removed", shards=SHARDS, tasks=TASKS,
-        id_column="id", **options,
+        pairs=folder / "pairs", id_column="id", keep="max:number", **options,
     )  # fmt: skip
 
 
 def outputs(folder):
-    return joined(folder / "kept"), joined(folder / "removed")
+    return joined(folder / "kept"), joined(folder / "removed"), joined(folder / "pairs")
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ def test_damaged_manifests_are_named(copied, stage):
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
     path.write_text(json.dumps(task | {"version": 1}))
-    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 2"):
+    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 3"):
         stages.status(copied)
 
 
@@ -375,7 +376,7 @@ def test_killed_tasks_are_repeated(done, planned):
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 4 * len(everything(planned / "work"))
     assert outputs(planned) == outputs(done)
-    for name in ("work", "kept", "removed"):
+    for name in ("work", "kept", "removed", "pairs"):
         assert not [path for path in (planned / name).iterdir() if path.name.startswith(".")]
 
 
