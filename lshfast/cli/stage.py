@@ -14,6 +14,8 @@ from lshfast.cli.options import (
     AnnotateOption,
     BandsOption,
     Column,
+    DefuseOption,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
@@ -68,7 +70,8 @@ def plan(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="JSON Lines or Parquet that every task can open: files, folders, 'patterns*'.",
+            help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, folders, "
+            "'patterns*'.",
             show_default=False,
         ),
     ],
@@ -98,6 +101,8 @@ def plan(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
+    defuse_formulas: DefuseOption = False,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -126,9 +131,10 @@ def plan(
         stages.plan(
             inputs, work, output, shards=shards, tasks=tasks, memory=memory, pairs=pairs, removed=removed,
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
-            max_row_bytes=max_row_bytes, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
-            num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups,
-            measure=measure, keep=keep, annotate=annotate, threads=threads, seed=seed,
+            max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
+            unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
+            rows=rows, verify=verify, groups=groups, measure=measure, keep=keep, annotate=annotate, threads=threads,
+            seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

@@ -70,7 +70,7 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_FILES),
-        Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_FILES),
+        Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_TASKS),
         Option("column", "text", "Column of the texts; a.b is b inside a.", ALL_FILES),
         Option("id_column", None, "Column of the ids; without it a row is FILE:LINE.", ALL_FILES),
         Option("glob", None, "Files of a folder to read; by default data files, or else .txt.", OF_TASKS),
@@ -81,7 +81,7 @@ OPTIONS: dict[str, Option] = {
             "delimiter",
             None,
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
-            OF_FILES,
+            OF_TASKS,
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
         Option("threshold", 0.8, "Least similarity, in (0, 1]."),

@@ -77,7 +77,7 @@ def test_errors(folder):
 
 def test_plans_that_are_refused(folder):
     (folder / "in" / "b.csv").write_text("text\na\n")
-    assert "all JSON Lines or all Parquet, not csv and jsonl" in failing(2, *plan(folder))
+    assert "all jsonl or all csv or all tsv or all parquet, not csv and jsonl" in failing(2, *plan(folder))
     assert "number of input files" in failing(2, *plan(folder, "--format", "jsonl", "--shards", 9))
     (folder / "kept").mkdir()
     (folder / "kept" / "a").touch()

@@ -40,6 +40,8 @@ def plan(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
+    defuse_formulas: bool = False,
     threshold: float = 0.8,
     unit: Unit = "word",
     size: int | None = None,
@@ -65,12 +67,13 @@ def plan(
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files that every task can open under the same path, all JSON Lines or all Parquet; folders and patterns as for
-        `lshfast.dedup_files`.
+        Files that every task can open under the same path, all JSON Lines, all CSV, all TSV or all Parquet; folders and
+        patterns as for `lshfast.dedup_files`.
     work : path
         The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
     output : path
-        The folder for the rows that are kept, a file for each shard: 00000.jsonl or 00000.parquet, ...; new or empty.
+        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl, ..., in the format of
+        the inputs.
     shards : int, optional
         The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at most as many shards
         as files. By default a shard has about a gigabyte.
@@ -86,7 +89,7 @@ def plan(
         A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
-    column, id_column, glob, encoding, format, max_row_bytes
+    column, id_column, glob, encoding, format, max_row_bytes, delimiter, defuse_formulas
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, measure, seed
         As for `lshfast.dedup`.
@@ -98,7 +101,7 @@ def plan(
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the two formats.
+        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the four formats.
     DataError
         If an input cannot be read.
     OSError
@@ -127,7 +130,7 @@ def plan(
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
-        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes
+        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter
     )
     make_stage_plan(
         source,
@@ -136,6 +139,7 @@ def plan(
         engine,
         keep=keep,
         annotate=annotate,
+        defuse=defuse_formulas,
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
         memory=check_bytes("memory", memory),

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import get_args
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, 
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
-from lshfast.readers import Corpus, check_rows
+from lshfast.readers import Corpus, OutputFormat, check_rows
 from lshfast.readers.files import Format
 from lshfast.readers.sources import LocalFile
+
+# The formats of inputs: those that outputs have too.
+FORMATS = get_args(OutputFormat)
 
 # Without a number of shards, each has about so many bytes of input.
 SHARD_BYTES = 1 << 30
@@ -37,6 +41,7 @@ def make_stage_plan(
     *,
     keep: str,
     annotate: bool,
+    defuse: bool,
     shards: int | None,
     tasks: int | None,
     memory: int,
@@ -56,8 +61,7 @@ def make_stage_plan(
     corpus = inputs.open(order_column=order_column, added=added)
     kind = _format_of(corpus)
     Budget(memory, engine, pairs is not None, parquet=kind == "parquet").work(0)
-    if kind == "parquet":
-        check_rows(corpus, "rows.parquet", added)
+    check_rows(corpus, f"rows.{kind}", added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
     content = {
@@ -65,8 +69,9 @@ def make_stage_plan(
         "threads": engine.threads,
         "keep": keep,
         "added": added,
+        "defuse": defuse,
         "memory": memory,
-        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes")},
+        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes", "delimiter")},
         "format": kind,
         "files": [[os.path.abspath(file.path), file.name, file.codec, state_of(file)] for file in corpus.files],
         "shards": bounds,
@@ -88,9 +93,9 @@ def _format_of(corpus: Corpus) -> Format:
         if not isinstance(file.source, LocalFile):
             raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
     formats = sorted({file.format for file in corpus.files})
-    if formats not in (["jsonl"], ["parquet"]):
+    if len(formats) > 1 or formats[0] not in FORMATS:
         raise ValueError(
-            f"the inputs of a run in stages are all JSON Lines or all Parquet, not {' and '.join(formats)}"
+            f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not {' and '.join(formats)}"
         )
     return formats[0]
 

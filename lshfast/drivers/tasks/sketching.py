@@ -64,6 +64,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "rejected": len(corpus.rejected),
             "empty": empty,
             "nbytes": nbytes,
+            "delimiters": corpus.delimiters,
             "ids": None if not ids else type(ids[0]).__name__,
         }
 

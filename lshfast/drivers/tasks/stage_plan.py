@@ -14,7 +14,7 @@ from lshfast.drivers.budget import Budget
 from lshfast.drivers.inputs import policy_of, state_of
 from lshfast.engine.plan import Plan, make_plan
 from lshfast.kernels.text import HashKey
-from lshfast.readers import Corpus, DataError
+from lshfast.readers import Corpus, DataError, Output
 from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import LocalFile
 
@@ -88,7 +88,8 @@ class StagePlan:
 
     def output(self, folder: str, task: int, suffix: str = "") -> str:
         """Return the path of the output of a task in a folder; the suffix is that of the inputs by default."""
-        return os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
+        path = os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
+        return Output(path, defuse=self.content["defuse"])
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
         """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
@@ -105,7 +106,7 @@ class StagePlan:
             content["column"], content["id_column"], self.order_column,
             on_error="stop" if content["rejected"] is None else "skip",
             encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
-            added=tuple(content["added"]),
+            delimiter=content["delimiter"], added=tuple(content["added"]),
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []

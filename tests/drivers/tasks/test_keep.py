@@ -98,3 +98,21 @@ def test_parquet(tmp_path):
         tables = [pq.read_table(path).to_pylist() for path in sorted(removed.iterdir())]
         found = sorted((row["key"][-1], row["kept_key"]) for table in tables for row in table)
         assert [kept.split("/")[-1][0] for _, kept in found] == wanted
+
+
+def test_csv(tmp_path):
+    """The first value of a shard tells what its values are; so strings before numbers of another shard are an error."""
+    for number, values in enumerate([("10", "9"), ("a", "9"), ("10", "b")]):
+        (tmp_path / f"{number}.csv").write_text("text,value\n" + "".join(f"a b c d e f,{value}\n" for value in values))
+    stages.plan(tmp_path / "0.csv", tmp_path / "w0", tmp_path / "k0", keep="max:value")
+    run_all(tmp_path / "w0")
+    assert (tmp_path / "k0" / "00000.csv").read_text() == "text,value\na b c d e f,10\n"
+    for name, others, reason in (
+        ("w1", (0, 1), "1.csv:2: order column 'value' holds 'a', a string, but those before it are not"),
+        ("w2", (2, 0), "2.csv:3: order column 'value' holds 'b', a string, but those before it are not"),
+        ("w3", (1, 0), "0.csv:2: order column 'value' holds 10, a number, but those before it are not"),
+    ):
+        inputs = [tmp_path / f"{number}.csv" for number in others]
+        stages.plan(inputs, tmp_path / name, tmp_path / f"k{name}", keep="max:value", shards=2)
+        with pytest.raises(DataError, match=reason):
+            run_all(tmp_path / name)

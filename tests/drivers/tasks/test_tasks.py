@@ -341,12 +341,12 @@ def killed_at(number, stage, task):
     pid = os.fork()
     if pid == 0:
         def counted(function):
-            def call(*arguments):
+            def call(*arguments, **named):
                 nonlocal number
                 if number == 0:
                     os.kill(os.getpid(), signal.SIGKILL)
                 number -= 1
-                return function(*arguments)
+                return function(*arguments, **named)
             return call
 
         atomic_files._NamedFile.write = counted(atomic_files._NamedFile.write)
