@@ -71,7 +71,7 @@ def plan(
         typer.Argument(
             metavar="INPUT",
             help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, folders, "
-            "'patterns*'.",
+            "'patterns*', URLs.",
             show_default=False,
         ),
     ],

@@ -67,8 +67,8 @@ def plan(
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files that every task can open under the same path, all JSON Lines, all CSV, all TSV or all Parquet; folders and
-        patterns as for `lshfast.dedup_files`.
+        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV or all Parquet;
+        folders and patterns as for `lshfast.dedup_files`.
     work : path
         The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
     output : path

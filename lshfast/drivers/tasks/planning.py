@@ -20,8 +20,8 @@ from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.readers import Corpus, OutputFormat, check_rows
-from lshfast.readers.files import Format
-from lshfast.readers.sources import LocalFile
+from lshfast.readers.files import File, Format
+from lshfast.readers.sources import LocalFile, RemoteFile, source_of
 
 # The formats of inputs: those that outputs have too.
 FORMATS = get_args(OutputFormat)
@@ -73,7 +73,7 @@ def make_stage_plan(
         "memory": memory,
         **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes", "delimiter")},
         "format": kind,
-        "files": [[os.path.abspath(file.path), file.name, file.codec, state_of(file)] for file in corpus.files],
+        "files": [[_place(file), file.name, file.codec, state_of(file)] for file in corpus.files],
         "shards": bounds,
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
@@ -87,11 +87,19 @@ def make_stage_plan(
     return write_stage_plan(work, content)
 
 
+def _place(file: File) -> str:
+    """Return the path or URL of an input; raise ValueError if other processes cannot open the file by it."""
+    if isinstance(file.source, LocalFile):
+        return os.path.abspath(file.path)
+    if isinstance(file.source, RemoteFile):
+        with suppress(OSError, ValueError):
+            if source_of(file.source.url) == file.source:
+                return file.source.url
+    raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+
+
 def _format_of(corpus: Corpus) -> Format:
-    """Return the format of the inputs; raise ValueError if a task cannot read them by itself."""
-    for file in corpus.files:
-        if not isinstance(file.source, LocalFile):
-            raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+    """Return the format of the inputs; raise ValueError if they have not one that outputs can have."""
     formats = sorted({file.format for file in corpus.files})
     if len(formats) > 1 or formats[0] not in FORMATS:
         raise ValueError(

@@ -16,7 +16,7 @@ from lshfast.engine.plan import Plan, make_plan
 from lshfast.kernels.text import HashKey
 from lshfast.readers import Corpus, DataError, Output
 from lshfast.readers.files import File, Layout, reason_of
-from lshfast.readers.sources import LocalFile
+from lshfast.readers.sources import source_of
 
 PLAN_FILE = "plan.json"
 _MANIFEST = Manifest(3, "plan")
@@ -110,13 +110,13 @@ class StagePlan:
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []
-        for path, name, codec, state in content["files"][low:high]:
-            source = LocalFile(path)
+        for place, name, codec, state in content["files"][low:high]:
             try:
-                size, version = source.state() if checked else (state[0], int(state[1]))
+                source = source_of(place)
+                size, version = source.state() if checked else (state[0], state[1])
             except OSError as error:
                 raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
-            file = File(path, name, content["format"], codec, source, size, version, layout)
+            file = File(source.path, name, content["format"], codec, source, size, version, layout)
             if checked and state_of(file) != state:
                 raise file.fault(None, "has changed since the plan of this run was made")
             files.append(file)
