@@ -41,9 +41,9 @@ def ranks_of_rows(plan: StagePlan, first_row: Int64Array, kinds: Sequence[str | 
         numbers: list[npt.NDArray[Any]] = [np.empty(0, np.float64 if "float" in kinds else np.int64)]
         for shard, kind in enumerate(kinds):
             low, high = np.searchsorted(rows, first_row[shard : shard + 2])
-            if kind is None or low == high:
+            if low == high:
                 continue
-            values = _Values(plan, shard, kind).at(rows[low:high] - first_row[shard])
+            values = _Values(plan, shard, kind or "int").at(rows[low:high] - first_row[shard])
             if isinstance(values, np.ndarray):
                 numbers.append(values)
             else:
@@ -59,13 +59,17 @@ class _Values:
 
     def __init__(self, plan: StagePlan, shard: int, kind: str) -> None:
         with TaskFile(plan, "sketch", shard) as file:
+            self._fault = file.fault
             self._numbers, self._strings = _values_of(file, file.only(OF_ORDERS), kind)
 
     def at(self, rows: Int64Array) -> npt.NDArray[Any] | list[str]:
         """Return the values of some rows."""
         if self._strings is None:
             return self._numbers[rows]
-        return [self._strings[row].decode(errors="surrogatepass") for row in rows.tolist()]
+        try:
+            return [self._strings[row].decode(errors="surrogatepass") for row in rows.tolist()]
+        except ValueError as error:
+            raise self._fault(f"its order values are damaged: {error}") from None
 
 
 def _values_of(file: TaskFile, found: Arrays, kind: str) -> tuple[npt.NDArray[Any], Texts | None]:

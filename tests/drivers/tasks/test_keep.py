@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import DataError, stages
-from tests.drivers.tasks.runs import corpus, in_memory, in_stages, run_all, write_files
+from lshfast import DataError, FormatError, stages
+from lshfast.drivers.tasks.sketching import OF_ORDERS
+from lshfast.drivers.tasks.stage_plan import read_stage_plan
+from tests.drivers.tasks.runs import corpus, in_memory, in_stages, rewritten, run_all, write_files
 
 VALUES = {
     "integers": lambda rng: rng.choice([rng.randrange(-9, 9), rng.randrange(-(2**63), 2**63)]),
@@ -116,3 +118,28 @@ def test_csv(tmp_path):
         stages.plan(inputs, tmp_path / name, tmp_path / f"k{name}", keep="max:value", shards=2)
         with pytest.raises(DataError, match=reason):
             run_all(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda part: part["values"].__setitem__(0, 0x80), "its order values are damaged"),
+        (lambda part: part["orders"].__setitem__(0, 2**64 - 1), "its order values have other lengths"),
+        (lambda part: part["orders"].__setitem__(0, 1), "its order values have other lengths"),
+        (lambda part: part.update(orders=part["orders"][1:]), "it has not one order value for each row"),
+    ],
+)
+def test_strings_that_nobody_wrote(tmp_path, change, reason):
+    rows = [{"text": "a b c d e f", "value": f"é{i}"} for i in range(9)]
+    work = tmp_path / "work"
+    stages.plan(write_files(tmp_path / "in", rows, 1), work, tmp_path / "kept", keep="max:value")
+    for stage in ("sketch", "band", "join"):
+        stages.run(work, stage)
+
+    def damage(ranges):
+        (part,) = (part for number, part in ranges if number == OF_ORDERS)
+        change(part)
+
+    rewritten(read_stage_plan(str(work)), "sketch", damage)
+    with pytest.raises(FormatError, match=f"sketch-00000.data: {reason}"):
+        stages.run(work, "group")
