@@ -27,6 +27,7 @@ from lshfast.cli.fingerprints import fingerprints
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
     TABLES,
+    AnnotateOption,
     BandsOption,
     Column,
     DefuseOption,
@@ -38,6 +39,7 @@ from lshfast.cli.options import (
     GroupsOption,
     IdColumn,
     IgnoreCommon,
+    KeepOption,
     LanguageOption,
     Master,
     MaxColumns,
@@ -77,6 +79,7 @@ from lshfast.drivers.files.run import Outputs, peak_memory, recommend_for, run_f
 from lshfast.drivers.indexes import Indexes, plan_against
 from lshfast.drivers.inputs import Inputs, measure_inputs, output_of
 from lshfast.drivers.memory import dedup as dedup_texts
+from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.options import OPTIONS, refuse
 from lshfast.engine.plan import make_plan
 from lshfast.engine.report import Summary
@@ -164,8 +167,8 @@ def dedup(
     measure: MeasureOption = "jaccard",
     ignore_common: IgnoreCommon = None,
     groups: GroupsOption = "star",
-    keep: Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))] = "first",
-    annotate: Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))] = False,
+    keep: KeepOption = "first",
+    annotate: AnnotateOption = False,
     pairs: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("pairs"))] = None,
     top: Top = None,
     most: Most = None,
@@ -196,8 +199,7 @@ def dedup(
     with one_line_errors():
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
-        if pairs is None and (top is not None or most is not None):
-            raise ValueError("--top and --most choose among the pairs that are written: --pairs FILE is needed")
+        check_listing(pairs, top, most)
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows=rows, seed=seed,

@@ -68,6 +68,8 @@ IgnoreCommon = Annotated[float | None, typer.Option(metavar="SHARE", help=help_o
 Top = Annotated[int | None, typer.Option(metavar="N", help=help_of("top"))]
 Most = Annotated[float | None, typer.Option(metavar="SIMILARITY", help=help_of("most"))]
 GroupsOption = Annotated[Grouping, typer.Option(help=help_of("groups"))]
+KeepOption = Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))]
+AnnotateOption = Annotated[bool, typer.Option("--annotate", help=help_of("annotate"))]
 OnErrorOption = Annotated[OnError, typer.Option(help=help_of("on_error"))]
 OutputFormatOption = Annotated[
     OutputFormat | None, typer.Option("--output-format", help=help_of("output_format"), show_default=False)

@@ -11,16 +11,21 @@ import typer
 from lshfast.cli.console import closing_table, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
+    AnnotateOption,
     BandsOption,
     Column,
+    DefuseOption,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
     GroupsOption,
     IdColumn,
+    KeepOption,
     LanguageOption,
     MaxRowBytes,
     MeasureOption,
+    Most,
     NumPerm,
     Quiet,
     Recall,
@@ -29,10 +34,10 @@ from lshfast.cli.options import (
     SeedOption,
     Size,
     Threshold,
+    Top,
     UnitOption,
     VerifyOption,
 )
-from lshfast.engine.plan import Keep
 from lshfast.readers.files import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
@@ -67,7 +72,8 @@ def plan(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="JSON Lines or Parquet that every task can open: files, folders, 'patterns*'.",
+            help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, folders, "
+            "'patterns*', URLs.",
             show_default=False,
         ),
     ],
@@ -97,6 +103,8 @@ def plan(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
+    defuse_formulas: DefuseOption = False,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -108,8 +116,11 @@ def plan(
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
     measure: MeasureOption = "jaccard",
+    top: Top = None,
+    most: Most = None,
     groups: GroupsOption = "star",
-    keep: Annotated[Keep, typer.Option(help="Which row of a group stays.")] = "first",
+    keep: KeepOption = "first",
+    annotate: AnnotateOption = False,
     threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
     seed: SeedOption = 1,
     quiet: Quiet = False,
@@ -124,9 +135,11 @@ def plan(
         stages.plan(
             inputs, work, output, shards=shards, tasks=tasks, memory=memory, pairs=pairs, removed=removed,
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
-            max_row_bytes=max_row_bytes, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
-            num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups,
-            measure=measure, keep=keep, threads=threads, seed=seed,
+            max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
+            unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
+            rows=rows, verify=verify, groups=groups, measure=measure, top=top, most=most,
+            keep=keep, annotate=annotate, threads=threads,
+            seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

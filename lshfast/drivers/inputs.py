@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.types import Int64Array
+from lshfast.engine.plan import Keep
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
@@ -121,9 +123,21 @@ def texts_again(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Iterato
         yield found, texts, source_bytes
 
 
+def policy_of(keep: str) -> tuple[str, str | None]:
+    """Return the policy of a value of `keep`, and the column by whose values max and min prefer rows."""
+    policy, _, column = keep.partition(":")
+    if bool(column) != (policy in ("max", "min")) or policy not in (*get_args(Keep), "max", "min"):
+        raise ValueError(f"keep must be {', '.join(get_args(Keep))}, max:COLUMN or min:COLUMN, not {keep!r}")
+    return policy, column or None
+
+
 def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
     """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
-    values = corpus.order
+    return ranks_of(corpus.order, keep)
+
+
+def ranks_of(values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str) -> Int64Array:
+    """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the column."""
     if isinstance(values, StringFile):
         ranks = values.ranks()
     elif isinstance(values, list):  # an array of strings would take the length of the longest one for each

@@ -18,6 +18,12 @@ PairArray: TypeAlias = npt.NDArray[np.void]
 HELD_PAIRS = 1 << 18
 
 
+def check_listing(pairs: object, top: int | None, most: float | None) -> None:
+    """Raise ValueError if pairs are chosen and not written."""
+    if pairs is None and (top is not None or most is not None):
+        raise ValueError("top and most choose among the pairs that are written, and pairs are not written")
+
+
 def lists_copies(plan: Plan) -> bool:
     """Return whether the pairs of exact copies are listed, which have similarity 1."""
     return plan.most is None or plan.most >= 1

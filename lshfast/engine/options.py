@@ -26,7 +26,7 @@ NAMES: dict[Driver, str] = {
 
 EVERY: tuple[Driver, ...] = get_args(Driver)
 OF_FILES: tuple[Driver, ...] = ("files", "cap")
-OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "spark")
+OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
 ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 
@@ -71,7 +71,7 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_FILES),
-        Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_FILES),
+        Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_TASKS),
         Option("column", "text", "Column of the texts; a.b is b inside a.", ALL_FILES),
         Option("id_column", None, "Column of the ids; without it a row is FILE:LINE.", ALL_FILES),
         Option("glob", None, "Files of a folder to read; by default data files, or else .txt.", OF_TASKS),
@@ -82,7 +82,7 @@ OPTIONS: dict[str, Option] = {
             "delimiter",
             None,
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
-            OF_FILES,
+            OF_TASKS,
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
         Option("threshold", 0.8, "Least similarity, in (0, 1]."),
@@ -116,7 +116,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
-        Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_FILES),
+        Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_TASKS),
         Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
         Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_PAIRS),
         Option("most", None, "Of the pairs, only those of at most this similarity: close, but no copies.", OF_PAIRS),

@@ -70,7 +70,7 @@ class RowKeys:
         if self._layout.order_column is not None:
             reason = self._take_order(order, untyped)
             if reason:
-                return f"order column {self._layout.order_column!r} {reason}"
+                return _of_order(self._layout, reason)
         if self._layout.id_column is not None:
             if not self.ids:
                 self._kind = type(identity)
@@ -105,11 +105,24 @@ class RowKeys:
         if isinstance(value, str) and numbers and not self.orders:
             self.orders, numbers = self._strings(ORDERS), False
         if isinstance(value, str) == numbers:
-            return f"holds {shortened(value)}, {kind_of(value)}, but those before it are not"
+            return _clash(value)
         if isinstance(value, float) and isinstance(self.orders, array) and self.orders.typecode == "q":
             self.orders = array("d", self.orders)
         self.orders.append(value)
         return None
+
+
+def clashing_order(layout: Layout, value: Any) -> str:
+    """Return the reason to reject a row whose order value is a string beside numbers, or a number beside strings."""
+    return _of_order(layout, _clash(value))
+
+
+def _clash(value: Any) -> str:
+    return f"holds {shortened(value)}, {kind_of(value)}, but those before it are not"
+
+
+def _of_order(layout: Layout, reason: str) -> str:
+    return f"order column {layout.order_column!r} {reason}"
 
 
 def writable(text: str) -> bool:

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, get_args
 
 from lshfast.common.atomic_files import printable
-from lshfast.common.extras import optional
 from lshfast.readers.files import COLUMNAR, DataError, File, Format, Layout, codec_of, file_format, reason_of
-from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, remote_errors
+from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url, opened_url, remote_errors
 
 _SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
 MOST_STATE_BYTES = 16 << 20
 _KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow or .feather"
 
@@ -73,7 +71,7 @@ def _file(found: _Found, layout: Layout) -> File:
 def _listed(given: str, layout: Layout) -> Iterator[_Found]:
     if given == "-":
         return iter([_standard_input(layout)])
-    return _remote(given, layout) if _URL.match(given) else _local(given, layout)
+    return _remote(given, layout) if is_url(given) else _local(given, layout)
 
 
 def _standard_input(layout: Layout) -> _Found:
@@ -200,13 +198,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def _remote(url: str, layout: Layout) -> Iterator[_Found]:
-    core = optional("fsspec.core", "remote")
-    try:
-        system, path = core.url_to_fs(url)
-    except ImportError as error:
-        raise ImportError(f"{printable(url)}: {error}; install it beside lshfast[remote]") from error
-    except ValueError as error:
-        raise ValueError(f"{printable(url)}: {error}") from error
+    system, path = opened_url(url)
     protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol
     if "file" in protocols:
         yield from _local(path, layout)
@@ -217,9 +209,9 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     except OSError as error:
         raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
     for found in paths:
-        whole = system.unstrip_protocol(found)
-        name = printable(url if paths == [path] else whole)
-        yield _Found(found, name, RemoteFile(system, found), whole, found != path and layout.glob is not None)
+        source = RemoteFile(system, found)
+        name = printable(url if paths == [path] else source.url)
+        yield _Found(found, name, source, source.url, found != path and layout.glob is not None)
 
 
 def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str]:

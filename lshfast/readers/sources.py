@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.extras import optional
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
 
 
 class Source(Protocol):
@@ -45,6 +51,11 @@ class RemoteFile:
     system: Any
     path: str
 
+    @property
+    def url(self) -> str:
+        """The URL of the file. It may lack what names the file system; then `source_of` gives another file."""
+        return str(self.system.unstrip_protocol(self.path))
+
     def state(self) -> tuple[int, object]:
         with remote_errors():
             size = self.system.info(self.path)["size"]
@@ -55,6 +66,31 @@ class RemoteFile:
     def open(self) -> Any:
         with remote_errors():
             return _RemoteStream(self.system.open(self.path, "rb"))
+
+
+def is_url(place: str) -> bool:
+    """Return whether an input is a URL, and no path."""
+    return _URL.match(place) is not None
+
+
+def opened_url(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL, and the path in it."""
+    core = optional("fsspec.core", "remote")
+    try:
+        system, path = core.url_to_fs(url)
+    except ImportError as error:
+        raise ImportError(f"{printable(url)}: {error}; install it beside lshfast[remote]") from error
+    except ValueError as error:
+        raise ValueError(f"{printable(url)}: {error}") from error
+    return system, path
+
+
+def source_of(place: str) -> LocalFile | RemoteFile:
+    """Return the file with this path or URL."""
+    if not is_url(place):
+        return LocalFile(place)
+    with remote_errors():
+        return RemoteFile(*opened_url(place))
 
 
 class _RemoteStream(io.RawIOBase):

@@ -42,6 +42,20 @@ def test_a_run(folder):
         assert found == (folder / wanted).read_text()
 
 
+def test_options_of_dedup(folder):
+    own = "--annotate", "--keep", "max:date", "--size", 2
+    for number in range(3):
+        path = folder / "in" / f"{number}.jsonl"
+        path.write_text(path.read_text().replace("}", f', "date": "2024-05-0{number}"}}'))
+    run(*plan(folder, "--pairs", folder / "pairs", "--tasks", 1, *own))
+    for stage in ("sketch", "band", "join", "group", "collect", "verify", "apply"):
+        run("stage", stage, folder / "work", "-q")
+    run("dedup", folder / "in", "-o", folder / "a.jsonl", "--pairs", folder / "p.jsonl", *own, "-q")
+    assert (folder / "pairs" / "00000.jsonl").read_text() == (folder / "p.jsonl").read_text()
+    assert (folder / "kept" / "00000.jsonl").read_text() == (folder / "a.jsonl").read_text()
+    assert '"duplicate_of":"' in (folder / "a.jsonl").read_text()
+
+
 def test_errors(folder):
     work = folder / "work"
     assert failing(2, "stage", "sketch", work).endswith(
@@ -50,7 +64,7 @@ def test_errors(folder):
     assert "shards must be at most 3, the number of input files, not 4" in failing(2, *plan(folder, "--shards", 4))
     assert "shards must be in 1..1048576, not 0" in failing(2, *plan(folder, "--shards", 0))
     assert "memory must be at least" in failing(2, *plan(folder, "--memory", "1M"))
-    assert "keep" in failing(2, *plan(folder, "--keep", "max:date"))
+    assert "keep" in failing(2, *plan(folder, "--keep", "longer"))
     assert not work.exists()
     run(*plan(folder, "--shards", 2))
     assert f"{work}: this work folder has a plan already" in failing(2, *plan(folder))
@@ -63,7 +77,7 @@ def test_errors(folder):
 
 def test_plans_that_are_refused(folder):
     (folder / "in" / "b.csv").write_text("text\na\n")
-    assert "all JSON Lines or all Parquet, not csv and jsonl" in failing(2, *plan(folder))
+    assert "all jsonl or all csv or all tsv or all parquet, not csv and jsonl" in failing(2, *plan(folder))
     assert "number of input files" in failing(2, *plan(folder, "--format", "jsonl", "--shards", 9))
     (folder / "kept").mkdir()
     (folder / "kept" / "a").touch()

@@ -74,7 +74,7 @@ def test_commands(command, own, drivers):
     parameters = {parameter.name: parameter for parameter in found.params if parameter.name not in own}
     assert set(parameters) == set(taken_by(*drivers))
     # These are folders, or mean a task's.
-    different = {"memory", "work", "pairs", "removed", "keep", "threads"} if "stage" in command else set()
+    different = {"memory", "work", "pairs", "removed", "threads"} if "stage" in command else set()
     for name, parameter in parameters.items():
         assert OPTIONS[name].shown in parameter.opts
         if name not in different:

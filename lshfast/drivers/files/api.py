@@ -12,6 +12,7 @@ from lshfast.drivers.files.cap import cap_of
 from lshfast.drivers.files.run import Outputs, run_files
 from lshfast.drivers.indexes import Indexes, plan_against
 from lshfast.drivers.inputs import Inputs, output_of
+from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.plan import Grouping, Verify, make_plan
 from lshfast.engine.report import DedupResult
 from lshfast.engine.short_texts import warn_of
@@ -195,8 +196,7 @@ def dedup_files(
     given = {name: value for name, value in options.items() if value is not None}
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
     others |= dict(ignore_common=ignore_common, top=top, most=most)
-    if pairs is None and (top is not None or most is not None):
-        raise ValueError("top and most choose among the pairs that are written: pairs=FILE is needed")
+    check_listing(pairs, top, most)
     earlier, index = map(_path, (against, save_index))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]

@@ -20,7 +20,7 @@ from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
-from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, text_batches
+from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, policy_of, text_batches
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.listed_pairs import PairArray
@@ -140,15 +140,13 @@ def run_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    policy, _, order_column = keep.partition(":")
-    if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
-        raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
+    policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if indexes.against is not None or indexes.save is not None:
         check_index_measure(plan.measure)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
-    corpus = inputs.open(order_column=order_column or None, output=output, added=added)
+    corpus = inputs.open(order_column=order_column, output=output, added=added)
     pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
@@ -164,7 +162,7 @@ def run_files(
     with indexes.opened(plan) as index:
         with all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _find(corpus, plan, policy, index, indexes, outputs, progress)
+                result = _find(corpus, plan, keep, index, indexes, outputs, progress)
             start = time.perf_counter()
             with naming_stage("write"):
                 _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
@@ -224,7 +222,7 @@ def _run_within(
 def _find(
     corpus: Corpus,
     plan: Plan,
-    policy: str,
+    keep: str,
     index: LSHIndex | None,
     indexes: Indexes,
     outputs: Outputs,
@@ -237,12 +235,11 @@ def _find(
     def write_similar(every: SimilarPairs, _: object) -> None:
         _write_pairs(corpus, outputs, every.batches(), plan)
 
-    by_value = policy not in _BY_LENGTH
     part = run_part(
         batches,
         plan,
         clock,
-        keep=partial(order_ranks, corpus, policy) if by_value else cast(Keep, policy),
+        keep=partial(order_ranks, corpus, keep) if corpus.layout.order_column is not None else cast(Keep, keep),
         against=index if indexes.against else None,
         indexed=index is not None,
         similar=None if outputs.pairs is None else write_similar,
@@ -261,9 +258,6 @@ def _find(
         indexed=indexed,
         advice=advice_for(part.sketches.rows.column, plan),
     )
-
-
-_BY_LENGTH = ("first", "last", "longest", "shortest")
 
 
 def _annotations(outputs: Outputs, plan: Plan, indexes: Indexes) -> list[str]:

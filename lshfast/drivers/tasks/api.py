@@ -12,8 +12,8 @@ from lshfast.drivers.tasks.planning import make_stage_plan
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.drivers.tasks.stages_status import StagesStatus, status_of
 from lshfast.drivers.tasks.task_order import StageName, run_task, tasks_of
-from lshfast.engine.plan import Grouping, Keep, Verify, make_plan
-from lshfast.engine.preference import check_keep_measure
+from lshfast.engine.listed_pairs import check_listing
+from lshfast.engine.plan import Grouping, Verify, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.readers.files import MAX_ROW_BYTES, Format
 from lshfast.shingling import Unit
@@ -41,6 +41,8 @@ def plan(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
+    defuse_formulas: bool = False,
     threshold: float = 0.8,
     unit: Unit = "word",
     size: int | None = None,
@@ -53,7 +55,10 @@ def plan(
     verify: Verify = "exact",
     groups: Grouping = "star",
     measure: PairMeasure = "jaccard",
-    keep: Keep = "first",
+    top: int | None = None,
+    most: float | None = None,
+    keep: str = "first",
+    annotate: bool = False,
     threads: int | None = 1,
     seed: Seed = 1,
 ) -> None:
@@ -65,12 +70,13 @@ def plan(
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files that every task can open under the same path, all JSON Lines or all Parquet; folders and patterns as for
-        `lshfast.dedup_files`.
+        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV or all Parquet;
+        folders and patterns as for `lshfast.dedup_files`.
     work : path
         The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
     output : path
-        The folder for the rows that are kept, a file for each shard: 00000.jsonl or 00000.parquet, ...; new or empty.
+        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl, ..., in the format of
+        the inputs.
     shards : int, optional
         The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at most as many shards
         as files. By default a shard has about a gigabyte.
@@ -82,23 +88,25 @@ def plan(
     pairs : path, optional
         A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify task; new or empty.
         In a file, the pairs are in the order of their rows, first key_i, then key_j; a pair is in one file.
+    top, most : optional
+        Which pairs are written to `pairs`, as for `lshfast.pairs`.
     removed : path, optional
         A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
-    column, id_column, glob, encoding, format, max_row_bytes
+    column, id_column, glob, encoding, format, max_row_bytes, delimiter, defuse_formulas
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, measure, seed
         As for `lshfast.dedup`.
-    keep : {"first", "last", "longest", "shortest"}, default "first"
-        As for `lshfast.dedup`.
+    keep, annotate
+        As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
     threads : int or None, default 1
         The threads of a task; None for the CPUs that this process may use.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the two formats.
+        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the four formats.
     DataError
         If an input cannot be read.
     OSError
@@ -120,15 +128,15 @@ def plan(
     >>> stages.status(folder / "work").summary.removed
     1
     """
-    check_keep_measure(keep, measure)
+    check_listing(pairs, top, most)
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
-        measure=measure, exact=False,
+        measure=measure, exact=False, top=top, most=most,
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
-        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes
+        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter
     )
     make_stage_plan(
         source,
@@ -136,6 +144,8 @@ def plan(
         os.fspath(output),
         engine,
         keep=keep,
+        annotate=annotate,
+        defuse=defuse_formulas,
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
         memory=check_bytes("memory", memory),

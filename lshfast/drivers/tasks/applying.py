@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
 from lshfast.common.atomic_files import all_or_none
-from lshfast.common.types import Float64Array
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
@@ -13,7 +16,7 @@ from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.drivers.tasks.verifying import keys_of, kind_of_ids
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.readers import Corpus, write_rejects, write_rows, write_table
-from lshfast.readers.selection import Columns
+from lshfast.readers.selection import Columns, SparseColumn
 
 
 def apply(plan: StagePlan, shard: int) -> None:
@@ -29,7 +32,7 @@ def apply(plan: StagePlan, shard: int) -> None:
         keep[list(kept_keys)] = False
         gone = np.flatnonzero(~keep)
         name = SIMILARITY_NAMES[plan.engine.measure]
-        kinds = {"key": kind, "kept_key": kind, name: "double"}
+        kinds = dict.fromkeys(("key", "kept_key", "duplicate_of"), kind) | {name: "double"}
         if removed is not None:
             table: Columns = {
                 "key": [corpus.key(row) for row in gone.tolist()],
@@ -39,8 +42,31 @@ def apply(plan: StagePlan, shard: int) -> None:
             write_table(plan.output(removed, shard), table, True, kinds)
         if rejected is not None:
             write_rejects(plan.output(rejected, shard, "jsonl"), corpus.rejected, True)
-        write_rows(corpus, plan.output(output, shard), keep=keep, overwrite=True, threads=plan.engine.threads)
+        annotations = _annotations(plan, gone, kept_keys, similarity)
+        write_rows(
+            corpus,
+            plan.output(output, shard),
+            keep=np.ones_like(keep) if annotations else keep,
+            annotations=annotations,
+            kinds=kinds,
+            overwrite=True,
+            threads=plan.engine.threads,
+        )
         writer.figures = {"kept": int(keep.sum()), "removed": len(gone)}
+
+
+def _annotations(
+    plan: StagePlan, gone: Int64Array, kept_keys: Mapping[int, str | int], similarity: Float64Array
+) -> dict[str, SparseColumn]:
+    """Return the columns that are added to the rows of a shard; `gone` has the rows that are removed."""
+
+    def keys(places: Int64Array) -> list[str | int]:
+        return [kept_keys[row] for row in gone[places].tolist()]
+
+    columns: list[Callable[[Int64Array], Any]] = [keys, lambda places: similarity[gone[places]]]
+    columns = columns if plan.content["added"] else []
+    named = zip(plan.content["added"], columns, strict=True)
+    return {name: SparseColumn(gone, column, len(similarity)) for name, column in named}
 
 
 def _removed(

@@ -42,6 +42,7 @@ def collect(plan: StagePlan, shard: int) -> None:
                 int(wanted["parts"][places[0]]),
                 rows=wanted["rows"][places],
                 chosen=wanted["chosen"][places],
+                ranks=wanted["ranks"][places if len(wanted["ranks"]) else places[:0]],
                 lengths=lengths[places],
                 key_lengths=np.array([len(key) for key in keys], np.int64),
                 keys=np.frombuffer(b"".join(keys), np.uint8),
@@ -58,7 +59,8 @@ def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) 
     with TaskFile(plan, "group", 0) as file:
         found = file.only(shard)
         own, sampled = found["rows"] - first_row, found["sampled"] - first_row
-        if len({len(found[name]) for name in ("rows", "parts", "chosen", "read")}) > 1:
+        columns = ["rows", "parts", "chosen", "read", *plan.ranks]
+        if len({len(found[name]) for name in columns}) > 1:
             raise file.fault("its columns have different lengths")
         for numbers, end in ((own, rows), (sampled, rows), (found["parts"], parts)):
             if len(numbers) and (numbers.min() < 0 or numbers.max() >= end):

@@ -11,6 +11,7 @@ import numpy as np
 from lshfast.common.growing import GrowingArray
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.budget import obtainable
+from lshfast.drivers.tasks.ordering import check_kinds, ranks_of_rows
 from lshfast.drivers.tasks.sketching import OF_CORPUS, key_bounds, restored_corpus, rows_of_sketch, sorted_runs
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
@@ -119,9 +120,14 @@ def group(plan: StagePlan, task: int) -> None:
         of_shards = [figures_of(plan, "sketch", shard) for shard in range(plan.shards)]
         first_row = np.concatenate([[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)])
         id_type = _checked_ids(plan, first_row, [shard["ids"] for shard in of_shards])
+        kinds = [shard["orders"] for shard in of_shards]
+        check_kinds(plan, kinds)
         rows = int(first_row[-1])
         members, labels = linked_rows(plan, _links(plan, first_row), rows)
-        parts = _parts_of(plan, first_row, members, labels)
+        ranks = np.empty(0, np.int64)
+        if plan.order_column is not None:
+            ranks = ranks_of_rows(plan, first_row, kinds, members)
+        parts = _parts_of(plan, first_row, members, labels, ranks)
         del labels
         sample = sample_of(rows) if rows >= FEWEST_TEXTS and plan.engine.threshold < 1 else np.empty(0, np.int64)
         for shard in range(plan.shards):
@@ -132,6 +138,7 @@ def group(plan: StagePlan, task: int) -> None:
                 rows=members[low:high],
                 parts=parts.numbers[low:high],
                 chosen=parts.chosen[low:high],
+                ranks=ranks[low:high],
                 sampled=sample[begin:end],
                 read=parts.read[low:high].view(np.uint8),
             )
@@ -179,8 +186,13 @@ class RowsOfParts:
     memory: int
 
 
-def _parts_of(plan: StagePlan, first_row: Int64Array, members: Int64Array, labels: Int64Array) -> RowsOfParts:
-    """Divide the rows that share buckets, given their labels, into parts, and the parts among the verify tasks."""
+def _parts_of(
+    plan: StagePlan, first_row: Int64Array, members: Int64Array, labels: Int64Array, ranks: Int64Array
+) -> RowsOfParts:
+    """Divide the rows that share buckets, given their labels, into parts, and the parts among the verify tasks.
+
+    `ranks` has values by which rows are preferred, if it depends on a column.
+    """
     words = np.empty((len(members), WIDTH), np.uint64)
     for shard in range(plan.shards):
         for row, portion, _ in rows_of_sketch(plan, shard):
@@ -191,7 +203,10 @@ def _parts_of(plan: StagePlan, first_row: Int64Array, members: Int64Array, label
     nbytes, first = marks.nbytes, marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
-    chosen = best_copies(preferred(len(first), places), first)[0][first] if plan.keep == "last" else first
+    chosen = first
+    if plan.order_column is not None or plan.keep == "last":
+        values = places if plan.order_column is None else ranks
+        chosen = best_copies(preferred(len(first), values), first)[0][first]
     _, component = np.unique(labels, return_inverse=True)
     texts = np.bincount(component[chosen == places], minlength=1)
     read = (chosen == places) & (texts[component] > 1)

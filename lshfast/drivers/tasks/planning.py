@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import get_args
 
 import numpy as np
 
@@ -13,15 +14,17 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.private_files import make_folder
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.inputs import Inputs, state_of
+from lshfast.drivers.inputs import Inputs, policy_of, state_of
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
+from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.plan import Plan
-from lshfast.readers import Corpus, check_rows
-from lshfast.readers.files import Format
-from lshfast.readers.sources import LocalFile
+from lshfast.engine.preference import check_keep_measure
+from lshfast.readers import Corpus, OutputFormat, check_rows
+from lshfast.readers.files import File, Format
+from lshfast.readers.sources import LocalFile, RemoteFile, source_of
 
-# The keep policies of a run in stages: the values of a column would have to be ranked over all shards.
-POLICIES = ("first", "last", "longest", "shortest")
+# The formats of inputs: those that outputs have too.
+FORMATS = get_args(OutputFormat)
 
 # Without a number of shards, each has about so many bytes of input.
 SHARD_BYTES = 1 << 30
@@ -37,6 +40,8 @@ def make_stage_plan(
     engine: Plan,
     *,
     keep: str,
+    annotate: bool,
+    defuse: bool,
     shards: int | None,
     tasks: int | None,
     memory: int,
@@ -45,28 +50,30 @@ def make_stage_plan(
     rejected: str | None,
 ) -> StagePlan:
     """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
-    if keep not in POLICIES:
-        raise ValueError(f"keep must be {', '.join(POLICIES)} in a run in stages, not {keep!r}")
+    policy, order_column = policy_of(keep)
+    check_keep_measure(policy, engine.measure)
+    added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
     folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
     if os.path.exists(os.path.join(work, PLAN_FILE)):
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
-    corpus = inputs.open()
+    corpus = inputs.open(order_column=order_column, added=added)
     kind = _format_of(corpus)
     Budget(memory, engine, pairs is not None, parquet=kind == "parquet").work(0)
-    if kind == "parquet":
-        check_rows(corpus, "rows.parquet")
+    check_rows(corpus, f"rows.{kind}", added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
     content = {
         "parameters": engine.described(),
         "threads": engine.threads,
         "keep": keep,
+        "added": added,
+        "defuse": defuse,
         "memory": memory,
-        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes")},
+        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes", "delimiter")},
         "format": kind,
-        "files": [[os.path.abspath(file.path), file.name, file.codec, state_of(file)] for file in corpus.files],
+        "files": [[_place(file), file.name, file.codec, state_of(file)] for file in corpus.files],
         "shards": bounds,
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
@@ -80,15 +87,23 @@ def make_stage_plan(
     return write_stage_plan(work, content)
 
 
+def _place(file: File) -> str:
+    """Return the path or URL of an input; raise ValueError if other processes cannot open the file by it."""
+    if isinstance(file.source, LocalFile):
+        return os.path.abspath(file.path)
+    if isinstance(file.source, RemoteFile):
+        with suppress(OSError, ValueError):
+            if source_of(file.source.url) == file.source:
+                return file.source.url
+    raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+
+
 def _format_of(corpus: Corpus) -> Format:
-    """Return the format of the inputs; raise ValueError if a task cannot read them by itself."""
-    for file in corpus.files:
-        if not isinstance(file.source, LocalFile):
-            raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+    """Return the format of the inputs; raise ValueError if they have not one that outputs can have."""
     formats = sorted({file.format for file in corpus.files})
-    if formats not in (["jsonl"], ["parquet"]):
+    if len(formats) > 1 or formats[0] not in FORMATS:
         raise ValueError(
-            f"the inputs of a run in stages are all JSON Lines or all Parquet, not {' and '.join(formats)}"
+            f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not {' and '.join(formats)}"
         )
     return formats[0]
 

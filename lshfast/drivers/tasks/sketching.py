@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import UInt64Array
 from lshfast.drivers.budget import obtainable
 from lshfast.drivers.inputs import faults_of, text_batches
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
-from lshfast.drivers.tasks.task_files import RANGE_BYTES, writing
+from lshfast.drivers.tasks.task_files import RANGE_BYTES, TaskWriter, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.engine.marks import WIDTH, RowMarks
 from lshfast.engine.sketching import Clock, Sketched, sketched
@@ -25,8 +26,8 @@ from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.readers import Corpus, Reject
 
-# The numbers of the ranges of a sketch file: rows, and what the corpus has recorded of all of them.
-OF_ROWS, OF_CORPUS = 0, 1
+# The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and their order values.
+OF_ROWS, OF_CORPUS, OF_ORDERS = 0, 1, 2
 
 
 class _SketchedPiece(NamedTuple):
@@ -54,15 +55,34 @@ def sketch(plan: StagePlan, shard: int) -> None:
         id_marks = np.empty(0, np.uint64)
         if ids is not None:
             id_marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
+        values.pop("orders", None)  # they have a range of their own
         state = np.frombuffer(json.dumps(values).encode(), np.uint8)
         writer.add(OF_CORPUS, lines=arrays["lines"], starts=arrays["starts"], id_marks=id_marks, values=state)
         writer.figures = {
+            "orders": _add_orders(writer, corpus.order),
             "rows": rows,
             "rejected": len(corpus.rejected),
             "empty": empty,
             "nbytes": nbytes,
+            "delimiters": corpus.delimiters,
             "ids": None if not ids else type(ids[0]).__name__,
         }
+
+
+def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | None) -> str | None:
+    """Write the order values of a shard, if there are any, and return their kind.
+
+    Numbers are 64-bit integers or doubles; of strings, the lengths are written, and their bytes.
+    """
+    if orders is None or not len(orders):
+        return None
+    if isinstance(orders, np.ndarray):
+        writer.add(OF_ORDERS, orders=orders.view(np.uint64))
+        return "int" if orders.dtype.kind == "i" else "float"
+    strings = [value.encode(errors="surrogatepass") for value in orders]
+    lengths = np.fromiter(map(len, strings), np.uint64, len(strings))
+    writer.add(OF_ORDERS, orders=lengths, values=np.frombuffer(b"".join(strings), np.uint8))
+    return "str"
 
 
 def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus:

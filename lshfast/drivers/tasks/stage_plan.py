@@ -11,12 +11,12 @@ from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.container import Manifest
 from lshfast.common.private_files import check_folder, private
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.inputs import state_of
+from lshfast.drivers.inputs import policy_of, state_of
 from lshfast.engine.plan import Plan, make_plan
 from lshfast.kernels.text import HashKey
-from lshfast.readers import Corpus, DataError
+from lshfast.readers import Corpus, DataError, Output
 from lshfast.readers.files import File, Layout, reason_of
-from lshfast.readers.sources import LocalFile
+from lshfast.readers.sources import source_of
 
 PLAN_FILE = "plan.json"
 _MANIFEST = Manifest(3, "plan")
@@ -71,6 +71,16 @@ class StagePlan:
         return str(self.content["keep"])
 
     @property
+    def order_column(self) -> str | None:
+        """The column by whose values rows are kept, if `keep` names one."""
+        return policy_of(self.keep)[1]
+
+    @property
+    def ranks(self) -> list[str]:
+        """The name of the column of ranks in the files of tasks, if they have one."""
+        return [] if self.order_column is None else ["ranks"]
+
+    @property
     def keys(self) -> tuple[HashKey, HashKey]:
         """The secret keys by which equal texts, and equal ids, are recognized."""
         one, other = self.content["keys"]
@@ -78,7 +88,8 @@ class StagePlan:
 
     def output(self, folder: str, task: int, suffix: str = "") -> str:
         """Return the path of the output of a task in a folder; the suffix is that of the inputs by default."""
-        return os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
+        path = os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
+        return Output(path, defuse=self.content["defuse"])
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
         """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
@@ -92,18 +103,20 @@ class StagePlan:
         """
         content = self.content
         layout = Layout(
-            content["column"], content["id_column"], on_error="stop" if content["rejected"] is None else "skip",
+            content["column"], content["id_column"], self.order_column,
+            on_error="stop" if content["rejected"] is None else "skip",
             encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
+            delimiter=content["delimiter"], added=tuple(content["added"]),
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []
-        for path, name, codec, state in content["files"][low:high]:
-            source = LocalFile(path)
+        for place, name, codec, state in content["files"][low:high]:
             try:
-                size, version = source.state() if checked else (state[0], int(state[1]))
+                source = source_of(place)
+                size, version = source.state() if checked else (state[0], state[1])
             except OSError as error:
                 raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
-            file = File(path, name, content["format"], codec, source, size, version, layout)
+            file = File(source.path, name, content["format"], codec, source, size, version, layout)
             if checked and state_of(file) != state:
                 raise file.fault(None, "has changed since the plan of this run was made")
             files.append(file)

@@ -66,6 +66,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
+        delimiters={name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()},
         advice=_advice(plan, rows, figures["collect"]),
     )
 

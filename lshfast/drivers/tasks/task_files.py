@@ -28,7 +28,7 @@ from lshfast.common.errors import FormatError
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.kernels.checksum import checksum
 
-MAGIC, VERSION = b"LSHFTSK\0", 2
+MAGIC, VERSION = b"LSHFTSK\0", 3
 HEAD = struct.Struct("<8sQQ")
 _MANIFEST = Manifest(VERSION, "task")
 
@@ -37,12 +37,16 @@ RANGE_BYTES = 8 << 20
 
 # The columns of the data files of each stage, with their types; wider types come first, so that arrays are aligned.
 COLUMNS: dict[str, dict[str, str]] = {
-    "sketch": {"prints": "<u8", "keys": "<u8", "lines": "<i8", "starts": "<i8", "id_marks": "<u8", "values": "|u1"},
+    "sketch": {
+        "prints": "<u8", "keys": "<u8", "lines": "<i8", "starts": "<i8", "id_marks": "<u8", "orders": "<u8",
+        "values": "|u1",
+    },
     "band": {"records": "<u8"},
     "join": {"links": "<u8"},
-    "group": {"rows": "<i8", "parts": "<i8", "chosen": "<i8", "sampled": "<i8", "read": "|u1"},
+    "group": {"rows": "<i8", "parts": "<i8", "chosen": "<i8", "ranks": "<i8", "sampled": "<i8", "read": "|u1"},
     "collect": {
-        "rows": "<i8", "chosen": "<i8", "lengths": "<i8", "key_lengths": "<i8", "keys": "|u1", "texts": "|u1",
+        "rows": "<i8", "chosen": "<i8", "ranks": "<i8", "lengths": "<i8", "key_lengths": "<i8", "keys": "|u1",
+        "texts": "|u1",
     },
     "verify": {"rows": "<i8", "similarity": "<f8", "key_lengths": "<i8", "keys": "|u1"},
     "apply": {},

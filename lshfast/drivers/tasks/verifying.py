@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
 from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.parts import Merged, PartResult, kinds_of
-from lshfast.engine.plan import Keep
 from lshfast.engine.run import run_part
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, SketchedRows
@@ -101,6 +100,8 @@ class PartRows:
         Ascending numbers in the run.
     chosen : ndarray of int64, shape (m,)
         The row of the part with the same bytes that is preferred.
+    ranks : ndarray of int64
+        Values by which rows are preferred, if it depends on a column; otherwise empty.
     keys : list of str or int
     compared : ndarray of int64
         The rows of the part whose texts are compared.
@@ -110,6 +111,7 @@ class PartRows:
 
     rows: Int64Array
     chosen: Int64Array
+    ranks: Int64Array
     keys: list[str | int]
     compared: Int64Array
     texts: Texts
@@ -141,6 +143,7 @@ class PartRows:
             assert runs is not None
             runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), plan.engine))
 
+        keep: Any = plan.keep if plan.order_column is None else self.ranks[self.compared]
         large = self.texts.nbytes + len(first) * plan.budget.row_bytes > memory
         with ExitStack() as stack:
             store = None
@@ -149,7 +152,7 @@ class PartRows:
                 path = os.path.join(folder, "signatures")
                 store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
             part = run_part(
-                [self.texts], plan.engine, Clock(), keep=cast(Keep, plan.keep),
+                [self.texts], plan.engine, Clock(), keep=keep,
                 similar=None if runs is None else similar, store=store,
             )  # fmt: skip
             return PartResult.of(part)
@@ -158,15 +161,15 @@ class PartRows:
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
     """Read the rows of a part from the files of all shards, which may be open; `overall` has the figures of `group`."""
     first_row = overall["first_row"]
-    rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
+    rows, chosen, lengths, ranks = ([np.empty(0, np.int64)] for _ in range(4))
     keys: list[str | int] = []
     with SpooledTexts(overall["part_memory"]) as held:
         for shard in range(plan.shards):
             with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
                 for part in file.ranges(number):
                     own = part["rows"]
-                    _check(file, part, *first_row[shard : shard + 2])
-                    for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths")):
+                    _check(file, part, [*plan.ranks, "chosen", "lengths"], *first_row[shard : shard + 2])
+                    for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths"), (ranks, "ranks")):
                         column.append(part[name])
                     keys += keys_of(file, part, len(own), overall["ids"])
                     held.add(part["texts"])
@@ -182,13 +185,13 @@ def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: S
             raise file.fault("its rows do not fit those of other shards")
         compared = np.flatnonzero(every != NO_TEXT)
         texts = held.texts(every[compared])
-    return PartRows(numbers, places, keys, compared, texts)
+    return PartRows(numbers, places, np.concatenate(ranks), keys, compared, texts)
 
 
-def _check(file: TaskFile, part: Arrays, low: int, high: int) -> None:
-    """Raise FormatError if the columns of a range do not fit each other."""
+def _check(file: TaskFile, part: Arrays, columns: list[str], low: int, high: int) -> None:
+    """Raise FormatError if the columns of a range, of which these have a value for each row, do not fit each other."""
     rows, lengths = part["rows"], part["lengths"]
-    if not len(rows) == len(part["chosen"]) == len(lengths) or (lengths < NO_TEXT).any():
+    if any(len(part[name]) != len(rows) for name in columns) or (lengths < NO_TEXT).any():
         raise file.fault("its columns have different lengths")
     if (rows < low).any() or (rows >= high).any():
         raise file.fault("it has rows of another shard")

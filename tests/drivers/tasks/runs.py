@@ -4,6 +4,8 @@ import json
 import random
 
 from lshfast import dedup_files, stages
+from lshfast.drivers.tasks.task_files import writing
+from lshfast.drivers.tasks.task_reader import TaskFile
 from tests.corpora import similar_texts
 
 
@@ -19,7 +21,8 @@ def write_files(folder, rows, files):
     for number in range(files):
         some = rows[number * len(rows) // files : (number + 1) * len(rows) // files]
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in some]
-        (folder / f"{number:02}.jsonl").write_text("".join(lines), encoding="utf-8")
+        # A lone surrogate is written as JSON's escape.
+        (folder / f"{number:02}.jsonl").write_bytes("".join(lines).encode(errors="backslashreplace"))
     return folder
 
 
@@ -59,3 +62,16 @@ def pairs_in_memory(folder, source, **options):
     """Run by `dedup_files` with all similar pairs; return the summary, and the lines of the file of pairs."""
     summary, *_ = in_memory(folder, source, pairs=folder / "pairs.jsonl", **options)
     return summary, (folder / "pairs.jsonl").read_bytes().splitlines()
+
+
+def rewritten(plan, stage, change):
+    """Write the file of the first task of a stage again, with a change of its ranges and with right checksums."""
+    with TaskFile(plan, stage, 0) as file:
+        numbers = sorted(set(file._index[:, 0].tolist()))
+        ranges = [(number, part) for number in numbers for part in file.ranges(number)]
+        figures = file.figures
+    change(ranges)
+    with writing(plan, stage, 0) as writer:
+        writer.figures = figures
+        for number, part in ranges:
+            writer.add(number, **part)

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import stages
+from lshfast import dedup_files, stages
 from lshfast.drivers import budget
 from lshfast.drivers.tasks import pairing
 from lshfast.drivers.tasks.stage_plan import read_stage_plan
 from lshfast.drivers.tasks.task_files import figures_of
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.plan import make_plan
 from tests.drivers.tasks.runs import corpus, pairs_in_memory, pairs_in_stages, run_all, write_files
 
 
@@ -49,6 +50,8 @@ def check(folder, source, shards, tasks, **options):
         {"keep": "longest", "verify": "signature"},
         {"verify": "none", "unit": "char", "threads": 2},
         {"measure": "containment", "threshold": 0.9, "exact": False},
+        {"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"},
+        {"top": 2, "threshold": 0.5},
     ],
 )
 @pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])
@@ -131,3 +134,17 @@ def test_a_task_that_fails_leaves_no_table(tmp_path, monkeypatch):
     (work / "verify-00000.json").unlink()
     assert stages.run(work, "verify")
     assert table.read_bytes() == before
+
+
+def test_memory_limits_the_length_of_rows(tmp_path):
+    """As in a run of one process with the same memory, of which the pairs take a part."""
+    memory = budget.Budget(0, make_plan(threads=1), pairs=True).least(1000, 4 << 20)
+    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (4 << 20, 5 << 20))
+    source = write_files(tmp_path / "in", [{"text": text} for text in ("a b", fine, long, f"{fine} x", fine)], 2)
+    wanted = dedup_files(source, pairs=tmp_path / "pairs.jsonl", memory=memory, threads=1, on_error="skip").summary
+    assert (wanted.pairs, wanted.rejected) == (2, 1)
+    options = {"pairs": tmp_path / "pairs", "rejected": tmp_path / "rejected", "tasks": 1}
+    stages.plan(source, tmp_path / "work", tmp_path / "kept", memory=memory, **options)
+    run_all(tmp_path / "work")
+    assert stages.status(tmp_path / "work").summary == wanted
+    assert (tmp_path / "pairs" / "00000.jsonl").read_bytes() == (tmp_path / "pairs.jsonl").read_bytes()

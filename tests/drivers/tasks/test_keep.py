@@ -1,0 +1,145 @@
+"""The row with the greatest or least value of a column is kept, as by `dedup_files`."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lshfast import DataError, FormatError, stages
+from lshfast.drivers.tasks.sketching import OF_ORDERS
+from lshfast.drivers.tasks.stage_plan import read_stage_plan
+from tests.drivers.tasks.runs import corpus, in_memory, in_stages, rewritten, run_all, write_files
+
+VALUES = {
+    "integers": lambda rng: rng.choice([rng.randrange(-9, 9), rng.randrange(-(2**63), 2**63)]),
+    "numbers": lambda rng: rng.choice([rng.randrange(9), rng.random(), 2**53 + 1, 2.0**53]),
+    "strings": lambda rng: rng.choice(["a", "aé", "a\ud800", "b" * 9, f"{'c' * 99}{rng.random()}"]),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("policy", ["max", "min"])
+@pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])
+def test_equals_the_run_in_memory(tmp_path, kind, policy, shards, tasks):
+    """Also of rows with equal bytes."""
+    rng = random.Random(7)
+    rows = corpus(3, 600)
+    for row in rows:
+        row["value"] = VALUES[kind](rng)
+    source = write_files(tmp_path / "in", rows, 7)
+    options = {"keep": f"{policy}:value", "annotate": True, "groups": rng.choice(["star", "components"])}
+    wanted = in_memory(tmp_path, source, **options)
+    assert wanted[0].copies > 20
+    assert in_stages(tmp_path, source, shards=shards, tasks=tasks, **options) == wanted
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.booleans(), st.integers(-2, 2)), max_size=30),
+    st.integers(1, 5),
+    st.sampled_from([int, float, str]),
+    st.sampled_from(["max", "min"]),
+)
+def test_small_corpora(tmp_path_factory, rows, shards, kind, policy):
+    folder = tmp_path_factory.mktemp("runs")
+    texts = [
+        " ".join(f"{'W' if large else 'w'}{one}.{i if i < 30 - cut else i + one * 100}" for i in range(30 * (one > 0)))
+        for one, cut, large, _ in rows
+    ]
+    records = [{"text": text, "value": kind(rows[i][3])} for i, text in enumerate(texts)]
+    source = write_files(folder / "in", records, 5)
+    options = {"keep": f"{policy}:value", "threshold": 0.6}
+    assert in_stages(folder, source, shards=shards, tasks=2, **options) == in_memory(folder, source, **options)
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2, 3, "a"], ["a", "b", 1.5, 2], ["a", "b", "c", None], [1, 2, [], 4], [0, 1, 2, "x" * 99]]
+)
+def test_errors_are_those_of_one_run(tmp_path, values):
+    rows = [{"text": f"text {i}", "value": value} for i, value in enumerate(values)]
+    source = write_files(tmp_path / "in", rows, 4)
+    with pytest.raises(DataError) as wanted:
+        in_memory(tmp_path, source, keep="max:value")
+    with pytest.raises(DataError) as found:
+        in_stages(tmp_path, source, shards=4, keep="max:value")
+    assert str(found.value) == str(wanted.value)
+
+
+def test_shards_without_rows(tmp_path):
+    source = write_files(tmp_path / "in", [{"text": "a b c", "value": value} for value in ("x", "y")], 5)
+    options = {"keep": "max:value", "size": 2}
+    assert in_stages(tmp_path, source, shards=5, **options) == in_memory(tmp_path, source, **options)
+
+
+@pytest.mark.parametrize("keep", ["longer", "max", "max:", "first:a", "Max:a"])
+def test_policies_that_there_are_not(tmp_path, keep):
+    source = write_files(tmp_path / "in", corpus(1, 9), 1)
+    reason = "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not"
+    with pytest.raises(ValueError, match=reason):
+        in_memory(tmp_path, source, keep=keep)
+    with pytest.raises(ValueError, match=reason):
+        stages.plan(source, tmp_path / "work", tmp_path / "kept", keep=keep)
+    assert not (tmp_path / "work").exists()
+
+
+def test_parquet(tmp_path):
+    """Dates are compared as strings; the integers of one shard and the doubles of another as doubles."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "in").mkdir()
+    parts = [[(1 << 53) + 1, 5], [float(1 << 53), 5.5]]
+    for number, values in enumerate(parts):
+        dates = pa.array([18000 + number, 17000 + number], pa.int32()).cast(pa.date32())
+        table = pa.table({"text": ["a b c d e f", "g h i j k l"], "value": pa.array(values), "date": dates})
+        pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
+    for column, wanted in (("value", ["0", "1"]), ("date", ["1", "1"])):
+        work, removed = tmp_path / f"work-{column}", tmp_path / f"removed-{column}"
+        stages.plan(tmp_path / "in", work, tmp_path / f"kept-{column}", removed=removed, keep=f"max:{column}", shards=2)
+        run_all(work)
+        tables = [pq.read_table(path).to_pylist() for path in sorted(removed.iterdir())]
+        found = sorted((row["key"][-1], row["kept_key"]) for table in tables for row in table)
+        assert [kept.split("/")[-1][0] for _, kept in found] == wanted
+
+
+def test_csv(tmp_path):
+    """The first value of a shard tells what its values are; so strings before numbers of another shard are an error."""
+    for number, values in enumerate([("10", "9"), ("a", "9"), ("10", "b")]):
+        (tmp_path / f"{number}.csv").write_text("text,value\n" + "".join(f"a b c d e f,{value}\n" for value in values))
+    stages.plan(tmp_path / "0.csv", tmp_path / "w0", tmp_path / "k0", keep="max:value")
+    run_all(tmp_path / "w0")
+    assert (tmp_path / "k0" / "00000.csv").read_text() == "text,value\na b c d e f,10\n"
+    for name, others, reason in (
+        ("w1", (0, 1), "1.csv:2: order column 'value' holds 'a', a string, but those before it are not"),
+        ("w2", (2, 0), "2.csv:3: order column 'value' holds 'b', a string, but those before it are not"),
+        ("w3", (1, 0), "0.csv:2: order column 'value' holds 10, a number, but those before it are not"),
+    ):
+        inputs = [tmp_path / f"{number}.csv" for number in others]
+        stages.plan(inputs, tmp_path / name, tmp_path / f"k{name}", keep="max:value", shards=2)
+        with pytest.raises(DataError, match=reason):
+            run_all(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda part: part["values"].__setitem__(0, 0x80), "its order values are damaged"),
+        (lambda part: part["orders"].__setitem__(0, 2**64 - 1), "its order values have other lengths"),
+        (lambda part: part["orders"].__setitem__(0, 1), "its order values have other lengths"),
+        (lambda part: part.update(orders=part["orders"][1:]), "it has not one order value for each row"),
+    ],
+)
+def test_strings_that_nobody_wrote(tmp_path, change, reason):
+    rows = [{"text": "a b c d e f", "value": f"é{i}"} for i in range(9)]
+    work = tmp_path / "work"
+    stages.plan(write_files(tmp_path / "in", rows, 1), work, tmp_path / "kept", keep="max:value")
+    for stage in ("sketch", "band", "join"):
+        stages.run(work, stage)
+
+    def damage(ranges):
+        (part,) = (part for number, part in ranges if number == OF_ORDERS)
+        change(part)
+
+    rewritten(read_stage_plan(str(work)), "sketch", damage)
+    with pytest.raises(FormatError, match=f"sketch-00000.data: {reason}"):
+        stages.run(work, "group")
