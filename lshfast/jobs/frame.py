@@ -1,6 +1,6 @@
 """What jobs over files have in common: their outputs are checked first, and written all or none; an account at the end.
 
-A job opens its inputs, checks its outputs, works, writes, and gives an account:
+A job opens its inputs, checks its outputs, works, writes, and gives an account::
 
     job = Job([output], inputs.on_error, overwrite)
     corpus = job.open(inputs)
@@ -14,12 +14,10 @@ A job opens its inputs, checks its outputs, works, writes, and gives an account:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
-
-import numpy.typing as npt
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.display import Figure, figure
@@ -42,6 +40,7 @@ from lshfast.readers import (
 )
 from lshfast.readers.files import File, OnError, Reject
 from lshfast.readers.output import output_format
+from lshfast.readers.selection import Columns
 from lshfast.readers.string_file import RejectFile
 
 
@@ -102,10 +101,9 @@ class Job:
         self.paths = [path for path in outputs if path is not None]
         self._overwrite = overwrite
         self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
-        rejects = (rejects or rejects_beside(next(iter(self.paths), None))) if on_error == "skip" else None
-        self._rejects = rejects
-        if rejects is not None:
-            self.paths.append(rejects)
+        self._rejects = (rejects or rejects_beside(next(iter(self.paths), None))) if on_error == "skip" else None
+        if self._rejects is not None:
+            self.paths.append(self._rejects)
 
     def open(self, inputs: Inputs, rows: str | None = None, **others: Any) -> Corpus:
         """Open files as a corpus; `rows` is the output for its rows, and `others` are arguments of `Inputs.open`."""
@@ -140,12 +138,7 @@ class Job:
             yield
             self.write_rejects()
 
-    def write(
-        self,
-        path: str,
-        table: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | Iterator[Mapping[str, Any]],
-        kinds: Mapping[str, str] | None = None,
-    ) -> None:
+    def write(self, path: str, table: Columns | Iterator[Columns], kinds: Mapping[str, str] | None = None) -> None:
         """Write a table, whole or in parts; `kinds` are Arrow's names for the types of columns."""
         if isinstance(table, Mapping):
             write_table(path, table, self._overwrite, kinds)
@@ -178,7 +171,7 @@ class Job:
     def write_rejects(self) -> None:
         """Write the bad rows, if that has not been done; `writing` does it at the end."""
         if self._rejects is not None:
-            rejected = [row for source in self.sources for row in source.rejected]
+            rejected = (row for source in self.sources for row in source.rejected)
             write_rejects(self._rejects, rejected, self._overwrite)
             self._rejects = None
 
