@@ -7,26 +7,22 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lshfast.common.display import counted
-from lshfast.common.visible import visible
+from lshfast.common.display import Figure, counted, figure
+from lshfast.common.visible import one_line, visible
 from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from lshfast.engine.display import Account
     from lshfast.engine.plan import Plan
-    from lshfast.engine.report import IndexSummary, QuerySummary, Stage, Summary
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.jobs.fingerprints import FingerprintSummary
     from lshfast.jobs.forecast import Expected, Forecast
-    from lshfast.jobs.paragraphs import ParagraphsSummary
-    from lshfast.jobs.passages import PassagesSummary
-    from lshfast.jobs.web import ContractionSummary, MirrorSummary
     from lshfast.readers import Reject
 
 UNITS = {
@@ -141,157 +137,56 @@ def _wrapped(line: str, width: int) -> str:
     return "\n".join(wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
-def _line(name: str, figure: object, *notes: str) -> str:
-    """Return a line of a table: name, figure, and the notes that are not empty."""
-    shown = f"{figure:,}" if isinstance(figure, int) else str(figure)
-    return f"{name:<14}{shown:>14}   {'; '.join(filter(None, notes))}".rstrip()
+def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = None) -> None:
+    """Print an account on standard error; if quiet, only how many rows were bad."""
+    from lshfast.drivers.files.run import peak_memory
+
+    if not quiet:
+        show(account_table(account, peak_memory(), figures), sys.stderr)
+    elif account.refused:
+        print(f"lshfast: {counted(account.refused, 'row')} rejected", file=sys.stderr)
 
 
-def _empty(number: int) -> str:
-    return f"{number:,} without shingles (empty)" if number else ""
+def account_table(account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None) -> str:
+    """Return an account as lines of text: `figures`, by default all of them; advice, with options; and times."""
+    from lshfast.engine.display import delimiter_figures
 
-
-def _advice(advice: str) -> list[str]:
-    """Return advice with options in place of arguments, as a line if there is any."""
-    options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", advice)
-    return [f"note: {options}"] if advice else []
-
-
-def delimiter_lines(delimiters: Mapping[str, str]) -> list[str]:
-    """Return a line for each delimiter that is not that of a format."""
-    from lshfast.engine.display import delimiter_notes
-
-    return [_line("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
-
-
-def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
-    """Return the figures of a run as lines of text; the figures of removal only if `removing`."""
-    from lshfast.engine.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall
-
-    copies = counted(s.copies, "exact copy", "exact copies")
-    lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
-    if removing:
-        estimates = "by estimates, which miss about half of the rows exactly at the threshold"
-        lines += [
-            _line("kept", s.kept),
-            _line(
-                "removed", s.removed, f"{s.earlier:,} of them for an earlier entry, {estimates}" if s.earlier else ""
-            ),
-            _line("rejected", s.rejected),
-            _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read"),
-        ]
-        if s.indexed is not None:
-            lines.append(_line("indexed", s.indexed, "kept rows that are new or replaced in the index"))
-    else:
-        lines.append(_line("rejected", s.rejected))
-    found = "recall" if s.verify != "signature" else "recall of candidates, before estimates are compared,"
-    lines += [
-        _line("candidates", s.candidates),
-        _line(
-            "pairs",
-            s.pairs,
-            f"{s.copies:,} with exact copies" if s.copies else "",
-            f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}",
-        ),
-    ]
-    if removing or s.largest_group:  # not of a run on Spark that finds pairs only
-        lines.append(
-            _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else "")
-        )
-    lines += [
-        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s.measure)}: {s.recall:.4f}")
-        if s.bands
-        else _line("join", "exact", "every similar pair is found"),
-    ]
-    if s.ignored_shingles is not None:
-        lines.append(_line("ignored", s.ignored_shingles, "different shingles that are common and did not count"))
-    lines += [*delimiter_lines(s.delimiters), *_advice(s.advice)]
-    total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
-    return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
-
-
-def _stage_lines(stages: Mapping[str, Stage], total: float, memory: int | None) -> list[str]:
-    lines = [f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
+    shown = account.figures() if figures is None else figures
+    lines = table_lines([*shown, *delimiter_figures(account.delimiters)])
+    if account.advice:
+        options = r"--unit \1 --size \2 --threshold \3"
+        lines.append("note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice))
+    stages = account.stages
+    total = account.seconds + sum(stages[name].seconds for name in account.AFTERWARDS if name in stages)
+    peak = "" if memory is None else f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"
+    if not stages:
+        return "\n".join([*lines, "", f"{'in all':<14}{total:>12.2f} s", *filter(None, [peak])])
+    lines += ["", f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
     for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
     nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "compare") if name in stages)
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
-    if memory is not None:
-        of_text = f"   {memory / nbytes:.2f} x the text" if nbytes > 50e6 else ""
-        lines.append(f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB{of_text}")
-    return lines
+    if peak and nbytes > 50e6:
+        peak += f"   {(memory or 0) / nbytes:.2f} x the text"
+    return "\n".join([*lines, *filter(None, [peak])])
 
 
-KEYS = {"int": "integers", "str": "strings", None: "none yet"}
+def table_lines(figures: Iterable[Figure]) -> list[str]:
+    """Return the lines of a table."""
+    return [_line(*each) for each in figures]
 
 
-def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
-    """Return the figures of a run that added rows to the index in a file as lines of text."""
-    account = " + ".join(
-        f"{getattr(s, name):,} {name}"
-        for name in ("added", "replaced", "skipped", "rejected")
-        if getattr(s, name) or name in ("added", "rejected")
-    )
-    lines = [
-        _line("read", s.read, account, _empty(s.empty)),
-        _line("entries", s.entries, f"keys: {KEYS[s.kind]}"),
-        _line("file", f"{s.file_bytes / 1e6:,.1f} MB", path),
-        _line("candidates", f"{s.expected_candidates:,.2f}", EXPECTED),
-        *delimiter_lines(s.delimiters),
-        "",
-    ]
-    return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
-
-
-def mirrors_table(s: MirrorSummary, memory: int | None) -> str:
-    """Return the figures of a search for mirror hosts as lines of text."""
-    few = f"{counted(s.few, 'host')} with too few paths to be compared" if s.few else ""
-    lines = [
-        _line("read", s.read, f"{s.urls:,} URLs + {s.rejected:,} rejected"),
-        _line("hosts", s.hosts, f"{s.kept:,} kept + {s.removed:,} mirrors of them", few),
-        _line("compared", s.compared, f"pairs of hosts; recall at the threshold {s.threshold:g}: {s.recall:.4f}"),
-        *delimiter_lines(s.delimiters),
-    ]
-    return "\n".join([*lines, *_ending(s.seconds, memory)])
-
-
-def contraction_table(s: ContractionSummary, memory: int | None) -> str:
-    """Return the figures of a contraction as lines of text."""
-    same = f" + {s.same:,} pairs of equal nodes" if s.same else ""
-    account = f"{s.links:,} links left + {s.repeated:,} repeated or within a class{same} + {s.rejected:,} rejected"
-    lines = [
-        _line("read", s.read, account),
-        _line("nodes", s.nodes, f"{s.kept:,} kept + {s.removed:,} merged into them"),
-        _line("rounds", s.rounds, "with merges"),
-        *delimiter_lines(s.delimiters),
-    ]
-    return "\n".join([*lines, *_ending(s.seconds, memory)])
-
-
-def fingerprints_table(s: FingerprintSummary, memory: int | None) -> str:
-    """Return the figures of a match of fingerprints as lines of text."""
-    rates = f"expected: {s.found:.2%} of prints of one finger, {s.false:.2%} of others"
-    lines = [
-        _line("read", s.read, f"{s.minutiae:,} minutiae + {s.rejected:,} rejected"),
-        _line("prints", s.prints, f"compared with {counted(s.database, 'print')}"),
-        _line("matched", s.matched, f"prints with a match; {rates}"),
-        _line("matches", s.matches, "pairs of prints"),
-        *delimiter_lines(s.delimiters),
-    ]
-    return "\n".join([*lines, *_ending(s.seconds, memory)])
-
-
-def _ending(seconds: float, memory: int | None) -> list[str]:
-    peak = [] if memory is None else [f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"]
-    return ["", f"{'in all':<14}{seconds:>12.2f} s", *peak]
-
-
-EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
+def _line(name: str, value: object = "", *notes: str) -> str:
+    """Return a line of a table: name, figure, and the notes that are not empty."""
+    name, shown, note = figure(name, value, *notes)
+    return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
 def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
     """Return the settings of an index, its size, and a histogram of its buckets as lines of text."""
+    from lshfast.jobs.index import EXPECTED, KEYS
+
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
     if p.threshold is not None:
@@ -328,72 +223,6 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
     return "\n".join(lines)
 
 
-def query_table(s: QuerySummary) -> str:
-    """Return the figures of a run of queries as lines of text."""
-    rejected = f"{counted(len(s.rejected), 'row')} rejected" if s.rejected else ""
-    lines = [
-        _line("read", s.read, rejected, _empty(s.empty)),
-        _line("matched", s.matched, "rows that are similar to an entry"),
-        _line("matches", s.matches, f"estimated similarity: at least {s.threshold:g}" if s.threshold else ""),
-    ]
-    if s.threshold:
-        recall = "of candidates exactly at that similarity, before estimates are compared"
-        lines.append(_line("recall", f"{s.recall:.4f}", recall))
-    return "\n".join([*lines, *delimiter_lines(s.delimiters), "", *_stage_lines(s.stages, s.seconds, None)])
-
-
-def paragraphs_table(s: ParagraphsSummary, memory: int | None) -> str:
-    """Return the figures of a deduplication of paragraphs as lines of text."""
-    p = s.paragraphs
-    lines = [
-        _line("read", s.read),
-        _line("kept", s.kept, f"{s.shortened:,} of them shortened" if s.shortened else ""),
-        _line("removed", s.removed, "of which nothing remained" if s.removed else ""),
-        _line("rejected", s.rejected),
-        _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read"),
-        _line("paragraphs", p.read, _empty(p.empty)),
-        _line("", "", f"{p.kept:,} kept, {p.removed:,} removed"),
-        _line("groups", p.groups, f"the largest has {counted(p.largest_group, 'paragraph')}" if p.groups else ""),
-        *delimiter_lines(p.delimiters),
-        *_advice(p.advice),
-    ]
-    total = sum(stage.seconds for stage in p.stages.values())
-    return "\n".join([*lines, "", *_stage_lines(p.stages, total, memory)])
-
-
-def passages_table(s: PassagesSummary, unit: str, writes_rows: bool, memory: int | None) -> str:
-    """Return the figures of a search for shared passages as lines of text; the figures of removal only on request."""
-    short = f"{s.short:,} too short for a passage" if s.short else ""
-    lines = [_line("read", s.read, short)]
-    if writes_rows:
-        lines += [
-            _line("kept", s.kept, f"{s.shortened:,} of them shortened" if s.shortened else ""),
-            _line("removed", s.removed, "of which nothing remained" if s.removed else ""),
-        ]
-    lines.append(_line("rejected", s.rejected))
-    if writes_rows:
-        lines.append(
-            _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read")
-        )
-    if s.against_read:
-        lines.append(_line("against", s.against_read, f"{s.against_rejected:,} rejected" if s.against_rejected else ""))
-    share = f"{100 * s.covered / s.units:.2f} % of them" if s.units else ""
-    lines += [
-        _line("passages", s.passages, f"in {counted(s.shared, 'row')}"),
-        _line(f"{unit}s", s.units, f"{s.covered:,} in passages, {share}" if s.covered else ""),
-    ]
-    for row in s.files if s.against_read else ():
-        note = f"of {counted(row.documents, 'row')} of {row.file}"
-        lines.append(_line("contaminated", row.shared, note, f"{row.short:,} too short" if row.short else ""))
-    for found in s.contaminated:
-        covered = f"{found.covered:,} of {counted(found.units, unit)} in passages"
-        lines.append(_line("", f"{found.covered / found.units:.0%}", f"{_one_line(found.key)}: {covered}"))
-    left = sum(row.shared for row in s.files) - len(s.contaminated) if s.against_read else 0
-    if left:
-        lines.append(_line("", "", f"and {counted(left, 'row')} with smaller shares"))
-    return "\n".join([*lines, *delimiter_lines(s.delimiters), "", *_stage_lines(s.stages, s.seconds, memory)])
-
-
 def reject_line(fault: Reject) -> str:
     """Return the line for a rejected row."""
     return visible(f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}")
@@ -409,7 +238,7 @@ class MatchPrinter:
     def __call__(self, *columns: Sequence[Any]) -> None:
         """Add rows of matches: the last column holds similarities, the others keys."""
         *keys, similarity = columns
-        rows = zip(*([_one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
+        rows = zip(*([one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
         if self._table is None:
             self._stream.write("".join("\t".join(row) + "\n" for row in rows))
         else:
@@ -425,14 +254,6 @@ class MatchPrinter:
                 cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
                 self._stream.write("  ".join(cells).rstrip() + "\n")
         self._stream.flush()
-
-
-def _one_line(key: Any) -> str:
-    """Return a key on one line and without tabs."""
-    text = str(key)
-    if any(mark in text for mark in "\\\t\n\r"):
-        text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-    return text
 
 
 def banding(plan: Plan) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from lshfast.cli.console import Watch, fingerprints_table, show
+from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -20,8 +19,6 @@ from lshfast.cli.options import (
     Quiet,
     SeedOption,
 )
-from lshfast.common.display import counted
-from lshfast.drivers.files.run import peak_memory
 from lshfast.drivers.inputs import Inputs, output_of
 
 
@@ -79,7 +76,4 @@ def fingerprints(
                 overwrite=overwrite,
                 progress=watch,
             )
-        if not quiet:
-            show(fingerprints_table(summary, peak_memory()), sys.stderr)
-        elif summary.rejected:
-            print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
+        finish(summary, quiet)

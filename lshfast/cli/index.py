@@ -7,16 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import (
-    MatchPrinter,
-    Watch,
-    filling_table,
-    index_table,
-    query_table,
-    reject_line,
-    say,
-    show,
-)
+from lshfast.cli.console import MatchPrinter, Watch, account_table, finish, index_table, reject_line, say, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -47,11 +38,9 @@ from lshfast.cli.options import (
     UnitOption,
 )
 from lshfast.common.display import counted
-from lshfast.drivers.files.run import peak_memory
 from lshfast.drivers.indexes import key_kind, opened_index
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.engine.plan import make_plan
-from lshfast.engine.report import IndexSummary
 from lshfast.jobs.index import add_to_index, build_index, compact_index, key_lines, remove_keys, verify_index
 from lshfast.jobs.query import query_files, query_text
 from lshfast.readers.files import MAX_ROW_BYTES
@@ -63,13 +52,6 @@ index_app: typer.Typer = typer.Typer(
 )
 
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
-
-
-def finish(path: str, summary: IndexSummary, quiet: bool) -> None:
-    if not quiet:
-        show(filling_table(path, summary, peak_memory()), sys.stderr)
-    elif summary.rejected:
-        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
@@ -111,7 +93,7 @@ def build(
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
-        finish(output, summary, quiet)
+        finish(summary, quiet)
 
 
 @index_app.command(no_args_is_help=True)
@@ -141,7 +123,7 @@ def add(
             summary = add_to_index(
                 index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
             )
-        finish(index, summary, quiet)
+        finish(summary, quiet)
 
 
 @index_app.command(no_args_is_help=True)
@@ -220,10 +202,10 @@ def query(
                 output=table, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()
-        for fault in summary.rejected if output is None else ():
+        for fault in summary.faults if output is None else ():
             say(reject_line(fault), sys.stderr)
         if not quiet:
-            show(query_table(summary), sys.stderr)
+            show(account_table(summary), sys.stderr)
             if not summary.matches:
                 say(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", sys.stderr)
 

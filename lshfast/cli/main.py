@@ -13,14 +13,13 @@ from lshfast import __version__
 from lshfast.cli.console import (
     Watch,
     banding,
-    closing_table,
     curve_table,
-    delimiter_lines,
+    finish,
     forecast_table,
     memory_table,
-    paragraphs_table,
     ratio_table,
     show,
+    table_lines,
 )
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
 from lshfast.cli.fingerprints import fingerprints
@@ -75,14 +74,14 @@ from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
 from lshfast.common.display import counted
 from lshfast.drivers.files.cap import cap_of
-from lshfast.drivers.files.run import Outputs, peak_memory, recommend_for, run_files
+from lshfast.drivers.files.run import Outputs, recommend_for, run_files
 from lshfast.drivers.indexes import Indexes, plan_against
 from lshfast.drivers.inputs import Inputs, measure_inputs, output_of
 from lshfast.drivers.memory import dedup as dedup_texts
+from lshfast.engine.display import delimiter_figures
 from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.options import OPTIONS, refuse
 from lshfast.engine.plan import make_plan
-from lshfast.engine.report import Summary
 from lshfast.engine.short_texts import threshold_for
 from lshfast.jobs.demo import standard_library
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
@@ -121,13 +120,6 @@ def check_spark(context: typer.Context, output: str | None) -> None:
     refuse("spark", given(context, dict.fromkeys(OPTIONS)), context.command.name or "")
     if output == "-":
         raise ValueError("--engine spark writes folders, not to standard output (-)")
-
-
-def finish(summary: Summary, quiet: bool, removing: bool = True) -> None:
-    if not quiet:
-        show(closing_table(summary, peak_memory(), removing), sys.stderr)
-    elif summary.rejected:
-        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
 
 
 @app.command(no_args_is_help=True)
@@ -240,10 +232,7 @@ def dedup(
                 paragraphs = run_paragraphs(
                     source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
                 )
-            if not quiet:
-                show(paragraphs_table(paragraphs, peak_memory()), sys.stderr)
-            elif paragraphs.rejected:
-                print(f"lshfast: {counted(paragraphs.rejected, 'row')} rejected", file=sys.stderr)
+            finish(paragraphs, quiet)
             return
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             result = run_files(
@@ -312,7 +301,7 @@ def pairs_command(
             summary = pairs_on_spark(
                 inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite, **options
             )
-            finish(summary, quiet, removing=False)
+            finish(summary, quiet, summary.figures(removing=False))
             return
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
@@ -322,7 +311,7 @@ def pairs_command(
             cap = cap_of(memory, work, resume)
             outputs = Outputs(pairs=output_of(output, source, output_format, defuse_formulas), overwrite=overwrite)
             result = run_files(source, outputs, plan, cap=cap, progress=watch)
-        finish(result.summary, quiet, removing=False)
+        finish(result.summary, quiet, result.summary.figures(removing=False))
 
 
 app.command(name="passages", no_args_is_help=True)(passages_command)
@@ -401,7 +390,7 @@ def tune(
             expected = forecast(source, plan, cap.memory)
             table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
             print(f"\n{table}")
-        if corpus is not None and (other := delimiter_lines(corpus.delimiters)):
+        if corpus is not None and (other := table_lines(delimiter_figures(corpus.delimiters))):
             print("\n" + "\n".join(other))
         better = recommend_for(corpus) if corpus is not None else None
         if better is not None:

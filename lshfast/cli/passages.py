@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import Watch, passages_table, show
+from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -29,8 +28,6 @@ from lshfast.cli.options import (
     Threads,
 )
 from lshfast.common.checks import check_int
-from lshfast.common.display import counted
-from lshfast.drivers.files.run import peak_memory
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
@@ -122,7 +119,4 @@ def passages_command(
             other = replace(source, paths=against, column=against_column or column, id_column=against_id_column)
         with memory_advice(source), Watch(quiet, output) as watch:
             summary = find_in_files(source, other, outputs, plan, stream_against=stream_against, progress=watch)
-        if not quiet:
-            show(passages_table(summary, unit, outputs.rows is not None, peak_memory()), sys.stderr)
-        elif rejected := summary.rejected + summary.against_rejected:
-            print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
+        finish(summary, quiet)

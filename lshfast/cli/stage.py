@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshfast.cli.console import closing_table, show
+from lshfast.cli.console import account_table, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
     AnnotateOption,
@@ -158,7 +158,7 @@ def _show_tasks(work: str) -> None:
         lines.append(f"{stage:<10}{count:>8}{len(done):>8}  {named}".rstrip())
     show("\n".join(lines), sys.stdout)
     if found.summary is not None:
-        show("\n" + closing_table(found.summary, None), sys.stdout)
+        show("\n" + account_table(found.summary), sys.stdout)
 
 
 def ranges(numbers: list[int]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from lshfast.cli.console import Watch, contraction_table, mirrors_table, show
+from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -26,8 +25,6 @@ from lshfast.cli.options import (
     SeedOption,
     Threads,
 )
-from lshfast.common.display import counted
-from lshfast.drivers.files.run import peak_memory
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_ROW_BYTES
 
@@ -86,7 +83,7 @@ def mirrors(
         with memory_advice(source), Watch(quiet, output) as watch:
             table = output_of(output, source, output_format, defuse_formulas)
             _, summary = mirrors_of_files(source, table, plan, overwrite=overwrite, progress=watch)
-        _finish(mirrors_table(summary, peak_memory()), summary.rejected, quiet)
+        finish(summary, quiet)
 
 
 @web_app.command(no_args_is_help=True)
@@ -135,11 +132,4 @@ def contract(
                 labels=output_of(labels, source, None, defuse_formulas), same=same or (), threshold=threshold,
                 min_links=min_links, overwrite=overwrite, progress=watch,
             )  # fmt: skip
-        _finish(contraction_table(summary, peak_memory()), summary.rejected, quiet)
-
-
-def _finish(table: str, rejected: int, quiet: bool) -> None:
-    if not quiet:
-        show(table, sys.stderr)
-    elif rejected:
-        print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
+        finish(summary, quiet)

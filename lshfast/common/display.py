@@ -16,6 +16,11 @@ class Figure(NamedTuple):
     note: str = ""
 
 
+def figure(name: str, value: object = "", *notes: str) -> Figure:
+    """Return a line of a table: whole numbers get separators, and notes that are empty are left out."""
+    return Figure(name, f"{value:,}" if isinstance(value, int) else str(value), "; ".join(filter(None, notes)))
+
+
 class Shown:
     """Base class of results that are shown as a table of figures."""
 

@@ -29,3 +29,11 @@ def visible(text: str, lines: bool = False) -> str:
     \x1b]0;title\x07 a\n
     """
     return (_CONTROL if lines else _LINE).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(key: object) -> str:
+    """Return a key as one line without tabs."""
+    text = str(key)
+    if any(mark in text for mark in "\\\t\n\r"):
+        text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return text

@@ -1,12 +1,14 @@
-"""How the figures of a run are named, and its removed rows as HTML for a notebook."""
+"""How the figures of a run are shown, and its removed rows as HTML for a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
-from lshfast.common.display import escape
+from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, Shown, counted, escape, figure
 from lshfast.common.visible import visible
 from lshfast.join.jaccard import PairMeasure
 
@@ -23,6 +25,93 @@ SIMILARITY_NAMES = {"jaccard": "similarity", "containment": "containment"}
 # The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The seconds that a stage took, and the bytes of text that it processed."""
+
+    seconds: float
+    nbytes: int
+
+    @property
+    def mb_per_second(self) -> float:
+        """Megabytes (10**6 bytes) of text per second; 0 if the stage took no time."""
+        return self.nbytes / 1e6 / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Account(Shown):
+    """What became of the rows of a run, and how long it took: what all summaries have in common.
+
+    Two accounts are equal if all attributes except `stages` and `seconds` are. A notebook shows a table.
+
+    Attributes
+    ----------
+    read, rejected : int
+        Rows that were read, and bad rows.
+    seconds : float
+    stages : dict of str to Stage
+        Seconds and bytes of the stages that were measured.
+    delimiters : dict of str to str
+        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+    advice : str
+        What would be better for these rows, or "".
+
+    Raises
+    ------
+    RuntimeError
+        If rows were lost: if `read` is not the sum of the attributes in `PARTS`.
+    """
+
+    # What became of the rows.
+    PARTS: ClassVar[tuple[str, ...]] = ("kept", "removed", "rejected")
+
+    # The stages that `seconds` does not contain.
+    AFTERWARDS: ClassVar[tuple[str, ...]] = ()
+
+    read: int
+    rejected: int
+    stages: dict[str, Stage] = field(default_factory=dict, compare=False, repr=False)
+    seconds: float = field(compare=False, repr=False)
+    delimiters: dict[str, str] = field(default_factory=dict)
+    advice: str = ""
+
+    def __post_init__(self) -> None:
+        check_account(self.read, **{name: getattr(self, name) for name in self.PARTS})
+
+    @property
+    def refused(self) -> int:
+        """Bad rows of all inputs."""
+        return self.rejected
+
+    @property
+    def parts(self) -> str:
+        """What became of the rows, as a sum."""
+        return " + ".join(f"{getattr(self, name):,} {name}" for name in self.PARTS)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table, without delimiters and times."""
+        raise NotImplementedError
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        took = figure("seconds", f"{self.seconds:,.2f}")
+        return type(self).__name__, [*self.figures(), *delimiter_figures(self.delimiters), took], self.advice
+
+
+def delimiter_figures(delimiters: Mapping[str, str]) -> list[Figure]:
+    """Return a line for each delimiter that is not that of a format."""
+    return [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
+
+
+def groups_figure(groups: int, largest: int, noun: str) -> Figure:
+    """Return the line for groups, and for the number of rows, or of what else they hold, of the largest."""
+    return figure("groups", groups, f"the largest has {counted(largest, noun)}" if groups else "")
+
+
+def empty_note(number: int) -> str:
+    """Return a note on rows without shingles, if there are any."""
+    return f"{number:,} without shingles (empty)" if number else ""
 
 
 def place_of_recall(measure: PairMeasure) -> str:

@@ -9,20 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_account
-from lshfast.common.display import Figure, Shown, counted
+from lshfast.common.display import Figure, Shown, counted, figure
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
-    delimiter_notes,
+    Account,
+    delimiter_figures,
+    empty_note,
+    groups_figure,
     place_of_recall,
     removed_as_html,
 )
+from lshfast.engine.display import Stage as Stage  # for those that import it from here
 from lshfast.engine.plan import Verify
 from lshfast.join.jaccard import PairMeasure
-from lshfast.readers.files import Reject
 
 # Rows that are converted to Python objects at a time.
 ROWS_AT_ONCE = 4096
@@ -76,21 +78,11 @@ class Decision(NamedTuple):
     group: int
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The seconds that a stage took, and the bytes of text that it processed."""
-
-    seconds: float
-    nbytes: int
-
-    @property
-    def mb_per_second(self) -> float:
-        """Megabytes (10**6 bytes) of text per second; 0 if the stage took no time."""
-        return self.nbytes / 1e6 / self.seconds if self.seconds else 0.0
+IGNORED = "different shingles that are common and did not count"
 
 
-@dataclass(frozen=True, repr=False)
-class Summary(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Summary(Account):
     """Hold the figures of a deduplication.
 
     Two summaries are equal if all attributes except `candidates`, `stages` and `seconds` are equal. A notebook shows a
@@ -151,10 +143,10 @@ class Summary(Shown):
     (3, 2, 1, 1)
     """
 
-    read: int
+    AFTERWARDS = "write", "save"
+
     kept: int
     removed: int
-    rejected: int
     empty: int
     copies: int
     candidates: int = field(compare=False)
@@ -165,17 +157,38 @@ class Summary(Shown):
     rows: int
     recall: float
     verify: Verify
-    stages: dict[str, Stage] = field(compare=False)
-    seconds: float = field(compare=False)
     earlier: int = 0
     indexed: int | None = None
-    advice: str = ""
     measure: PairMeasure = "jaccard"
-    delimiters: dict[str, str] = field(default_factory=dict)
     ignored_shingles: int | None = None
 
-    def __post_init__(self) -> None:
-        check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
+    def figures(self, removing: bool = True) -> Iterator[Figure]:
+        """Yield the lines of a table for a terminal, those of removal only if `removing`."""
+        copies = counted(self.copies, "exact copy", "exact copies")
+        yield figure("read", self.read, empty_note(self.empty), f"{copies} of earlier rows" if self.copies else "")
+        if removing:
+            estimates = "by estimates, which miss about half of the rows exactly at the threshold"
+            earlier = f"{self.earlier:,} of them for an earlier entry, {estimates}" if self.earlier else ""
+            yield figure("kept", self.kept)
+            yield figure("removed", self.removed, earlier)
+        yield figure("rejected", self.rejected)
+        if removing:
+            yield figure("", "", f"{self.parts} = {self.read:,} read")
+        if self.indexed is not None:
+            yield figure("indexed", self.indexed, "kept rows that are new or replaced in the index")
+        found = "recall" if self.verify != "signature" else "recall of candidates, before estimates are compared,"
+        kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
+        yield figure("candidates", self.candidates)
+        yield figure("pairs", self.pairs, f"{self.copies:,} with exact copies" if self.copies else "", kind)
+        if removing or self.largest_group:  # not of a run on Spark that finds pairs only
+            yield groups_figure(self.groups, self.largest_group, "row")
+        if self.bands:
+            recall = f"{found} {place_of_recall(self.measure)}: {self.recall:.4f}"
+            yield figure("bands x rows", f"{self.bands} x {self.rows}", recall)
+        else:
+            yield figure("join", "exact", "every similar pair is found")
+        if self.ignored_shingles is not None:
+            yield figure("ignored", self.ignored_shingles, IGNORED)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         return "Summary", _figures(self), self.advice
@@ -199,95 +212,9 @@ def _figures(s: Summary) -> Iterator[Figure]:
     else:
         yield Figure("join", "exact", "every similar pair is found")
     if s.ignored_shingles is not None:
-        yield Figure("ignored", f"{s.ignored_shingles:,}", "different shingles that are common and did not count")
-    for name, note in delimiter_notes(s.delimiters):
-        yield Figure("delimiter", name, note)
+        yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
+    yield from delimiter_figures(s.delimiters)
     yield Figure("seconds", f"{s.seconds:,.2f}")
-
-
-@dataclass(frozen=True)
-class IndexSummary:
-    """The figures of a run that inserted rows into an index.
-
-    Attributes
-    ----------
-    read : int
-        Rows that were read: added + replaced + skipped + rejected.
-    added : int
-        Rows with new keys.
-    replaced : int
-        Rows that replaced an entry, or an earlier row, with the same key.
-    skipped : int
-        Rows that were not inserted because the index contained their key.
-    rejected : int
-        Rows that could not be read.
-    empty : int
-        Rows without shingles, which match nothing. They are also counted as added, replaced or skipped.
-    entries : int
-        Entries of the index after the run.
-    kind : str or None
-        Type of the keys: "int" or "str"; None if there are no keys.
-    file_bytes : int
-        See `IndexStats`.
-    expected_candidates : float
-        See `IndexStats`.
-    stages, seconds, delimiters
-        As for `Summary`.
-    """
-
-    read: int
-    added: int
-    replaced: int
-    skipped: int
-    rejected: int
-    empty: int
-    entries: int
-    kind: str | None
-    file_bytes: int
-    expected_candidates: float
-    stages: dict[str, Stage] = field(repr=False)
-    seconds: float = field(repr=False)
-    delimiters: dict[str, str] = field(default_factory=dict)
-    ignored_shingles: int | None = None
-
-    def __post_init__(self) -> None:
-        check_account(self.read, added=self.added, replaced=self.replaced, skipped=self.skipped, rejected=self.rejected)
-
-
-@dataclass(frozen=True)
-class QuerySummary:
-    """The figures of a run that queried an index.
-
-    Attributes
-    ----------
-    read : int
-        Rows that were read.
-    empty : int
-        Rows without shingles.
-    matched : int
-        Rows with at least one match.
-    matches : int
-        Matches of all rows.
-    rejected : sequence of Reject
-        Rows that could not be read.
-    threshold : float
-        The least estimated similarity of a match.
-    recall : float
-        Probability that an entry whose similarity equals `threshold` becomes a candidate.
-    stages, seconds, delimiters
-        As for `Summary`.
-    """
-
-    read: int
-    rejected: Sequence[Reject]
-    empty: int
-    matched: int
-    matches: int
-    threshold: float
-    recall: float
-    stages: dict[str, Stage] = field(repr=False)
-    seconds: float = field(repr=False)
-    delimiters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

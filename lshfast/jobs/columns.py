@@ -48,12 +48,8 @@ class ColumnReader:
 
     def __post_init__(self) -> None:
         self._corpus = self.inputs.open(unique_ids=False)
+        self.files = self._corpus.files
         self._pair = self.inputs.id_column is not None
-
-    @property
-    def files(self) -> list[str]:
-        """The paths of all files."""
-        return [file.path for file in self._corpus.files]
 
     @property
     def delimiters(self) -> dict[str, str]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none
-from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs
+from lshfast.engine.display import Account
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
-from lshfast.readers import DataError, check_outputs, rejects_beside, write_rejects, write_table
+from lshfast.jobs.frame import Job
+from lshfast.readers import DataError
 from lshfast.readers.advice import advising
 from lshfast.readers.csv_files import records
 from lshfast.readers.delimiters import other_delimiters
@@ -23,39 +24,39 @@ from lshfast.readers.files import File, Reject, column_index
 from lshfast.tokens import TokenSets
 
 
-@dataclass(frozen=True)
-class FingerprintSummary:
-    """The figures of a run: read = minutiae + rejected; RuntimeError if rows were lost.
+@dataclass(frozen=True, kw_only=True)
+class FingerprintSummary(Account):
+    """The figures of a run.
 
     Attributes
     ----------
-    read, minutiae, rejected : int
-        Rows that were read, those that are minutiae, and bad rows.
+    minutiae : int
+        Rows that are minutiae: read = minutiae + rejected.
     prints, database : int
         Prints, and prints that they were compared with.
     matched, matches : int
         Prints with a match, and pairs of prints that match.
     found, false : float
         The expected rates of the matcher; see `lshfast.fingerprints.Rates`.
-    seconds : float
-    delimiters : dict of str to str
-        As for `lshfast.engine.report.Summary`.
     """
 
-    read: int
+    PARTS = "minutiae", "rejected"
+
     minutiae: int
-    rejected: int
     prints: int
     database: int
     matched: int
     matches: int
     found: float
     false: float
-    seconds: float
-    delimiters: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_account(self.read, minutiae=self.minutiae, rejected=self.rejected)
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        rates = f"expected: {self.found:.2%} of prints of one finger, {self.false:.2%} of others"
+        yield figure("read", self.read, self.parts)
+        yield figure("prints", self.prints, f"compared with {counted(self.database, 'print')}")
+        yield figure("matched", self.matched, f"prints with a match; {rates}")
+        yield figure("matches", self.matches, "pairs of prints")
 
 
 @dataclass
@@ -69,9 +70,14 @@ class _Minutiae:
     x: array[float] = field(default_factory=lambda: array("d"))
     y: array[float] = field(default_factory=lambda: array("d"))
     rejected: list[Reject] = field(default_factory=list)
-    rows: int = 0
+    read: int = 0
 
-    def read(self, progress: Progress | None) -> TokenSets:
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    def prints(self, progress: Progress | None) -> TokenSets:
         """Read all files, and return the prints."""
         done, total = 0, sum(file.size for file in self.files)
         for file in self.files:
@@ -89,7 +95,7 @@ class _Minutiae:
         names = [name.strip() for name in header]
         places = [column_index(file, names, name) for name in ("id", "x", "y")]
         for line, row, fault, _ in rows:
-            self.rows += 1
+            self.read += 1
             reason = fault or self._take(row, places)
             if reason:
                 self._refuse(file, line, reason)
@@ -160,47 +166,36 @@ def match_fingerprints(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    start = time.perf_counter()
+    job = Job([output], inputs.on_error, overwrite)
     if matcher.family.grid != grid.size:
         raise ValueError(f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}")
-    own = _Minutiae(grid, _tables(inputs))
-    database = None
+    own = database = job.add(_Minutiae(grid, _tables(inputs)))
     if against is not None:
-        database = _Minutiae(grid, _tables(replace(inputs, paths=[against])))
-    files = [file for part in (own, database) if part is not None for file in part.files]
-    rejects = rejects_beside(output) if inputs.on_error == "skip" else None
-    check_outputs([output, rejects], [file.path for file in files], overwrite)
-    prints = own.read(progress)
-    others = None if database is None else database.read(progress)
+        database = job.add(_Minutiae(grid, _tables(replace(inputs, paths=[against]))))
+    job.check()
+    prints = own.prints(progress)
+    others = None if against is None else database.prints(progress)
     found = matcher.match(prints, others, progress=progress)
-    names = list(own.names)
-    matches = names if database is None else list(database.names)
+    names, matches = list(own.names), list(database.names)
     table: dict[str, Any] = {
         "id": [names[row] for row in found["i"].tolist()],
         "match": [matches[row] for row in found["j"].tolist()],
         "common": found["common"],
         "similarity": found["similarity"],
     }
-    rejected = own.rejected + (database.rejected if database else [])
-    with all_or_none():
-        write_table(output, table, overwrite, {"id": "string", "match": "string"})
-        if rejects:
-            write_rejects(rejects, rejected, overwrite)
+    with job.writing():
+        job.write(output, table, {"id": "string", "match": "string"})
     rates = matcher.rates()
-    minutiae = len(own.owners) + (len(database.owners) if database else 0)
-    matched = np.unique(found["i"] if database else np.concatenate([found["i"], found["j"]]))
-    return FingerprintSummary(
-        read=own.rows + (database.rows if database else 0),
-        minutiae=minutiae,
-        rejected=len(rejected),
+    matched = np.unique(np.concatenate([found["i"], found["j"]]) if against is None else found["i"])
+    return job.account(
+        FingerprintSummary,
+        minutiae=len(own.owners) + (0 if against is None else len(database.owners)),
         prints=len(names),
         database=len(matches),
         matched=len(matched),
         matches=len(found),
         found=rates.found,
         false=rates.false,
-        seconds=time.perf_counter() - start,
-        delimiters=other_delimiters(files),
     )
 
 

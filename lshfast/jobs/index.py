@@ -11,27 +11,80 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none
+from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.common.threads import quick_switches
 from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index, opened_index
-from lshfast.drivers.inputs import Inputs, faults_of, text_batches
+from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.engine.display import Account, empty_note
 from lshfast.engine.plan import Plan, plan_of_index
-from lshfast.engine.report import IndexSummary
-from lshfast.engine.sketching import Clock, sketched
+from lshfast.engine.sketching import sketched
 from lshfast.index.keys import Column, as_column, take
 from lshfast.index.stores.values import OnDuplicate
-from lshfast.readers import Corpus, DataError, check_output, check_place, write_rejects
+from lshfast.jobs.frame import Job
+from lshfast.readers import Corpus, DataError, check_place
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
 
+# What is said of the keys of an index, and of the candidates of a query.
+KEYS = {"int": "integers", "str": "strings", None: "none yet"}
+EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
+
 # ---- adding ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexSummary(Account):
+    """The figures of a run that inserted rows into an index.
+
+    Attributes
+    ----------
+    path : path
+        The file of the index.
+    added : int
+        Rows with new keys: read = added + replaced + skipped + rejected.
+    replaced : int
+        Rows that replaced an entry, or an earlier row, with the same key.
+    skipped : int
+        Rows that were not inserted because the index contained their key.
+    empty : int
+        Rows without shingles, which match nothing. They are also counted as added, replaced or skipped.
+    entries : int
+        Entries of the index after the run.
+    kind : str or None
+        Type of the keys: "int" or "str"; None if there are no keys.
+    file_bytes : int
+        See `IndexStats`.
+    expected_candidates : float
+        See `IndexStats`.
+    """
+
+    PARTS = "added", "replaced", "skipped", "rejected"
+
+    path: str
+    added: int
+    replaced: int
+    skipped: int
+    empty: int
+    entries: int
+    kind: str | None
+    file_bytes: int
+    expected_candidates: float
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        counts = {name: getattr(self, name) for name in self.PARTS}
+        parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("added", "rejected")]
+        yield figure("read", self.read, " + ".join(parts), empty_note(self.empty))
+        yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
+        yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path)
+        yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
 
 
 def build_index(
@@ -69,18 +122,17 @@ def build_index(
     """
     from lshfast.index.stores.file import check_target
 
-    clock = Clock()
-    corpus = inputs.open(unique_ids=on_duplicate == "error")
+    job = _job(path, inputs, overwrite)
+    corpus = job.open(inputs, unique_ids=on_duplicate == "error")
     check_place(path, (file.path for file in corpus.files), overwrite)
     check_target(path, overwrite)
-    rejects = _rejects(path, corpus, overwrite)
+    job.check()
     index = new_index(plan, on_duplicate)
-    empty = _fill(index, path, corpus, plan, clock, progress)
-    with clock.stage("save"), all_or_none():
-        if rejects:
-            write_rejects(rejects, corpus.rejected, overwrite)
+    empty = _fill(index, path, corpus, plan, job, progress)
+    with job.writing("save"):
+        job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    return _summary(index, path, corpus, empty, 0, clock)
+    return _summary(index, path, corpus, empty, 0, job)
 
 
 def add_to_index(
@@ -97,64 +149,54 @@ def add_to_index(
     Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected rows. The file of the
     index keeps its old state until all rows are added.
     """
-    clock = Clock()
+    job = _job(path, inputs, overwrite)
     with opened_index(path, "r+", on_duplicate) as index:
         with naming(path):
             plan = plan_of_index(index.parameters, threads=threads)
-        corpus = inputs.open(unique_ids=on_duplicate == "error")
-        rejects = _rejects(path, corpus, overwrite)
+        corpus = job.open(inputs, unique_ids=on_duplicate == "error")
+        job.check()
         before = len(index)
-        empty = _fill(index, path, corpus, plan, clock, progress)
-        with clock.stage("save"):
-            if rejects:
-                write_rejects(rejects, corpus.rejected, overwrite)
+        empty = _fill(index, path, corpus, plan, job, progress)
+        with job.clock.stage("save"):
+            job.write_rejects()
             index.commit(progress=progress)
-        return _summary(index, path, corpus, empty, before, clock)
+        return _summary(index, path, corpus, empty, before, job)
 
 
-def _rejects(path: str, corpus: Corpus, overwrite: bool) -> str | None:
-    """Return the path for rejected rows if bad rows are skipped, after checking that it can be written; else None."""
-    if corpus.layout.on_error != "skip":
-        return None
-    rejects = f"{path}.rejects.jsonl"
-    check_output(rejects, (file.path for file in corpus.files), overwrite)
-    return rejects
+def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
+    return Job([], inputs.on_error, overwrite, rejects=f"{path}.rejects.jsonl")
 
 
-def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None) -> int:
+def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None) -> int:
     """Insert all rows of a corpus, and return the number of rows without shingles."""
     row = empty = 0
     batches = text_batches(corpus, progress)
     with (
-        faults_of(corpus),
-        quick_switches(),
-        closing(sketched(batches, plan, clock, lambda piece: piece.signatures, progress)) as found,
+        job.reading(corpus),
+        closing(sketched(batches, plan, job.clock, lambda piece: piece.signatures, progress)) as found,
     ):
         for signatures in found:
-            with clock.stage("insert"):
+            with job.clock.stage("insert"):
                 add_rows(index, name, corpus, np.arange(row, row + len(signatures), dtype=np.int64), signatures)
             row += len(signatures)
             empty += int((signatures[:, 0] == EMPTY).sum())
     return empty
 
 
-def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int, clock: Clock) -> IndexSummary:
+def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int, job: Job) -> IndexSummary:
     added = len(index) - before
     again = corpus.accepted - added
-    return IndexSummary(
-        read=corpus.read,
+    return job.account(
+        IndexSummary,
+        path=path,
         added=added,
         replaced=again if index.on_duplicate == "replace" else 0,
         skipped=again if index.on_duplicate == "skip" else 0,
-        rejected=len(corpus.rejected),
         empty=empty,
         entries=len(index),
         kind=key_kind(index),
         file_bytes=os.path.getsize(path),
         expected_candidates=index.stats().expected_candidates,
-        stages=clock.stages,
-        seconds=clock.seconds,
-        delimiters=corpus.delimiters,
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none
-from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, figure
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
@@ -21,14 +20,13 @@ from lshfast.drivers.files.cap import Cap
 from lshfast.drivers.files.run import Outputs
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs
-from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.display import SIMILARITY_NAMES, empty_note, groups_figure
 from lshfast.engine.plan import Keep, Plan
 from lshfast.engine.report import DedupResult, Summary
 from lshfast.engine.run import run_part
-from lshfast.engine.sketching import Clock
+from lshfast.jobs.frame import Job, ShortenedRows
 from lshfast.kernels.text import TextError, Texts
-from lshfast.readers import Corpus, Edits, check_outputs, check_rows, id_kind, write_rejects, write_rows, write_table
-from lshfast.readers.output import output_format
+from lshfast.readers import Corpus, id_kind
 
 # A line break, and one or more blank lines: lines of nothing but white space.
 _BORDER = re.compile(r"\n(?:[ \t\r\f\v]*\n)+")
@@ -65,35 +63,28 @@ def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
     return text if keep[-1] else text.rstrip(_SPACE)
 
 
-@dataclass(frozen=True)
-class ParagraphsSummary:
+@dataclass(frozen=True, kw_only=True)
+class ParagraphsSummary(ShortenedRows):
     """Hold the figures of a deduplication of paragraphs.
+
+    A row is removed if some of its paragraphs are, and those that stay have no words.
 
     Attributes
     ----------
-    read, kept, removed, rejected : int
-        Numbers of rows. read = kept + removed + rejected. A row is removed if some of its paragraphs are, and those
-        that stay have no words.
-    shortened : int
-        Kept rows of which paragraphs were removed.
     paragraphs : Summary
         The figures of the paragraphs, as of rows.
-
-    Raises
-    ------
-    RuntimeError
-        If `read` is not kept + removed + rejected.
     """
 
-    read: int
-    kept: int
-    removed: int
-    rejected: int
-    shortened: int
     paragraphs: Summary
 
-    def __post_init__(self) -> None:
-        check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        p = self.paragraphs
+        yield figure("read", self.read)
+        yield from self.removal()
+        yield figure("paragraphs", p.read, empty_note(p.empty))
+        yield figure("", "", f"{p.kept:,} kept, {p.removed:,} removed")
+        yield groups_figure(p.groups, p.largest_group, "paragraph")
 
 
 class _Split:
@@ -165,32 +156,35 @@ def run_paragraphs(
         raise ValueError("paragraphs are deduplicated without pairs, annotate and indexes")
     if cap is not None:
         raise ValueError("paragraphs are deduplicated in memory, so memory must not be given")
-    corpus = inputs.open(output=None if outputs.rows is None else output_format(outputs.rows)[0])
-    _check_outputs(corpus, inputs, outputs)
-    clock, split = Clock(), _Split(corpus, progress)
-    with all_or_none():
-        with split.faults(), quick_switches():
-            part = run_part(split.batches(), plan, clock, keep=cast(Keep, keep), progress=progress)
-            result = part.found.result(plan, clock, keys=None, read=len(part.sketches))
-        with clock.stage("write", clock.stages["read"].nbytes):
-            keep_rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
-            _write(corpus, result, split.first, keep_rows, shortened, outputs, plan, progress)
-    kept = int(keep_rows.sum())
-    return ParagraphsSummary(
-        read=corpus.read,
+    job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)
+    corpus = job.open(inputs, outputs.rows)
+    job.check()
+    split = _Split(corpus, progress)
+    with split.faults(), quick_switches():
+        part = run_part(split.batches(), plan, job.clock, keep=cast(Keep, keep), progress=progress)
+        result = part.found.result(plan, job.clock, keys=None, read=len(part.sketches))
+    with job.writing():
+        rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
+        if outputs.removed:
+            similarity = SIMILARITY_NAMES[plan.measure]
+            kinds = {"key": id_kind(corpus), "kept_key": id_kind(corpus), similarity: "double"}
+            job.write(outputs.removed, _removed(corpus, result, split.first, similarity), kinds)
+
+        def new_text(row: int, text: str) -> str:
+            own = result.keep[split.first[row] : split.first[row + 1]]
+            return join_paragraphs(split_paragraphs(text), own.tolist())
+
+        job.write_rows(rows, shortened, new_text, plan.threads, progress)
+    kept = int(rows.sum())
+    return job.account(
+        ParagraphsSummary,
         kept=kept,
         removed=corpus.accepted - kept,
-        rejected=len(corpus.rejected),
         shortened=int(shortened.sum()),
-        paragraphs=replace(result.summary, delimiters=corpus.delimiters),
+        seconds=result.summary.seconds,
+        paragraphs=result.summary,
+        advice=result.summary.advice,
     )
-
-
-def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs) -> None:
-    named = [outputs.rows, outputs.removed, outputs.rejects if inputs.on_error == "skip" else None]
-    check_outputs(named, [file.path for file in corpus.files], outputs.overwrite)
-    if outputs.rows is not None:
-        check_rows(corpus, outputs.rows)
 
 
 def _rows_to_keep(keep: BoolArray, empty: BoolArray, first: Int64Array) -> tuple[BoolArray, BoolArray]:
@@ -202,36 +196,12 @@ def _rows_to_keep(keep: BoolArray, empty: BoolArray, first: Int64Array) -> tuple
     return kept, changed & kept
 
 
-def _write(
-    corpus: Corpus, result: DedupResult, first: Int64Array, keep_rows: BoolArray, shortened: BoolArray,
-    outputs: Outputs, plan: Plan, progress: Progress | None,
-) -> None:  # fmt: skip
-    if outputs.removed:
-        gone, similarity = np.flatnonzero(~result.keep), SIMILARITY_NAMES[plan.measure]
-        kinds = {name: id_kind(corpus) for name in ("key", "kept_key")} | {similarity: "double"}
-        table: dict[str, Any] = {}
-        for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
-            rows = np.searchsorted(first, paragraphs, side="right") - 1
-            table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
-            table[f"{prefix}paragraph"] = paragraphs - first[rows]
-        table[similarity] = result.similarity[gone]
-        write_table(outputs.removed, table, outputs.overwrite, kinds)
-    if outputs.rejects and corpus.layout.on_error == "skip":
-        write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
-    if outputs.rows is None:
-        return
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress:
-            progress("write", done, corpus.total_bytes)
-
-    def new_text(row: int, text: str) -> str:
-        return join_paragraphs(split_paragraphs(text), result.keep[first[row] : first[row + 1]].tolist())
-
-    write_rows(
-        corpus, outputs.rows, keep=keep_rows, overwrite=outputs.overwrite, progress=tell, threads=plan.threads,
-        edits=Edits(shortened, new_text),
-    )  # fmt: skip
+def _removed(corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str) -> dict[str, Any]:
+    """Return the table of the removed paragraphs, and of those that are kept in their places."""
+    gone = np.flatnonzero(~result.keep)
+    table: dict[str, Any] = {}
+    for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
+        rows = np.searchsorted(first, paragraphs, side="right") - 1
+        table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
+        table[f"{prefix}paragraph"] = paragraphs - first[rows]
+    return table | {similarity: result.similarity[gone]}

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.atomic_files import all_or_none
-from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
-from lshfast.common.threads import quick_switches
-from lshfast.common.types import BoolArray
-from lshfast.drivers.inputs import Inputs, faults_of, text_batches
-from lshfast.engine.report import Stage
-from lshfast.engine.sketching import Clock
+from lshfast.common.visible import one_line
+from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.jobs.frame import Job, ShortenedRows
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
-from lshfast.readers import (
-    Corpus,
-    Edits,
-    check_outputs,
-    check_rows,
-    id_kind,
-    rejects_beside,
-    write_rejects,
-    write_rows,
-    write_table,
-    write_tables,
-)
-from lshfast.readers.output import output_format
+from lshfast.readers import Corpus, id_kind
 
 Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
 
@@ -52,11 +37,6 @@ class PassageOutputs:
     rows: str | None = None
     overwrite: bool = False
 
-    @property
-    def rejects(self) -> str | None:
-        """The path for the skipped rows, beside the first output; None without outputs."""
-        return rejects_beside(self.rows or self.spans or self.report)
-
 
 def outputs_of(
     output: str | None, passages: str | None, report: str | None, remove: str | None, overwrite: bool = False
@@ -71,8 +51,7 @@ def outputs_of(
     return PassageOutputs(output, report, None, overwrite)
 
 
-@dataclass(frozen=True)
-class FileCounts:
+class FileCounts(NamedTuple):
     """The rows of one file: all; those that are too short for a passage; those with a passage; and their passages."""
 
     file: str
@@ -90,23 +69,21 @@ class Contaminated(NamedTuple):
     covered: int
 
 
-@dataclass(frozen=True)
-class PassagesSummary:
+@dataclass(frozen=True, kw_only=True)
+class PassagesSummary(ShortenedRows):
     """Hold the figures of a search for shared passages in files.
 
     Attributes
     ----------
-    read, kept, removed, rejected : int
-        Rows of the inputs. read = kept + removed + rejected. A row is removed if no word of it remains without its
-        later copies, and only if the rows are written.
-    shortened : int
-        Kept rows from which later copies were removed.
+    removed, shortened : int
+        A row is removed if no word of it remains without its later copies, and only if the rows are written.
     short : int
         Rows with fewer words or characters than a shortest passage.
     shared : int
         Rows with a later copy of a passage; in a search against other files, with a passage.
     passages : int
         Passages in the table.
+    unit : {"word", "char"}
     units, covered : int
         Words or characters of all rows that are not short, and how many of them are in those passages.
     files : list of FileCounts
@@ -115,37 +92,54 @@ class PassagesSummary:
         Rows of the other texts.
     contaminated : list of Contaminated
         The rows of the other texts with the greatest shares in passages, at most 20, the greatest share first.
-    stages : dict of str to Stage
-    seconds : float
-    delimiters : dict of str to str
-        As for `lshfast.engine.report.Summary`.
-
-    Raises
-    ------
-    RuntimeError
-        If `read` is not kept + removed + rejected.
+    removing : bool
+        Whether the rows are written.
     """
 
-    read: int
-    kept: int
-    removed: int
-    rejected: int
-    shortened: int
     short: int
     shared: int
     passages: int
+    unit: str
     units: int
     covered: int
     files: list[FileCounts]
     against_read: int
     against_rejected: int
     contaminated: list[Contaminated]
-    stages: dict[str, Stage]
-    seconds: float
-    delimiters: dict[str, str] = field(default_factory=dict)
+    removing: bool
 
-    def __post_init__(self) -> None:
-        check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
+    @property
+    def refused(self) -> int:
+        """Bad rows of all inputs."""
+        return self.rejected + self.against_rejected
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table; those of removal only if the rows are written."""
+        yield figure("read", self.read, _short(self.short, " for a passage"))
+        yield from self.removal() if self.removing else [figure("rejected", self.rejected)]
+        if self.against_read:
+            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            yield figure("against", self.against_read, rejected)
+        covered = (
+            f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them" if self.covered else ""
+        )
+        yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
+        yield figure(f"{self.unit}s", self.units, covered)
+        if not self.against_read:
+            return
+        for row in self.files:
+            note = f"of {counted(row.documents, 'row')} of {row.file}"
+            yield figure("contaminated", row.shared, note, _short(row.short))
+        for found in self.contaminated:
+            covered = f"{found.covered:,} of {counted(found.units, self.unit)} in passages"
+            yield figure("", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}")
+        left = sum(row.shared for row in self.files) - len(self.contaminated)
+        if left:
+            yield figure("", "", f"and {counted(left, 'row')} with smaller shares")
+
+
+def _short(rows: int, purpose: str = "") -> str:
+    return f"{rows:,} too short{purpose}" if rows else ""
 
 
 def find_in_files(
@@ -185,60 +179,63 @@ def find_in_files(
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    clock = Clock()
-    corpus = inputs.open(output=None if outputs.rows is None else output_format(outputs.rows)[0])
-    other = None if against is None else against.open()
-    _check_outputs(corpus, other, inputs, outputs)
-    with quick_switches():
-        if other is None:
-            with faults_of(corpus):
-                found = find_within(text_batches(corpus, _as_stage(progress, "sample")), plan, clock, progress)
-        else:
-            kept, read = (corpus, other) if stream_against else (other, corpus)
-            with faults_of(kept):
-                held = hold_texts(text_batches(kept, _as_stage(progress, "hold")), plan, clock)
-            with faults_of(read):
-                batches = text_batches(read, _as_stage(progress, "sample"))
-                found = find_against(batches, held, plan, clock, held_side="i" if stream_against else "j")
+    job = Job([outputs.rows, outputs.spans, outputs.report], inputs.on_error, outputs.overwrite)
+    corpus = job.open(inputs, outputs.rows)
+    other = None if against is None else job.open(against)
+    job.check()
+    if not (outputs.rows or outputs.spans or outputs.report):
+        raise ValueError("an output is needed: -o FILE or --report FILE")
+    if other is None:
+        with job.reading(corpus):
+            found = find_within(text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress)
+    else:
+        kept, read = (corpus, other) if stream_against else (other, corpus)
+        with job.reading(kept):
+            held = hold_texts(text_batches(kept, _as_stage(progress, "hold")), plan, job.clock)
+        with job.reading(read):
+            batches = text_batches(read, _as_stage(progress, "sample"))
+            found = find_against(batches, held, plan, job.clock, held_side="i" if stream_against else "j")
     result = SharedPassages(found, plan)
-    with all_or_none(), clock.stage("write"):
-        _write(corpus, other or corpus, result, outputs, plan, progress)
-    return _summary(corpus, other, result, outputs, clock)
+    counts = _counts(corpus, other or corpus, result)
+    with job.writing("write"):
+        if outputs.spans is not None:
+            kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
+            job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
+        if outputs.report is not None:
+            columns = FileCounts._fields
+            table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
+            job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
+
+        def new_text(row: int, text: str) -> str:
+            return result.without_cuts(row, text.encode()).decode()
+
+        keep, shortened = ~result.emptied, result.shortened & ~result.emptied
+        job.write_rows(keep, shortened, new_text, plan.threads, progress)
+    removed = 0 if outputs.rows is None else int(result.emptied.sum())
+    return job.account(
+        PassagesSummary,
+        read=corpus.read,
+        kept=corpus.accepted - removed,
+        removed=removed,
+        rejected=len(corpus.rejected),
+        shortened=0 if outputs.rows is None else int(shortened.sum()),
+        short=int((result.units == 0).sum()),
+        shared=int((result.covered > 0).sum()),
+        passages=len(result),
+        unit=plan.unit,
+        units=int(result.units.sum()),
+        covered=int(result.covered.sum()),
+        files=counts,
+        against_read=0 if other is None else other.read,
+        against_rejected=0 if other is None else len(other.rejected),
+        contaminated=[] if other is None else _contaminated(other, result),
+        removing=outputs.rows is not None,
+    )
 
 
 def _as_stage(progress: Progress | None, stage: str) -> Progress | None:
     """Return a callback that reports another stage."""
     return None if progress is None else lambda _, done, total: progress(stage, done, total)
-
-
-def _check_outputs(corpus: Corpus, other: Corpus | None, inputs: Inputs, outputs: PassageOutputs) -> None:
-    files = [file.path for file in (*corpus.files, *(other.files if other else ()))]
-    named = [outputs.rows, outputs.spans, outputs.report]
-    if inputs.on_error == "skip":
-        named.append(outputs.rejects)
-    if not check_outputs(named, files, outputs.overwrite):
-        raise ValueError("an output is needed: -o FILE or --report FILE")
-    if outputs.rows is not None:
-        check_rows(corpus, outputs.rows)
-
-
-def _write(
-    corpus: Corpus, other: Corpus, result: SharedPassages, outputs: PassageOutputs, plan: PassagePlan,
-    progress: Progress | None,
-) -> None:  # fmt: skip
-    if outputs.spans is not None:
-        kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other), "text": "string"}
-        write_tables(outputs.spans, _tables(corpus, other, result), outputs.overwrite, kinds)
-    if outputs.report is not None:
-        counts = _counts(corpus, other, result)
-        columns = ("file", "documents", "short", "shared", "passages")
-        table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
-        write_table(outputs.report, table, outputs.overwrite, dict.fromkeys(columns, "int64") | {"file": "string"})
-    if outputs.rejects and corpus.layout.on_error == "skip":
-        rejected = [*corpus.rejected, *(other.rejected if other is not corpus else ())]
-        write_rejects(outputs.rejects, rejected, outputs.overwrite)
-    if outputs.rows is not None:
-        _write_rows(corpus, result, outputs.rows, outputs.overwrite, plan.threads, progress)
 
 
 def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[Table]:
@@ -252,25 +249,6 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
         table["key_j"] = [other.key(row) for row in part["j"].tolist()]
         table |= {f"{place}_j": part[f"j_{place}"] for place in places}
         yield table | {f"{result.plan.unit}s": part["units"], "text": result.texts(which)}
-
-
-def _write_rows(
-    corpus: Corpus, result: SharedPassages, path: str, overwrite: bool, threads: int, progress: Progress | None
-) -> None:
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress:
-            progress("write", done, corpus.total_bytes)
-
-    def new_text(row: int, text: str) -> str:
-        return result.without_cuts(row, text.encode()).decode()
-
-    keep = ~result.emptied
-    edits = Edits(result.shortened & keep, new_text)
-    write_rows(corpus, path, keep=keep, overwrite=overwrite, progress=tell, threads=threads, edits=edits)
 
 
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
@@ -295,29 +273,3 @@ def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
     rows = np.flatnonzero(covered)
     rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
     return [Contaminated(other.key(row), int(units[row]), int(covered[row])) for row in rows.tolist()]
-
-
-def _summary(
-    corpus: Corpus, other: Corpus | None, result: SharedPassages, outputs: PassageOutputs, clock: Clock
-) -> PassagesSummary:
-    emptied: BoolArray = result.emptied if outputs.rows is not None else np.zeros(corpus.accepted, np.bool_)
-    removed = int(emptied.sum())
-    return PassagesSummary(
-        read=corpus.read,
-        kept=corpus.accepted - removed,
-        removed=removed,
-        rejected=len(corpus.rejected),
-        shortened=int((result.shortened & ~emptied).sum()) if outputs.rows is not None else 0,
-        short=int((result.units == 0).sum()),
-        shared=int((result.covered > 0).sum()),
-        passages=len(result),
-        units=int(result.units.sum()),
-        covered=int(result.covered.sum()),
-        files=_counts(corpus, other or corpus, result),
-        against_read=0 if other is None else other.read,
-        against_rejected=0 if other is None else len(other.rejected),
-        contaminated=[] if other is None else _contaminated(other, result),
-        stages=clock.stages,
-        seconds=clock.seconds,
-        delimiters=corpus.delimiters | (other.delimiters if other else {}),
-    )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none
+from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
-from lshfast.common.threads import quick_switches
 from lshfast.drivers.indexes import ARROW_KINDS, key_kind, naming, opened_index
-from lshfast.drivers.inputs import Inputs, faults_of, text_batches
+from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.engine.display import Account, empty_note
 from lshfast.engine.plan import Plan, plan_of_index
-from lshfast.engine.report import QuerySummary
-from lshfast.engine.sketching import Clock, Sketched, sketched
-from lshfast.readers import check_output, check_outputs, id_kind, rejects_beside, write_rejects, write_table
+from lshfast.engine.sketching import Sketched, sketched
+from lshfast.jobs.frame import Job
+from lshfast.readers import Reject, id_kind
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY
 
@@ -33,6 +34,48 @@ class Answers(NamedTuple):
     similarity: list[float]
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuerySummary(Account):
+    """The figures of a run that queried an index.
+
+    Attributes
+    ----------
+    empty : int
+        Rows without shingles.
+    matched : int
+        Rows with at least one match.
+    matches : int
+        Matches of all rows.
+    faults : sequence of Reject
+        Rows that could not be read.
+    threshold : float
+        The least estimated similarity of a match.
+    recall : float
+        Probability that an entry whose similarity equals `threshold` becomes a candidate.
+    """
+
+    PARTS = "accepted", "rejected"
+
+    accepted: int
+    empty: int
+    matched: int
+    matches: int
+    faults: Sequence[Reject]
+    threshold: float
+    recall: float
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        rejected = f"{counted(self.rejected, 'row')} rejected" if self.rejected else ""
+        least = f"estimated similarity: at least {self.threshold:g}" if self.threshold else ""
+        yield figure("read", self.read, rejected, empty_note(self.empty))
+        yield figure("matched", self.matched, "rows that are similar to an entry")
+        yield figure("matches", self.matches, least)
+        if self.threshold:
+            recall = "of candidates exactly at that similarity, before estimates are compared"
+            yield figure("recall", f"{self.recall:.4f}", recall)
+
+
 def query_text(
     path: str,
     text: str,
@@ -43,16 +86,17 @@ def query_text(
     threshold: float | None = None,
 ) -> list[Match]:
     """Return the entries similar to one text, and write them to a table if `output` is given; see `query_files`."""
+    job = Job([output], "stop", overwrite)
     with opened_index(path) as index:
-        if output:
-            check_output(output, [path], overwrite)
+        job.check(path)
         plan = _plan(path, index, 1)
         signatures = plan.hasher.sketch(shingle([text], *plan.shingles[:4], seed=plan.hasher.seed), threads=1)
         found: list[Match] = index.query(signatures, k=k, threshold=_least(index, k, threshold), threads=1)[0]
         kinds = {"similarity": "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
         columns = {"match": [match.key for match in found], "similarity": [match.similarity for match in found]}
-        write_table(output, columns, overwrite, kinds)
+        with job.writing():
+            job.write(output, columns, kinds)
     return found
 
 
@@ -89,13 +133,12 @@ def query_files(
     threads, progress
         As for `build_index`.
     """
-    clock = Clock()
+    job = Job([output], inputs.on_error, overwrite)
     with opened_index(path) as index:
         plan = _plan(path, index, threads)
         least = _least(index, k, threshold)
-        corpus = inputs.open()
-        rejects = rejects_beside(output) if inputs.on_error == "skip" else None
-        check_outputs([output, rejects], [path, *(file.path for file in corpus.files)], overwrite)
+        corpus = job.open(inputs)
+        job.check(path)
 
         def ask(piece: Sketched) -> tuple[Matches[Match], int]:
             found: Matches[Match] = index.query(piece.signatures, k=k, threshold=least, threads=1)
@@ -104,7 +147,7 @@ def query_files(
         table = Answers([], [], [])
         row = empty = matched = matches = 0
         batches = text_batches(corpus, progress)
-        with faults_of(corpus), quick_switches(), closing(sketched(batches, plan, clock, ask, progress)) as pieces:
+        with job.reading(corpus), closing(sketched(batches, plan, job.clock, ask, progress)) as pieces:
             for found, without in pieces:
                 counts = np.diff(found.offsets)
                 rows = np.repeat(np.arange(row, row + len(found), dtype=np.int64), counts).tolist()
@@ -121,25 +164,19 @@ def query_files(
                 matched += int(np.count_nonzero(counts))
                 matches += len(keys)
         if output:
-            with all_or_none():
-                columns = {"key": table.keys, "match": table.matches, "similarity": table.similarity}
-                kinds = {
-                    "key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], "similarity": "double",
-                }  # fmt: skip
-                write_table(output, columns, overwrite, kinds)
-                if rejects:
-                    write_rejects(rejects, corpus.rejected, overwrite)
-        return QuerySummary(
-            read=corpus.read,
-            rejected=list(corpus.rejected),
+            columns = {"key": table.keys, "match": table.matches, "similarity": table.similarity}
+            kinds = {"key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], "similarity": "double"}
+            with job.writing():
+                job.write(output, columns, kinds)
+        return job.account(
+            QuerySummary,
+            accepted=corpus.accepted,
             empty=empty,
             matched=matched,
             matches=matches,
+            faults=list(corpus.rejected),
             threshold=least or 0.0,
             recall=float(index.bands.probability(least or 0.0)),
-            stages=clock.stages,
-            seconds=clock.seconds,
-            delimiters=corpus.delimiters,
         )
 
 

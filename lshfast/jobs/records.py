@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none, atomic_file
+from lshfast.common.atomic_files import atomic_file
 from lshfast.common.checks import check_account, check_plot
 from lshfast.common.progress import Progress
-from lshfast.readers import (
-    DataError,
-    check_different,
-    check_outputs,
-    check_place,
-    rejects_beside,
-    write_rejects,
-    write_table,
-    write_tables,
-)
+from lshfast.jobs.frame import Job
+from lshfast.readers import DataError, check_different, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
@@ -95,11 +87,6 @@ class RecordOutputs:
     plot: str | None = None
     overwrite: bool = False
 
-    @property
-    def rejects(self) -> str | None:
-        """The path for rejected rows, beside the links."""
-        return rejects_beside(self.links)
-
 
 @dataclass(frozen=True)
 class TableAccount:
@@ -159,9 +146,12 @@ def link_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    _check_outputs(inputs, outputs, options)
-    tables = inputs.read(progress)
-    _check_inputs_stay(tables, outputs)
+    job = Job([outputs.links, outputs.groups, outputs.rates], inputs.on_error, outputs.overwrite)
+    _check(job, inputs, outputs, options)
+    tables = [job.add(table) for table in inputs.read(progress)]
+    for path in [*job.paths, outputs.plot]:  # no output may replace an input
+        if path is not None and not is_stream(path):
+            check_place(path, (file.path for table in tables for file in table.files), overwrite=True)
     sides = [
         RecordTable(table.columns, column, name, ids=table.ids)
         for table, column, name in zip(
@@ -177,8 +167,8 @@ def link_files(
             _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
         )
     ]
-    with all_or_none():
-        _write(result, tables, outputs, inputs.on_error)
+    with job.writing():
+        _write(job, result, outputs)
     return result, accounts
 
 
@@ -206,50 +196,36 @@ def _names(inputs: RecordInputs) -> list[str]:
     return [path for path in (inputs.a, inputs.b) if path is not None]
 
 
-def _check_outputs(inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
-    rejects = outputs.rejects if inputs.on_error == "skip" else None
-    tables = check_outputs([outputs.links, outputs.groups, outputs.rates, rejects], (), outputs.overwrite)
+def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
+    job.check()
     if outputs.plot is not None:
         check_plot(outputs.plot)
         check_place(outputs.plot, overwrite=outputs.overwrite)
-        check_different([*tables, outputs.plot])
+        check_different([*job.paths, outputs.plot])
     if (outputs.rates or outputs.plot) and options.held_out is None:
         raise ValueError("the rate of true matches needs a field that is held out of the scores")
     if outputs.groups is not None and inputs.b is not None:
         raise ValueError("groups are those of one table, not of two")
 
 
-def _check_inputs_stay(tables: Sequence[WholeTable], outputs: RecordOutputs) -> None:
-    """Check that no output replaces an input."""
-    files = [file.path for table in tables for file in table.files]
-    for path in (outputs.links, outputs.groups, outputs.rates, outputs.plot, outputs.rejects):
-        if path is not None and not is_stream(path):
-            check_place(path, files, overwrite=True)
-
-
-def _write(result: LinkResult, tables: Sequence[WholeTable], outputs: RecordOutputs, on_error: OnError) -> None:
+def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
     if outputs.links is not None:
-        write_tables(outputs.links, link_columns(result), outputs.overwrite, _kinds(result))
+        job.write(outputs.links, link_columns(result), _kinds(result))
     if outputs.groups is not None:
-        labels = result.groups()
-        sizes = np.bincount(labels, minlength=len(labels))
-        ids = tables[0].ids
-        columns: dict[str, Any] = {
+        labels, ids = result.groups(), result.tables[0].ids
+        table: dict[str, Any] = {
             "id": [ids[row] for row in range(len(labels))],
             "group": [ids[row] for row in labels.tolist()],
-            "size": sizes[labels],
+            "size": np.bincount(labels, minlength=len(labels))[labels],
         }
-        kind = _kind(ids)
-        write_table(outputs.groups, columns, outputs.overwrite, {"id": kind, "group": kind})
+        job.write(outputs.groups, table, dict.fromkeys(("id", "group"), _kind(ids)))
     if outputs.rates is not None and result.rates is not None:
-        write_table(outputs.rates, result.rates.columns(), outputs.overwrite)
+        job.write(outputs.rates, result.rates.columns())
     if outputs.plot is not None and result.rates is not None:
         unit = "score (points)" if result.weights is None else "score (bits)"
         axes = plot_rates(result.rates, threshold=result.summary.threshold, unit=unit)
         with atomic_file(outputs.plot, outputs.overwrite) as stream:
             axes.figure.canvas.print_figure(stream, format=Path(outputs.plot).suffix[1:].lower())
-    if outputs.rejects is not None and on_error == "skip":
-        write_rejects(outputs.rejects, [row for table in tables for row in table.rejected], outputs.overwrite)
 
 
 def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lshfast.common.atomic_files import all_or_none
-from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, counted, figure
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.drivers.inputs import Inputs
+from lshfast.engine.display import Account
 from lshfast.jobs.columns import ColumnReader
+from lshfast.jobs.frame import Job
 from lshfast.join.thresholds import Threshold
-from lshfast.readers import check_outputs, rejects_beside, write_rejects, write_table, write_tables
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
 
@@ -25,26 +24,24 @@ from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
 ROWS_AT_ONCE = 1 << 16
 
 
-@dataclass(frozen=True)
-class MirrorSummary:
-    """The figures of a search for mirrors in files: rows = urls + rejected, and hosts = kept + removed.
+@dataclass(frozen=True, kw_only=True)
+class MirrorSummary(Account):
+    """The figures of a search for mirrors in files.
 
     Attributes
     ----------
-    read, urls, rejected : int
-        Rows that were read, those that are URLs, and bad rows.
+    urls : int
+        Rows that are URLs: read = urls + rejected.
     hosts, kept, removed, few : int
         Hosts; hosts that are kept; mirrors of these; and hosts with too few paths to be compared, which are kept.
     compared : int
         Pairs of hosts that were compared.
-    threshold, recall, seconds : float
-    delimiters : dict of str to str
-        As for `lshfast.engine.report.Summary`.
+    threshold, recall : float
     """
 
-    read: int
+    PARTS = "urls", "rejected"
+
     urls: int
-    rejected: int
     hosts: int
     kept: int
     removed: int
@@ -52,38 +49,47 @@ class MirrorSummary:
     compared: int
     threshold: float
     recall: float
-    seconds: float
-    delimiters: dict[str, str] = field(default_factory=dict)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        few = f"{counted(self.few, 'host')} with too few paths to be compared" if self.few else ""
+        recall = f"recall at the threshold {self.threshold:g}: {self.recall:.4f}"
+        yield figure("read", self.read, f"{self.urls:,} URLs + {self.rejected:,} rejected")
+        yield figure("hosts", self.hosts, f"{self.kept:,} kept + {self.removed:,} mirrors of them", few)
+        yield figure("compared", self.compared, f"pairs of hosts; {recall}")
 
 
-@dataclass(frozen=True)
-class ContractionSummary:
-    """The figures of a contraction of files: read = links + repeated + same + rejected, and nodes = kept + removed.
+@dataclass(frozen=True, kw_only=True)
+class ContractionSummary(Account):
+    """The figures of a contraction of files.
 
     Attributes
     ----------
-    read, links, repeated, same, rejected : int
-        Rows that were read; links of the contracted graph; links that fell together with others or became links of a
-        class to itself; pairs of nodes known to be the same; and bad rows.
+    links, repeated, same : int
+        Rows: links of the contracted graph; links that fell together with others or became links of a class to itself;
+        and pairs of nodes known to be the same. read = links + repeated + same + rejected.
     nodes, kept, removed : int
-        Nodes, classes, and nodes that are merged into another one.
+        Nodes, classes, and nodes that are merged into another one: nodes = kept + removed.
     rounds : int
-    seconds : float
-    delimiters : dict of str to str
-        As for `lshfast.engine.report.Summary`.
     """
 
-    read: int
+    PARTS = "links", "repeated", "same", "rejected"
+
     links: int
     repeated: int
     same: int
-    rejected: int
     nodes: int
     kept: int
     removed: int
     rounds: int
-    seconds: float
-    delimiters: dict[str, str] = field(default_factory=dict)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        same = f" + {self.same:,} pairs of equal nodes" if self.same else ""
+        links = f"{self.links:,} links left + {self.repeated:,} repeated or within a class"
+        yield figure("read", self.read, f"{links}{same} + {self.rejected:,} rejected")
+        yield figure("nodes", self.nodes, f"{self.kept:,} kept + {self.removed:,} merged into them")
+        yield figure("rounds", self.rounds, "with merges")
 
 
 def mirrors_of_files(
@@ -111,9 +117,9 @@ def mirrors_of_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    start = time.perf_counter()
-    reader = ColumnReader(inputs)
-    rejects = _check_outputs(reader, [output], overwrite)
+    job = Job([output], inputs.on_error, overwrite)
+    reader = job.add(ColumnReader(inputs))
+    job.check()
     hosts = HostSets(plan, inputs.id_column is not None)
     for names in reader.batches(progress):
         bad = hosts.add(names.first, names.second if inputs.id_column is not None else None)
@@ -129,14 +135,11 @@ def mirrors_of_files(
         "common": found.common[removed],
         "agreement": found.agreement[removed],
     }
-    with all_or_none():
-        write_table(output, table, overwrite, {"host": "string", "mirror_of": "string"})
-        if rejects:
-            write_rejects(rejects, reader.rejected, overwrite)
-    summary = MirrorSummary(
-        read=reader.read,
+    with job.writing():
+        job.write(output, table, {"host": "string", "mirror_of": "string"})
+    summary = job.account(
+        MirrorSummary,
         urls=found.urls,
-        rejected=len(reader.rejected),
         hosts=len(found.hosts),
         kept=len(found.hosts) - len(removed),
         removed=len(removed),
@@ -144,10 +147,7 @@ def mirrors_of_files(
         compared=found.compared,
         threshold=plan.threshold,
         recall=float(plan.bands.probability(plan.threshold)),
-        seconds=time.perf_counter() - start,
-        delimiters=reader.delimiters,
     )
-    check_account(summary.read, urls=summary.urls, rejected=summary.rejected)
     return found, summary
 
 
@@ -188,45 +188,34 @@ def contract_files(
     DataError, ValueError, OSError
         As for `mirrors_of_files`.
     """
-    start = time.perf_counter()
-    reader = ColumnReader(inputs)
-    others = ColumnReader(replace(inputs, paths=same)) if same else None
-    outputs = [output] if labels is None else [output, labels]
-    rejects = _check_outputs(reader, outputs, overwrite, others.files if others else [])
+    job = Job([output, labels], inputs.on_error, overwrite)
+    reader = job.add(ColumnReader(inputs))
+    others = job.add(ColumnReader(replace(inputs, paths=same))) if same else None
+    job.check()
     numbers = _Numbers()
     source, target = _links_of(reader, numbers, progress)
     pairs = None if others is None else np.column_stack(_links_of(others, numbers, None))
     found = contract(
         source, target, threshold=threshold, nodes=len(numbers), same=pairs, min_links=min_links, progress=progress
     )
-    rejected = [*reader.rejected, *(others.rejected if others else [])]
     names = list(numbers)
-    with all_or_none():
-        _write_links(output, names, found, overwrite)
+    with job.writing():
+        job.write(output, _link_tables(names, found), {"source": "string", "target": "string"})
         if labels is not None:
             merged = np.flatnonzero(found.labels != np.arange(len(names), dtype=np.int64))
             columns = {"node": merged, "merged_into": found.labels[merged]}
             table = {name: [names[node] for node in nodes.tolist()] for name, nodes in columns.items()}
-            write_table(labels, table, overwrite, dict.fromkeys(table, "string"))
-        if rejects:
-            write_rejects(rejects, rejected, overwrite)
-    summary = ContractionSummary(
-        read=reader.read + (others.read if others else 0),
+            job.write(labels, table, dict.fromkeys(table, "string"))
+    return job.account(
+        ContractionSummary,
         links=len(found.source),
         repeated=len(source) - len(found.source),
         same=0 if pairs is None else len(pairs),
-        rejected=len(rejected),
         nodes=len(names),
         kept=found.kept,
         removed=found.removed,
         rounds=found.rounds,
-        seconds=time.perf_counter() - start,
-        delimiters=reader.delimiters | (others.delimiters if others else {}),
     )
-    check_account(
-        summary.read, links=summary.links, repeated=summary.repeated, same=summary.same, rejected=summary.rejected
-    )
-    return summary
 
 
 class _Numbers(dict[str, int]):
@@ -254,20 +243,9 @@ def _links_of(reader: ColumnReader, numbers: _Numbers, progress: Progress | None
     return found[:, 0].copy(), found[:, 1].copy()
 
 
-def _write_links(path: str, names: list[str], found: Contraction, overwrite: bool) -> None:
-    def tables() -> Iterator[dict[str, list[str]]]:
-        for at in range(0, max(1, len(found.source)), ROWS_AT_ONCE):
-            columns = {"source": found.source, "target": found.target}
-            yield {
-                name: [names[node] for node in nodes[at : at + ROWS_AT_ONCE].tolist()]
-                for name, nodes in columns.items()
-            }
-
-    write_tables(path, tables(), overwrite, {"source": "string", "target": "string"})
-
-
-def _check_outputs(reader: ColumnReader, outputs: list[str], overwrite: bool, others: Sequence[str] = ()) -> str | None:
-    """Check the outputs before anything is read; return the path for rejected rows if bad rows are skipped."""
-    rejects = rejects_beside(outputs[0]) if reader.inputs.on_error == "skip" else None
-    check_outputs([*outputs, rejects], [*reader.files, *others], overwrite)
-    return rejects
+def _link_tables(names: list[str], found: Contraction) -> Iterator[dict[str, list[str]]]:
+    """Yield the table of the links that are left, in parts, the first of which may be empty."""
+    columns = {"source": found.source, "target": found.target}
+    for at in range(0, max(1, len(found.source)), ROWS_AT_ONCE):
+        part = slice(at, at + ROWS_AT_ONCE)
+        yield {name: [names[node] for node in nodes[part].tolist()] for name, nodes in columns.items()}

@@ -340,7 +340,7 @@ def test_a_failing_output_leaves_none(a, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lshfast.jobs.records.write_table", fail)
+    monkeypatch.setattr("lshfast.jobs.frame.write_table", fail)
     inputs, outputs = RecordInputs(str(a), id_column="id"), (str(tmp_path / "links.csv"), str(tmp_path / "groups.csv"))
     with pytest.raises(OSError, match="No space left"):
         link_files(inputs, RecordOutputs(*outputs), LinkOptions(scoring="points", assign="many-to-many"))
