@@ -138,6 +138,8 @@ def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figure
         verify=plan.verify,
         measure=plan.measure,
         ignored_shingles=None if plan.shingles.common is None else len(plan.shingles.common),
+        top=plan.top,
+        most=plan.most,
         stages=dict(stages),
         seconds=seconds,
     )

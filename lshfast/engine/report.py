@@ -129,6 +129,8 @@ class Summary(Account):
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
     ignored_shingles : int or None
         Different shingles that did not count because they are common; None without `ignore_common`.
+    top, most : int or None, float or None
+        Which pairs are listed and counted in `pairs`; None for all.
 
     Raises
     ------
@@ -161,6 +163,8 @@ class Summary(Account):
     indexed: int | None = None
     measure: PairMeasure = "jaccard"
     ignored_shingles: int | None = None
+    top: int | None = None
+    most: float | None = None
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
@@ -179,7 +183,10 @@ class Summary(Account):
         found = "recall" if self.verify != "signature" else "recall of candidates, before estimates are compared,"
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
-        yield figure("pairs", self.pairs, f"{self.copies:,} with exact copies" if self.copies else "", kind)
+        copies = f"{self.copies:,} with exact copies" if self.copies and self.most in (None, 1) else ""
+        most = "" if self.most is None else f"of at most {self.most:g}"
+        top = "" if self.top is None else f"those with the {self.top} most similar of a row"
+        yield figure("pairs", self.pairs, most, top, copies, kind)
         if removing or self.largest_group:  # not of a run on Spark that finds pairs only
             yield groups_figure(self.groups, self.largest_group, "row")
         if self.bands:
