@@ -21,6 +21,7 @@ from lshfast.cli.options import (
     Glob,
     GroupsOption,
     IdColumn,
+    IgnoreCommon,
     KeepOption,
     LanguageOption,
     MaxRowBytes,
@@ -56,6 +57,8 @@ TaskOption = Annotated[
 
 # What the tasks of each stage do.
 DOES = {
+    "count": "Count shingles; with --ignore-common.",
+    "recount": "Count the shingles that may be common; with --ignore-common.",
     "sketch": "Make bucket keys of the texts of a shard.",
     "band": "Sort the bucket keys of a shard.",
     "join": "Link rows that share a bucket.",
@@ -116,6 +119,7 @@ def plan(
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
     measure: MeasureOption = "jaccard",
+    ignore_common: IgnoreCommon = None,
     top: Top = None,
     most: Most = None,
     groups: GroupsOption = "star",
@@ -137,8 +141,8 @@ def plan(
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
             max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
             unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-            rows=rows, verify=verify, groups=groups, measure=measure, top=top, most=most,
-            keep=keep, annotate=annotate, threads=threads,
+            rows=rows, verify=verify, groups=groups, measure=measure, ignore_common=ignore_common, top=top,
+            most=most, keep=keep, annotate=annotate, threads=threads,
             seed=seed,
         )  # fmt: skip
         if not quiet:
@@ -146,12 +150,14 @@ def plan(
 
 
 def _show_tasks(work: str) -> None:
-    """Print the number of tasks of each stage, and how many are done."""
+    """Print the number of tasks of each stage that has any, and how many are done."""
     from lshfast import stages
 
     found = stages.status(work)
     lines = [f"{'stage':<10}{'tasks':>8}{'done':>8}  not done"]
     for stage, count in found.tasks.items():
+        if not count:
+            continue
         done = set(found.done[stage])
         left = [number for number in range(count) if number not in done]
         named = ("all" if len(left) == count else ranges(left)) if left else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,30 +30,23 @@ TABLE_BITS = 22
 # What the counts of a run within a given amount of memory take: the table, and the tokens of pieces that wait.
 COUNT_BYTES = 64 << 20
 
+# Tokens of pieces that wait to be counted together.
+HELD_TOKENS = 1 << 18
+
 # Tokens of shingles, ascending, and in how many texts each occurs.
 Counts: TypeAlias = tuple[UInt64Array, Int64Array]
 
 
-def places_of(sets: TokenSets) -> TokenSets:
-    """Return the entries of the table that each text adds to, each once."""
-    return TokenSets(sets.offsets, sets.tokens >> np.uint64(64 - TABLE_BITS)).distinct()
+class TableCounts(NamedTuple):
+    """Upper bounds of the number of texts with each shingle, by the highest bits of its token; and all texts."""
+
+    table: npt.NDArray[np.uint32]
+    texts: int
 
 
 def new_table() -> npt.NDArray[np.uint32]:
-    """Return a table for `add_places`."""
+    """Return an empty table."""
     return np.zeros(1 << TABLE_BITS, np.uint32)
-
-
-def add_places(table: npt.NDArray[np.uint32], places: UInt64Array) -> None:
-    """Count the entries that texts add to."""
-    np.add.at(table, places, np.uint32(1))
-
-
-def likely_tokens(sets: TokenSets, likely: BoolArray) -> Counts:
-    """Count the shingles of some texts whose entries in the table are large enough, as `likely` tells."""
-    different = sets.distinct().tokens
-    tokens, counts = np.unique(different[likely[different >> np.uint64(64 - TABLE_BITS)]], return_counts=True)
-    return tokens, counts.astype(np.int64)
 
 
 def summed(parts: list[Counts]) -> Counts:
@@ -107,23 +100,56 @@ def find_common(
     share = plan.ignore_common
     assert share is not None
     numbers = draw_hash_numbers()
-    key = HashKey(*numbers)
-    table, texts = new_table(), 0
-    for places in processed(read(), plan, clock, lambda column: places_of(_sets_of(column, key)), progress, "count"):
-        add_places(table, places.tokens)
-        texts += len(places)
+    table, texts = count_places(read(), plan, numbers, clock, progress)
     likely = above_share(table, share, texts)
     del table
-    found = summed([])
-    waiting: list[Counts] = []
-    for part in processed(
-        read(), plan, clock, lambda column: likely_tokens(_sets_of(column, key), likely), progress, "count"
-    ):
-        waiting.append(part)
-        if sum(len(tokens) for tokens, _ in waiting) > len(found[0]) + (1 << 18):
-            found, waiting = summed([found, *waiting]), []
-    tokens, counts = summed([found, *waiting])
+    tokens, counts = count_likely(read(), plan, numbers, likely, clock, progress)
     return plan.ignoring(CommonShingles(numbers, tokens[above_share(counts, share, texts)]))
+
+
+def count_places(
+    batches: Iterable[Texts | Column],
+    plan: Plan,
+    numbers: tuple[int, int, int, int],
+    clock: Clock,
+    progress: Progress | None = None,
+) -> TableCounts:
+    """Count the texts in a table; `numbers` are those of the secret key of the tokens."""
+    key, table, texts = HashKey(*numbers), new_table(), 0
+
+    def places_of(column: Column) -> TokenSets:
+        sets = _sets_of(column, key)
+        return TokenSets(sets.offsets, sets.tokens >> np.uint64(64 - TABLE_BITS)).distinct()
+
+    for places in processed(batches, plan, clock, places_of, progress, "count"):
+        np.add.at(table, places.tokens, np.uint32(1))
+        texts += len(places)
+    return TableCounts(table, texts)
+
+
+def count_likely(
+    batches: Iterable[Texts | Column],
+    plan: Plan,
+    numbers: tuple[int, int, int, int],
+    likely: BoolArray,
+    clock: Clock,
+    progress: Progress | None = None,
+) -> Counts:
+    """Count the texts of each shingle whose entry in the table is large enough, as `likely` tells."""
+    key = HashKey(*numbers)
+
+    def counts_of(column: Column) -> Counts:
+        tokens = _sets_of(column, key).distinct().tokens
+        different, counts = np.unique(tokens[likely[tokens >> np.uint64(64 - TABLE_BITS)]], return_counts=True)
+        return different, counts.astype(np.int64)
+
+    found, waiting, held = summed([]), list[Counts](), 0
+    for part in processed(batches, plan, clock, counts_of, progress, "count"):
+        waiting.append(part)
+        held += len(part[0])
+        if held > len(found[0]) + HELD_TOKENS:
+            found, waiting, held = summed([found, *waiting]), [], 0
+    return summed([found, *waiting])
 
 
 def _sets_of(column: Column, key: HashKey) -> TokenSets:

@@ -112,7 +112,6 @@ OPTIONS: dict[str, Option] = {
             "ignore_common",
             None,
             "Shingles in more than this share of the texts, in (0, 1), do not count: templates, navigation.",
-            ("memory", "files", "cap", "spark"),
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),

@@ -55,6 +55,7 @@ def plan(
     verify: Verify = "exact",
     groups: Grouping = "star",
     measure: PairMeasure = "jaccard",
+    ignore_common: float | None = None,
     top: int | None = None,
     most: float | None = None,
     keep: str = "first",
@@ -88,6 +89,8 @@ def plan(
     pairs : path, optional
         A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify task; new or empty.
         In a file, the pairs are in the order of their rows, first key_i, then key_j; a pair is in one file.
+    ignore_common : float, optional
+        As for `lshfast.dedup`. The stages count and recount have tasks then; each reads the inputs once more.
     top, most : optional
         Which pairs are written to `pairs`, as for `lshfast.pairs`.
     removed : path, optional
@@ -132,7 +135,7 @@ def plan(
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
-        measure=measure, exact=False, top=top, most=most,
+        measure=measure, exact=False, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
@@ -166,7 +169,7 @@ def tasks(work: FilePath, stage: StageName) -> int:
     ----------
     work : path
         The work folder of a plan.
-    stage : {"sketch", "band", "join", "group", "collect", "verify", "apply"}
+    stage : {"count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"}
 
     Returns
     -------
@@ -194,7 +197,7 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
     ----------
     work : path
         The work folder of a plan.
-    stage : {"sketch", "band", "join", "group", "collect", "verify", "apply"}
+    stage : {"count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"}
         The tasks of a stage need those of the stage before: of sketch and band the task of the same number, of the
         others all tasks.
     task : int or "all", default "all"

@@ -77,6 +77,7 @@ def make_stage_plan(
         "shards": bounds,
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
+        "common": None if engine.ignore_common is None else draw_hash_numbers(),
         "output": os.path.abspath(output),
         **{
             name: None if folder is None else os.path.abspath(folder)

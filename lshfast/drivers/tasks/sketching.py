@@ -15,6 +15,7 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import UInt64Array
 from lshfast.drivers.budget import obtainable
 from lshfast.drivers.inputs import faults_of, text_batches
+from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import RANGE_BYTES, TaskWriter, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
@@ -37,7 +38,7 @@ class _SketchedPiece(NamedTuple):
 
 def sketch(plan: StagePlan, shard: int) -> None:
     """Read the texts of a shard; write what later tasks need of each row, except the text."""
-    engine, secret, corpus = plan.engine, plan.keys, plan.corpus(shard)
+    engine, secret, corpus = engine_of(plan), plan.keys, plan.corpus(shard)
 
     def finish(piece: Sketched) -> _SketchedPiece:
         return _SketchedPiece(RowMarks.of(piece, secret), engine.bands.keys(piece.signatures))

@@ -86,6 +86,12 @@ class StagePlan:
         one, other = self.content["keys"]
         return HashKey(*one), HashKey(*other)
 
+    @property
+    def common_numbers(self) -> tuple[int, int, int, int]:
+        """The numbers of the secret key by which shingles are counted; only if common ones are ignored."""
+        a, c, e, words = self.content["common"]
+        return a, c, e, words
+
     def output(self, folder: str, task: int, suffix: str = "") -> str:
         """Return the path of the output of a task in a folder; the suffix is that of the inputs by default."""
         path = os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of
 from lshfast.drivers.tasks.task_order import STAGES, StageName, is_done, tasks_of
@@ -53,7 +54,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
     nbytes = total("sketch", "nbytes")
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
     return summary_of(
-        plan.engine,
+        engine_of(plan),
         {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
         sum(seconds.values()),
         read=rows + total("sketch", "rejected"),

@@ -37,6 +37,8 @@ RANGE_BYTES = 8 << 20
 
 # The columns of the data files of each stage, with their types; wider types come first, so that arrays are aligned.
 COLUMNS: dict[str, dict[str, str]] = {
+    "count": {"places": "<u4"},
+    "recount": {"tokens": "<u8", "counts": "<i8"},
     "sketch": {
         "prints": "<u8", "keys": "<u8", "lines": "<i8", "starts": "<i8", "id_marks": "<u8", "orders": "<u8",
         "values": "|u1",

@@ -8,17 +8,23 @@ from typing import Literal, TypeAlias, get_args
 from lshfast.common.atomic_files import printable
 from lshfast.drivers.tasks.applying import apply
 from lshfast.drivers.tasks.collecting import collect
+from lshfast.drivers.tasks.counting import count, recount
 from lshfast.drivers.tasks.joining import group, join
 from lshfast.drivers.tasks.sketching import band, sketch
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import manifest_of
 from lshfast.drivers.tasks.verifying import verify
 
-StageName: TypeAlias = Literal["sketch", "band", "join", "group", "collect", "verify", "apply"]
+StageName: TypeAlias = Literal["count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"]
 
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
+# The stages that have no tasks unless common shingles are ignored.
+COUNTING: tuple[StageName, ...] = ("count", "recount")
+
 _RUN: dict[StageName, Callable[[StagePlan, int], None]] = {
+    "count": count,
+    "recount": recount,
     "sketch": sketch,
     "band": band,
     "join": join,
@@ -55,6 +61,8 @@ def tasks_of(plan: StagePlan, stage: StageName) -> int:
     """Return the number of tasks of a stage; raise ValueError if there is no such stage."""
     if stage not in STAGES:
         raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
+    if stage in COUNTING and plan.engine.ignore_common is None:
+        return 0
     return {"join": plan.tasks, "verify": plan.tasks, "group": 1}.get(stage, plan.shards)
 
 
@@ -82,7 +90,7 @@ def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
 
 def _needed(plan: StagePlan, stage: StageName, task: int) -> tuple[StageName, Iterable[int]]:
     """Return a stage, and the tasks of it that must be done before a task."""
-    if stage == "sketch":
+    if stage == STAGES[0]:
         return stage, ()
     before = STAGES[STAGES.index(stage) - 1]
     return before, [task] if stage == "band" else range(tasks_of(plan, before))

@@ -16,12 +16,14 @@ from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.pair_runs import PairRuns, pairs_of_kinds
 from lshfast.drivers.tasks.collecting import NO_TEXT
+from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.pairing import TaskPairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
 from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.parts import Merged, PartResult, kinds_of
+from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, SketchedRows
@@ -43,7 +45,7 @@ class RemovedRows(NamedTuple):
 
 def verify(plan: StagePlan, task: int) -> None:
     """Run the parts of a task, and write the rows that are removed, and all similar pairs if they are wanted."""
-    overall = figures_of(plan, "group", 0)
+    overall, engine = figures_of(plan, "group", 0), engine_of(plan)
     low, high = overall["bounds"][task : task + 2]
     folder = plan.content["pairs"]
     figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
@@ -59,7 +61,7 @@ def verify(plan: StagePlan, task: int) -> None:
         for number in range(low, high):
             part = _gathered(plan, number, overall, files)
             try:
-                removed, more = part.run(plan, overall["part_memory"], every)
+                removed, more = part.run(plan, engine, overall["part_memory"], every)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
@@ -116,7 +118,9 @@ class PartRows:
     compared: Int64Array
     texts: Texts
 
-    def run(self, plan: StagePlan, memory: int, every: TaskPairs | None = None) -> tuple[RemovedRows, dict[str, int]]:
+    def run(
+        self, plan: StagePlan, engine: Plan, memory: int, every: TaskPairs | None = None
+    ) -> tuple[RemovedRows, dict[str, int]]:
         """Find the rows that are removed, and the figures of the part, which may take so much memory.
 
         `every` takes all similar pairs.
@@ -125,9 +129,9 @@ class PartRows:
         with ExitStack() as stack:
             runs = None if every is None else stack.enter_context(every.part(self.rows, self.keys))
             if len(own):
-                whole.add(own, self._compare(plan, memory, whole.first[own], runs))
+                whole.add(own, self._compare(plan, engine, memory, whole.first[own], runs))
             found, first = whole.findings()
-            if runs is not None and lists_copies(plan.engine):
+            if runs is not None and lists_copies(engine):
                 runs.add_copies(first)
         gone, sizes = np.flatnonzero(~found.kept), found.group_sizes
         pairs = found.pairs_found if runs is None else runs.added
@@ -136,12 +140,14 @@ class PartRows:
         keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
         return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
 
-    def _compare(self, plan: StagePlan, memory: int, first: Int64Array, runs: PairRuns | None) -> PartResult:
+    def _compare(
+        self, plan: StagePlan, engine: Plan, memory: int, first: Int64Array, runs: PairRuns | None
+    ) -> PartResult:
         """Compare the texts, given the first row with the bytes of each; `runs` takes all similar pairs."""
 
         def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
             assert runs is not None
-            runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), plan.engine))
+            runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), engine))
 
         keep: Any = plan.keep if plan.order_column is None else self.ranks[self.compared]
         large = self.texts.nbytes + len(first) * plan.budget.row_bytes > memory
@@ -150,9 +156,9 @@ class PartRows:
             if large:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
                 path = os.path.join(folder, "signatures")
-                store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
+                store = stack.enter_context(StoredSignatures(path, engine.hasher.num_perm))
             part = run_part(
-                [self.texts], plan.engine, Clock(), keep=keep,
+                [self.texts], engine, Clock(), keep=keep,
                 similar=None if runs is None else similar, store=store,
             )  # fmt: skip
             return PartResult.of(part)

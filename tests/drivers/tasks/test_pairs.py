@@ -51,7 +51,8 @@ def check(folder, source, shards, tasks, **options):
         {"verify": "none", "unit": "char", "threads": 2},
         {"measure": "containment", "threshold": 0.9, "exact": False},
         {"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"},
-        {"top": 2, "threshold": 0.5},
+        {"top": 2, "threshold": 0.5, "ignore_common": 0.03},
+        {"ignore_common": 0.1, "keep": "last", "id_column": "id"},
     ],
 )
 @pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])

@@ -33,7 +33,7 @@ def done(tmp_path_factory):
     """A folder with a run that is done."""
     folder = tmp_path_factory.mktemp("done")
     source = write_files(folder / "in", corpus(5, 400), 4)
-    wanted = in_memory(folder, source, id_column="id", keep="max:number")
+    wanted = in_memory(folder, source, id_column="id", keep="max:number", ignore_common=0.05)
     plan(folder)
     run_all(folder / "work")
     assert outputs(folder)[:2] == wanted[1:]
@@ -44,7 +44,7 @@ def done(tmp_path_factory):
 def plan(folder, **options):
     stages.plan(
         folder / "in", folder / "work", folder / "kept", removed=folder / "removed", shards=SHARDS, tasks=TASKS,
-        pairs=folder / "pairs", id_column="id", keep="max:number", **options,
+        pairs=folder / "pairs", id_column="id", keep="max:number", ignore_common=0.05, **options,
     )  # fmt: skip
 
 
@@ -142,10 +142,12 @@ def test_tasks_of_the_stage_before_are_needed(planned):
 
 def test_status(planned):
     work = planned / "work"
+    for stage in ("count", "recount"):
+        stages.run(work, stage)
     stages.run(work, "sketch", 1)
     found = stages.status(work)
     assert found.tasks == {
-        "sketch": 3, "band": 3, "join": 2, "group": 1, "collect": 3, "verify": 2, "apply": 3,
+        "count": 3, "recount": 3, "sketch": 3, "band": 3, "join": 2, "group": 1, "collect": 3, "verify": 2, "apply": 3,
     }  # fmt: skip
     assert found.done["sketch"] == [1]
     assert found.summary is None
@@ -157,8 +159,9 @@ def test_status(planned):
 def needing(stage):
     """Return the stages that read the data files of a stage."""
     return {
-        "sketch": ["band", "group", "collect", "apply"], "band": ["join"], "join": ["group"], "group": ["collect"],
-        "collect": ["verify"], "verify": ["apply"], "apply": [],
+        "count": ["recount"], "recount": ["sketch", "verify"], "sketch": ["band", "group", "collect", "apply"],
+        "band": ["join"], "join": ["group"], "group": ["collect"], "collect": ["verify"], "verify": ["apply"],
+        "apply": [],
     }[stage]  # fmt: skip
 
 
