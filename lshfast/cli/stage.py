@@ -57,8 +57,8 @@ TaskOption = Annotated[
 
 # What the tasks of each stage do.
 DOES = {
-    "count": "Count shingles; with --ignore-common.",
-    "recount": "Count the shingles that may be common; with --ignore-common.",
+    "count": "Find shingles that may be common.",
+    "recount": "Count shingles that may be common.",
     "sketch": "Make bucket keys of the texts of a shard.",
     "band": "Sort the bucket keys of a shard.",
     "join": "Link rows that share a bucket.",

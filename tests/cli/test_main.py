@@ -193,8 +193,9 @@ def test_version_and_help():
 
 
 GROUPS = {(): ("dedup", "pairs", "passages", "tune", "demo", "fingerprints", "index", "records", "web", "stage"),
-           ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"),
-           ("records",): ("match", "dedup"),
+          ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
+                       "apply"),
+          ("records",): ("match", "dedup"),
           ("web",): ("mirrors", "contract"),
           ("index",): ("build", "add", "remove", "query", "info", "verify", "compact")}  # fmt: skip
 
