@@ -232,17 +232,22 @@ def check_index_measure(measure: PairMeasure) -> None:
         )
 
 
+def check_indexed(plan: Plan) -> None:
+    """Raise ValueError if a run with this plan can neither be compared with an index nor be added to one."""
+    check_index_measure(plan.measure)
+    if plan.ignore_common is not None:
+        raise ValueError(
+            f"ignore_common must be None with an index, not {plan.ignore_common}: which shingles are common differs "
+            "from run to run, and an index does not store it"
+        )
+
+
 def check_same_run(parameters: Parameters, plan: Plan) -> None:
     """Raise ValueError, with both values, if a parameter of a run differs from that of an index.
 
     If the index does not store its shingles or its threshold, these are not checked.
     """
-    check_index_measure(plan.measure)
-    if plan.ignore_common is not None:
-        raise ValueError(
-            f"ignore_common must be None with an index, not {plan.ignore_common}: other shingles were common when the "
-            "entries were added"
-        )
+    check_indexed(plan)
     if plan.groups != "star":
         raise ValueError(
             f"groups must be star against an index, not {plan.groups}: rows removed in earlier runs are not in the "

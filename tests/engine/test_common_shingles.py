@@ -1,5 +1,6 @@
 """Shingles in more than a given share of the texts do not count: judged by Python sets of word tuples."""
 
+import json
 from collections import Counter
 from itertools import combinations
 
@@ -8,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshfast.engine.common_shingles as counting
-from lshfast import LSHIndex, TokenSets, dedup, pairs
+from lshfast import LSHIndex, TokenSets, dedup, dedup_files, pairs
 from lshfast.common.run_key import draw_hash_key
+from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.inputs import Inputs
 from lshfast.engine.plan import make_plan
 from lshfast.engine.sketching import Clock
+from lshfast.jobs.paragraphs import run_paragraphs
 from lshfast.kernels.text import Texts
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]
@@ -129,3 +133,20 @@ def test_sets_have_no_shingles(rows):
 def test_an_index_has_other_common_shingles():
     with pytest.raises(ValueError, match=r"ignore_common must be None with an index, not 0\.5"):
         dedup(["a"], against=LSHIndex(shingles="word:5"), ignore_common=0.5)
+
+
+def test_a_new_index_would_not_say_what_was_common(tmp_path):
+    (tmp_path / "in.txt").write_text("a b c")
+    with pytest.raises(ValueError, match=r"ignore_common must be None with an index, not 0\.5"):
+        dedup_files(tmp_path / "in.txt", save_index=tmp_path / "index", ignore_common=0.5)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_paragraphs(tmp_path):
+    """The share is one of the paragraphs."""
+    lines = [json.dumps({"text": f"the menu of all pages\n\nwords of its own, number {i} x{i}y"}) for i in range(16)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    source, plan = Inputs([str(tmp_path / "in.jsonl")]), make_plan(size=2, ignore_common=0.3)
+    found = run_paragraphs(source, Outputs(str(tmp_path / "out.jsonl")), plan)
+    assert (found.read, found.kept) == (16, 16)
+    assert (tmp_path / "out.jsonl").read_text().count("the menu") == 16  # it has no other shingles

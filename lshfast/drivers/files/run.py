@@ -25,7 +25,7 @@ from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
-from lshfast.engine.plan import Keep, Plan, check_index_measure
+from lshfast.engine.plan import Keep, Plan, check_indexed
 from lshfast.engine.preference import check_keep_measure
 from lshfast.engine.report import DedupResult, Stage
 from lshfast.engine.run import run_part
@@ -143,7 +143,7 @@ def run_files(
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if indexes.against is not None or indexes.save is not None:
-        check_index_measure(plan.measure)
+        check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
     corpus = inputs.open(order_column=order_column, output=output, added=added)
