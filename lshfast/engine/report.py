@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -145,7 +145,7 @@ class Summary(Account):
     (3, 2, 1, 1)
     """
 
-    AFTERWARDS = "write", "save"
+    AFTERWARDS: ClassVar[tuple[str, ...]] = "write", "save"
 
     kept: int
     removed: int

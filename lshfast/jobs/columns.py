@@ -48,7 +48,7 @@ class ColumnReader:
 
     def __post_init__(self) -> None:
         self._corpus = self.inputs.open(unique_ids=False)
-        self.files = self._corpus.files
+        self.files: list[File] = self._corpus.files
         self._pair = self.inputs.id_column is not None
 
     @property

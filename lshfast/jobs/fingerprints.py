@@ -6,7 +6,7 @@ import os
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class FingerprintSummary(Account):
         The expected rates of the matcher; see `lshfast.fingerprints.Rates`.
     """
 
-    PARTS = "minutiae", "rejected"
+    PARTS: ClassVar[tuple[str, ...]] = "minutiae", "rejected"
 
     minutiae: int
     prints: int

@@ -96,9 +96,9 @@ class Job:
     def __init__(
         self, outputs: Iterable[str | None], on_error: OnError, overwrite: bool, rejects: str | None = None
     ) -> None:
-        self.clock = Clock()
+        self.clock: Clock = Clock()
         self.sources: list[RowSource] = []
-        self.paths = [path for path in outputs if path is not None]
+        self.paths: list[str] = [path for path in outputs if path is not None]
         self._overwrite = overwrite
         self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
         self._rejects = (rejects or rejects_beside(next(iter(self.paths), None))) if on_error == "skip" else None

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class IndexSummary(Account):
         See `IndexStats`.
     """
 
-    PARTS = "added", "replaced", "skipped", "rejected"
+    PARTS: ClassVar[tuple[str, ...]] = "added", "replaced", "skipped", "rejected"
 
     path: str
     added: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class QuerySummary(Account):
         Probability that an entry whose similarity equals `threshold` becomes a candidate.
     """
 
-    PARTS = "accepted", "rejected"
+    PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
 
     accepted: int
     empty: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class MirrorSummary(Account):
     threshold, recall : float
     """
 
-    PARTS = "urls", "rejected"
+    PARTS: ClassVar[tuple[str, ...]] = "urls", "rejected"
 
     urls: int
     hosts: int
@@ -73,7 +73,7 @@ class ContractionSummary(Account):
     rounds : int
     """
 
-    PARTS = "links", "repeated", "same", "rejected"
+    PARTS: ClassVar[tuple[str, ...]] = "links", "repeated", "same", "rejected"
 
     links: int
     repeated: int
