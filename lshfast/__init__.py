@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from lshfast import startup  # noqa: F401  before all others: see there
 from lshfast.common.lazy import lazy_names
+from lshfast.common.version import VERSION as __version__  # noqa: F401
 
 if TYPE_CHECKING:
     from lshfast import datasketch as datasketch
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from lshfast.shingling import shingle
     from lshfast.sketch import DistinctCounter, MinHasher, SimHasher, WeightedMinHasher, WeightedSets
     from lshfast.tokens import TokenSets
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Bands",

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from lshfast import __version__, startup
+from lshfast import startup
+from lshfast.common.version import VERSION
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -32,7 +33,7 @@ def main() -> None:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, startup.leave):
                 signal.signal(number, _stop)
         if sys.argv[1:] == ["--version"]:  # answered at once, without the modules of the commands
-            print(f"lshfast {__version__}")
+            print(f"lshfast {VERSION}")
             return
         _commands()(prog_name="lshfast")
     except (KeyboardInterrupt, SystemError, RuntimeError) as error:  # outside of all commands

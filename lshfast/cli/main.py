@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from lshfast import __version__
 from lshfast.cli.console import (
     Watch,
     banding,
@@ -36,6 +35,8 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     GroupsOption,
+    Html,
+    HtmlTexts,
     IdColumn,
     IgnoreCommon,
     KeepOption,
@@ -67,12 +68,14 @@ from lshfast.cli.options import (
     Work,
     given,
     help_of,
+    page_output,
 )
 from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
 from lshfast.common.display import counted
+from lshfast.common.version import VERSION
 from lshfast.drivers.files.cap import cap_of
 from lshfast.drivers.files.run import Outputs, recommend_for, run_files
 from lshfast.drivers.indexes import Indexes, plan_against
@@ -165,6 +168,8 @@ def dedup(
     top: Top = None,
     most: Most = None,
     removed: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("removed"))] = None,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,
     against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
     save_index: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))] = None,
@@ -222,6 +227,7 @@ def dedup(
             output_of(removed, source, None, defuse_formulas),
             annotate,
             overwrite,
+            page_output(html, html_texts),
         )
         if dry_run:
             outputs = Outputs(overwrite=overwrite)
@@ -273,6 +279,8 @@ def pairs_command(
     ignore_common: IgnoreCommon = None,
     top: Top = None,
     most: Most = None,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     on_error: OnErrorOption = "stop",
     memory: Memory = None,
     work: Work = None,
@@ -309,7 +317,9 @@ def pairs_command(
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
-            outputs = Outputs(pairs=output_of(output, source, output_format, defuse_formulas), overwrite=overwrite)
+            page = page_output(html, html_texts)
+            listed = output_of(output, source, output_format, defuse_formulas)
+            outputs = Outputs(pairs=listed, overwrite=overwrite, page=page)
             result = run_files(source, outputs, plan, cap=cap, progress=watch)
         finish(result.summary, quiet, result.summary.figures(removing=False))
 
@@ -423,7 +433,7 @@ app.command(no_args_is_help=True)(fingerprints)
 
 def version(wanted: bool) -> None:
     if wanted:
-        print(f"lshfast {__version__}")
+        print(f"lshfast {VERSION}")
         raise typer.Exit
 
 

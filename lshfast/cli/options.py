@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import Annotated, Any
 
 import typer
 
+from lshfast.drivers.pages import PageOutput
 from lshfast.engine.options import OPTIONS
 from lshfast.engine.options import TABLES as TABLES
 from lshfast.engine.plan import Grouping, Verify
@@ -77,6 +80,8 @@ OutputFormatOption = Annotated[
 DefuseOption = Annotated[bool, typer.Option("--defuse-formulas", help=help_of("defuse_formulas"))]
 Threads = Annotated[int | None, typer.Option(help=help_of("threads"), show_default=False)]
 SeedOption = Annotated[Any, typer.Option(parser=parse_seed, metavar="N|random", help=help_of("seed"))]
+Html = Annotated[str | None, typer.Option(metavar="FILE", help=help_of("html"))]
+HtmlTexts = Annotated[bool, typer.Option("--html-texts/--html-no-texts", help=help_of("html_texts"))]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help=help_of("memory"), show_default=False)]
 Work = Annotated[str | None, typer.Option(metavar="DIR", help=help_of("work"))]
 Resume = Annotated[bool, typer.Option("--resume", help=help_of("resume"))]
@@ -92,3 +97,24 @@ def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given on the command line; the others have their defaults."""
     sources = {name: context.get_parameter_source(name) for name in options}
     return {name: options[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+
+
+def page_output(path: str | None, texts: bool) -> PageOutput | None:
+    """Return the page that is wanted, with the command that repeats this run."""
+    return None if path is None else PageOutput(path, texts, command_line(sys.argv))
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return the arguments of this process as a command for a shell, without the secrets of URLs."""
+    return shlex.join(["lshfast", *map(_without_secrets, arguments[1:])])
+
+
+def _without_secrets(argument: str) -> str:
+    """Return an argument; in a URL, the user and the query, which may hold a key, become "…"."""
+    scheme, mark, rest = argument.partition("://")
+    if not mark:
+        return argument
+    place, question, _ = rest.partition("?")
+    host, slash, path = place.partition("/")
+    user, at, name = host.rpartition("@")
+    return f"{scheme}://{'…' * bool(user)}{at}{name}{slash}{path}{question}{'…' * bool(question)}"

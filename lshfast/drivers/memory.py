@@ -208,7 +208,8 @@ def dedup(
     advice = advice_for(part.sketches.rows.column, plan)
     result = part.found.result(part.plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
     warn_of(result.summary.advice)
-    return result
+    rule = keep if isinstance(keep, str) else "values"
+    return replace(result, options=result.options | {"keep": rule})
 
 
 def pairs(

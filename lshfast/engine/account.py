@@ -125,7 +125,9 @@ class Findings:
             advice=advice,
         )
         earlier = None if self.earlier is None else self.earlier.column(len(kept))
-        return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier)
+        return DedupResult(
+            kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier, plan.described()
+        )
 
 
 def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figures: Any) -> Summary:

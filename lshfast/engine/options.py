@@ -125,6 +125,8 @@ OPTIONS: dict[str, Option] = {
             "Also write key, kept_key and similarity (or containment) of removed rows, as --pairs does.",
             ALL_FILES,
         ),
+        Option("html", None, "Also write a page that shows what was found: .html.", OF_FILES),
+        Option("html_texts", True, "Whether the page shows texts.", OF_FILES),
         Option("split", None, "paragraph: remove similar paragraphs, not rows.", ("files",)),
         Option("against", None, "Also remove rows similar to an entry of this index.", ("memory", "files", "cap")),
         Option(

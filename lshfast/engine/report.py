@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.display import Figure, Shown, counted, figure
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.engine.display import Stage as Stage  # for those that import it from here
 from lshfast.engine.display import (
-    SIMILARITY_KINDS,
-    SIMILARITY_NAMES,
-    Account,
-    delimiter_figures,
-    empty_note,
-    groups_figure,
-    place_of_recall,
     removed_as_html,
 )
-from lshfast.engine.display import Stage as Stage  # for those that import it from here
-from lshfast.engine.plan import Verify
-from lshfast.join.jaccard import PairMeasure
+from lshfast.engine.summary import Summary as Summary
+from lshfast.engine.summary import short_figures
 
 # Rows that are converted to Python objects at a time.
 ROWS_AT_ONCE = 4096
@@ -78,152 +71,6 @@ class Decision(NamedTuple):
     group: int
 
 
-IGNORED = "different shingles that are common and did not count"
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class Summary(Account):
-    """Hold the figures of a deduplication.
-
-    Two summaries are equal if all attributes except `candidates`, `stages` and `seconds` are equal. A notebook shows a
-    table.
-
-    Attributes
-    ----------
-    read, kept, removed, rejected, empty : int
-        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles and are kept.
-    earlier : int
-        Rows that were removed for an earlier entry of an index, by estimated similarity. `copies`, `candidates`,
-        `pairs`, `groups` and `largest_group` describe the other rows.
-    copies : int
-        Rows with exactly the same tokens as an earlier row.
-    candidates : int
-        Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of the run decide which
-        pairs need no comparison, so this figure can differ a little from run to run. With `memory`, the pairs of rows
-        that are ruled out before the second reading are not counted.
-    pairs : int
-        Similar pairs in `DedupResult.pairs`.
-    groups : int
-        Groups of two or more rows.
-    largest_group : int
-        Rows in the largest group.
-    bands, rows : int
-        b and r of the banding; 0 for an exact join.
-    recall : float
-        Probability, in (0, 1], that a pair whose similarity equals the threshold is found; with containment, a pair of
-        sets of one size.
-    verify : {"exact", "signature", "none"}
-        Kind of the similarities: exact, estimated, or estimated without a comparison with the threshold.
-    measure : {"jaccard", "containment"}
-        What the similarities are.
-    stages : dict of str to Stage
-        Seconds and bytes of each stage. With several threads, reading and sketching overlap; for each, the time that
-        the run waited for it is counted.
-    seconds : float
-        Time from the first row to the last group, in seconds.
-    indexed : int or None
-        Entries of the index that are new or replaced; None if no rows were inserted into an index.
-    advice : str
-        Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
-    delimiters : dict of str to str
-        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
-    ignored_shingles : int or None
-        Different shingles that did not count because they are common; None without `ignore_common`.
-    top, most : int or None, float or None
-        Which pairs are listed and counted in `pairs`; None for all.
-
-    Raises
-    ------
-    RuntimeError
-        If `read` is not kept + removed + rejected.
-
-    Examples
-    --------
-    >>> import lshfast
-    >>> summary = lshfast.dedup(["one two three", "One, two, three!", ""]).summary
-    >>> summary.read, summary.kept, summary.removed, summary.empty
-    (3, 2, 1, 1)
-    """
-
-    AFTERWARDS: ClassVar[tuple[str, ...]] = "write", "save"
-
-    kept: int
-    removed: int
-    empty: int
-    copies: int
-    candidates: int = field(compare=False)
-    pairs: int
-    groups: int
-    largest_group: int
-    bands: int
-    rows: int
-    recall: float
-    verify: Verify
-    earlier: int = 0
-    indexed: int | None = None
-    measure: PairMeasure = "jaccard"
-    ignored_shingles: int | None = None
-    top: int | None = None
-    most: float | None = None
-
-    def figures(self, removing: bool = True) -> Iterator[Figure]:
-        """Yield the lines of a table for a terminal, those of removal only if `removing`."""
-        copies = counted(self.copies, "exact copy", "exact copies")
-        yield figure("read", self.read, empty_note(self.empty), f"{copies} of earlier rows" if self.copies else "")
-        if removing:
-            estimates = "by estimates, which miss about half of the rows exactly at the threshold"
-            earlier = f"{self.earlier:,} of them for an earlier entry, {estimates}" if self.earlier else ""
-            yield figure("kept", self.kept)
-            yield figure("removed", self.removed, earlier)
-        yield figure("rejected", self.rejected)
-        if removing:
-            yield figure("", "", f"{self.parts} = {self.read:,} read")
-        if self.indexed is not None:
-            yield figure("indexed", self.indexed, "kept rows that are new or replaced in the index")
-        found = "recall" if self.verify != "signature" else "recall of candidates, before estimates are compared,"
-        kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
-        yield figure("candidates", self.candidates)
-        copies = f"{self.copies:,} with exact copies" if self.copies and self.most in (None, 1) else ""
-        most = "" if self.most is None else f"of at most {self.most:g}"
-        top = "" if self.top is None else f"those with the {self.top} most similar of a row"
-        yield figure("pairs", self.pairs, most, top, copies, kind)
-        if removing or self.largest_group:  # not of a run on Spark that finds pairs only
-            yield groups_figure(self.groups, self.largest_group, "row")
-        if self.bands:
-            recall = f"{found} {place_of_recall(self.measure)}: {self.recall:.4f}"
-            yield figure("bands x rows", f"{self.bands} x {self.rows}", recall)
-        else:
-            yield figure("join", "exact", "every similar pair is found")
-        if self.ignored_shingles is not None:
-            yield figure("ignored", self.ignored_shingles, IGNORED)
-
-    def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return "Summary", _figures(self), self.advice
-
-
-def _figures(s: Summary) -> Iterator[Figure]:
-    """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
-    yield Figure("read", f"{s.read:,}", f"without shingles: {s.empty:,}")
-    yield Figure("kept", f"{s.kept:,}")
-    earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
-    yield Figure("removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}")
-    if s.rejected:
-        yield Figure("rejected", f"{s.rejected:,}")
-    if s.indexed is not None:
-        yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
-    kind = f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}"
-    yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
-    yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
-    if s.bands:
-        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
-    else:
-        yield Figure("join", "exact", "every similar pair is found")
-    if s.ignored_shingles is not None:
-        yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
-    yield from delimiter_figures(s.delimiters)
-    yield Figure("seconds", f"{s.seconds:,.2f}")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DedupResult(Shown):
     """Hold the result of `dedup` for n rows, and the figures of the run.
@@ -254,6 +101,9 @@ class DedupResult(Shown):
         Keys of the rows; None if the row numbers are the keys.
     earlier : list or None
         For each row the key of the earlier entry that it was removed for, or None; None if there was no index.
+    options : dict
+        The arguments of the run that decide its answer, as values of JSON, with the bands and rows that `recall` led
+        to. Not compared.
 
     Examples
     --------
@@ -275,6 +125,7 @@ class DedupResult(Shown):
     summary: Summary
     keys: Sequence[Any] | None = None
     earlier: list[Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.keep)
@@ -291,10 +142,10 @@ class DedupResult(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DedupResult):
             return NotImplemented
-        return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self))
+        return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self)[:-1])
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"DedupResult of {counted(len(self), 'row')}", _figures(self.summary), self.summary.advice
+        return f"DedupResult of {counted(len(self), 'row')}", short_figures(self.summary), self.summary.advice
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + removed_as_html(self.iter_removed(), self.summary.removed, self.summary.measure)

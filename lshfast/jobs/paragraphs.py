@@ -152,8 +152,8 @@ def run_paragraphs(
     """
     if keep not in ("first", "last", "longest", "shortest"):
         raise ValueError(f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}")
-    if outputs.pairs or outputs.annotate or (indexes and (indexes.against or indexes.save)):
-        raise ValueError("paragraphs are deduplicated without pairs, annotate and indexes")
+    if outputs.pairs or outputs.annotate or outputs.page or (indexes and (indexes.against or indexes.save)):
+        raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
     if cap is not None:
         raise ValueError("paragraphs are deduplicated in memory, so memory must not be given")
     job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)

@@ -12,6 +12,7 @@ from lshfast.drivers.files.cap import cap_of
 from lshfast.drivers.files.run import Outputs, run_files
 from lshfast.drivers.indexes import Indexes, plan_against
 from lshfast.drivers.inputs import Inputs, output_of
+from lshfast.drivers.pages import PageOutput
 from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.plan import Grouping, Verify, make_plan
 from lshfast.engine.report import DedupResult
@@ -55,6 +56,8 @@ def dedup_files(
     annotate: bool = False,
     pairs: FilePath | None = None,
     removed: FilePath | None = None,
+    html: FilePath | None = None,
+    html_texts: bool = True,
     against: FilePath | None = None,
     save_index: FilePath | None = None,
     on_duplicate: OnDuplicate = "error",
@@ -129,6 +132,10 @@ def dedup_files(
     pairs, removed : path, optional
         The files for the similar pairs (key_i, key_j, similarity) and for the removed rows (key, kept_key, similarity):
         .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
+    html : path, optional
+        The file for a page that shows what was removed and why: .html, without scripts, and nothing from elsewhere.
+    html_texts : bool, default True
+        Whether the page shows texts.
     against : path, optional
         An index of earlier texts. Rows similar to one of its entries are removed first.
     save_index : path, optional
@@ -140,7 +147,7 @@ def dedup_files(
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
         files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
-        with `exact`, `against` and `save_index`.
+        with `exact` and `save_index`.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.
@@ -207,6 +214,7 @@ def dedup_files(
         output_of(removed, files, None, defuse_formulas),
         annotate,
         overwrite,
+        None if html is None else PageOutput(os.fspath(html), html_texts),
     )
     result = run_files(
         files,

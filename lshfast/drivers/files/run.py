@@ -21,7 +21,9 @@ from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, policy_of, text_batches
+from lshfast.drivers.pages import PageOutput, check_page, write_dedup_page
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
+from lshfast.engine.dedup_page import SampledPairs
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
@@ -54,13 +56,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs: the kept rows (or all rows, annotated), and tables of pairs and of removed rows; None for none."""
+    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page."""
 
     rows: str | None = None
     pairs: str | None = None
     removed: str | None = None
     annotate: bool = False
     overwrite: bool = False
+    page: PageOutput | None = None
+
+    @property
+    def listing(self) -> bool:
+        """Whether the run is for pairs, and removes no rows."""
+        return self.pairs is not None and self.rows is None and self.removed is None
 
     @property
     def rejects(self) -> str | None:
@@ -75,7 +83,8 @@ class Outputs:
     @property
     def paths(self) -> list[str]:
         """The absolute paths of the files, without that of the skipped rows."""
-        named = [path for path in (self.rows, self.pairs, self.removed) if path is not None]
+        given = (self.rows, self.pairs, self.removed, None if self.page is None else self.page.path)
+        named = [path for path in given if path is not None]
         return [os.path.abspath(path) for path in named if not is_stream(path)]
 
 
@@ -159,13 +168,15 @@ def run_files(
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
+    sample = SampledPairs()
     with indexes.opened(plan) as index:
         with all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _find(corpus, plan, keep, index, indexes, outputs, progress)
+                result = _find(corpus, plan, keep, index, indexes, outputs, sample, progress)
             start = time.perf_counter()
             with naming_stage("write"):
-                _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
+                kinds = _kinds(corpus, index if indexes.against else None)
+                _write(corpus, result, outputs, plan, kinds, sample, progress)
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
@@ -208,11 +219,13 @@ def _run_within(
                 ids = corpus.layout.id_column is not None
                 budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None)
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, index, progress)
+                sample = SampledPairs()
                 if found.similar is not None:
-                    _write_pairs(corpus, outputs, found.similar, plan)
+                    _write_pairs(corpus, outputs, sample.of(found.similar), plan)
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
+            result = replace(result, options=result.options | {"keep": keep})
             with clock.stage("write", clock.stages["sketch"].nbytes):
-                _write(corpus, result, outputs, plan, _kinds(corpus, index), progress)
+                _write(corpus, result, outputs, plan, _kinds(corpus, index), sample, progress)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
@@ -226,6 +239,7 @@ def _find(
     index: LSHIndex | None,
     indexes: Indexes,
     outputs: Outputs,
+    sample: SampledPairs,
     progress: Progress | None,
 ) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
@@ -233,7 +247,7 @@ def _find(
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
 
     def write_similar(every: SimilarPairs, _: object) -> None:
-        _write_pairs(corpus, outputs, every.batches(), plan)
+        _write_pairs(corpus, outputs, sample.of(every.batches()), plan)
 
     part = run_part(
         batches,
@@ -249,7 +263,7 @@ def _find(
     if index is not None and indexes.save:
         with clock.stage("index"):
             indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
-    return part.found.result(
+    result = part.found.result(
         part.plan,
         clock,
         keys=_Keys(corpus),
@@ -258,6 +272,7 @@ def _find(
         indexed=indexed,
         advice=advice_for(part.sketches.rows.column, plan),
     )
+    return replace(result, options=result.options | {"keep": keep})
 
 
 def _annotations(outputs: Outputs, plan: Plan, indexes: Indexes) -> list[str]:
@@ -273,6 +288,9 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         named.append(outputs.rejects)
     earlier = [] if indexes.against is None else [indexes.against]
     paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
+    if outputs.page is not None:
+        check_page(outputs.page, [*files, *earlier], outputs.overwrite)
+        check_different([*paths, outputs.page.path])
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
         from lshfast.index.stores.file import check_target
@@ -319,6 +337,7 @@ def _write(
     outputs: Outputs,
     plan: Plan,
     kinds: dict[str, str],
+    sample: SampledPairs,
     progress: Progress | None,
 ) -> None:
     gone = np.flatnonzero(~result.keep)
@@ -330,6 +349,8 @@ def _write(
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
         _write_rows(corpus, result, outputs, gone, plan, kinds, progress)
+    if outputs.page is not None:
+        write_dedup_page(outputs.page, result, corpus, sample if outputs.listing else None, outputs.overwrite)
 
 
 def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:

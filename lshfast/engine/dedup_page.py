@@ -1,0 +1,354 @@
+"""The page of a deduplication: what it shows, taken from the result and from the texts of some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from lshfast.common.display import Figure, counted
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.engine.display import SIMILARITY_NAMES, delimiter_figures
+from lshfast.engine.listed_pairs import PairArray
+from lshfast.engine.plan import Plan, make_plan
+from lshfast.engine.summary import Summary
+from lshfast.join.jaccard import PAIR
+from lshfast.reports.differences import Span, compare, excerpt
+from lshfast.reports.page import render, short
+from lshfast.reports.svg import Bar, Column, bars, histogram
+
+# Rows that are shown with their texts: the least similar ones, some over the whole range, and of each large group.
+LEAST = 8
+OVER_RANGE = 8
+LARGE_GROUPS = 6
+OF_GROUP = 2
+
+# Inputs that are named; the others are summed.
+MOST_SOURCES = 40
+
+# Characters that are kept of a text, a multiple of what `compare` looks at.
+TEXT_CHARACTERS = 1 << 20
+
+COLUMNS = 40  # of the histogram, from 0 to 1
+
+
+class Decided(Protocol):
+    """What a run decided for n rows: a `DedupResult`, or a part of it."""
+
+    @property
+    def keep(self) -> BoolArray: ...
+    @property
+    def labels(self) -> Int64Array: ...
+    @property
+    def keeper(self) -> Int64Array: ...
+    @property
+    def similarity(self) -> Float64Array: ...
+    @property
+    def keys(self) -> Sequence[Any] | None: ...
+    def kept_key(self, row: int) -> Any: ...
+
+
+class Compared(NamedTuple):
+    """Two rows that are shown, and their similarity; `other` is -1 for an entry of an index."""
+
+    row: int
+    other: int
+    similarity: float
+
+
+class Example(NamedTuple):
+    """Two rows beside each other: their keys, similarity, and texts if they are shown."""
+
+    key: str
+    other_key: str
+    similarity: float
+    left: list[Span]
+    right: list[Span]
+
+
+class InputRows(NamedTuple):
+    """Rows of one input, or of one value of a column."""
+
+    name: str
+    read: int
+    removed: int
+
+    @property
+    def share(self) -> float:
+        """The share that was removed, in [0, 1]."""
+        return self.removed / max(self.read, 1)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the page shows besides the summary.
+
+    Attributes
+    ----------
+    similarities : ndarray of int64, shape (COLUMNS + 1,)
+        Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
+    group_sizes : ndarray of int64
+        Sizes of the groups of two or more rows, descending.
+    examples : dict of str to list of Example
+        By what they are examples of.
+    inputs : sequence of InputRows
+    """
+
+    similarities: Int64Array
+    group_sizes: Int64Array
+    examples: Mapping[str, list[Example]]
+    inputs: Sequence[InputRows] = field(default_factory=tuple)
+
+
+TextsOf: TypeAlias = Callable[[Int64Array], Mapping[int, str]]
+
+
+def evidence_of(result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = ()) -> Evidence:
+    """Return what the page shows of the removed rows of a result.
+
+    Parameters
+    ----------
+    result : Decided
+    texts_of : callable, optional
+        Returns the texts of some ascending rows, by row. Without it no texts are shown.
+    inputs : sequence of InputRows
+    """
+    removed = np.flatnonzero(~result.keep)
+    similarity = np.nan_to_num(result.similarity[removed])
+    sizes = np.bincount(result.labels, minlength=1)
+    chosen = {
+        reason: [Compared(row, int(result.keeper[row]), float(result.similarity[row])) for row in rows.tolist()]
+        for reason, rows in _choices(result, removed, similarity, sizes)
+    }
+    return _evidence(result, counts_of(similarity), chosen, texts_of, inputs)
+
+
+def evidence_of_pairs(
+    sample: SampledPairs, result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = ()
+) -> Evidence:
+    """Return what the page shows of similar pairs; parameters as for `evidence_of`."""
+    return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
+
+
+class SampledPairs:
+    """A sample of similar pairs that are looked at in batches: the least similar ones, and some of each similarity.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (COLUMNS + 1,)
+        As `Evidence.similarities`, for all pairs.
+    """
+
+    counts: Int64Array
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(COLUMNS + 1, np.int64)
+        self._least = np.empty(0, PAIR)
+        self._of_column: dict[int, Compared] = {}
+
+    def of(self, batches: Iterable[PairArray]) -> Iterator[PairArray]:
+        """Yield the batches, and look at them."""
+        for pairs in batches:
+            self.counts += counts_of(pairs["similarity"])
+            least = np.concatenate((self._least, pairs))
+            self._least = least[np.argsort(least["similarity"], kind="stable")[:LEAST]]
+            columns, first = np.unique(_columns(pairs["similarity"]), return_index=True)
+            for column, place in zip(columns.tolist(), first.tolist(), strict=True):
+                self._of_column.setdefault(column, Compared(*pairs[place].tolist()))
+            yield pairs
+
+    def chosen(self) -> dict[str, list[Compared]]:
+        """Return the pairs that are shown."""
+        least = [Compared(*pair) for pair in self._least.tolist()]
+        columns = sorted(self._of_column)
+        others = [self._of_column[columns[place]] for place in _spread(len(columns)).tolist()]
+        return {
+            "The least similar pairs": least,
+            "Pairs over the whole range of similarities": [pair for pair in others if pair not in least],
+        }
+
+
+def _spread(n: int) -> Int64Array:
+    """Return up to OVER_RANGE places over the whole of n."""
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64))
+
+
+def counts_of(similarity: Float64Array) -> Int64Array:
+    """Return how many similarities are in each column of the histogram, and how many are 1."""
+    return np.bincount(_columns(similarity), minlength=COLUMNS + 1).astype(np.int64)
+
+
+def _columns(similarity: Float64Array) -> Int64Array:
+    return np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS).astype(np.int64)
+
+
+def _evidence(
+    result: Decided,
+    counts: Int64Array,
+    chosen: Mapping[str, list[Compared]],
+    texts_of: TextsOf | None,
+    inputs: Sequence[InputRows],
+) -> Evidence:
+    sizes = np.bincount(result.labels, minlength=1)
+    rows = {row for some in chosen.values() for pair in some for row in (pair.row, pair.other) if row >= 0}
+    texts = None if texts_of is None else texts_of(np.array(sorted(rows), np.int64)) if rows else {}
+    return Evidence(
+        counts,
+        np.sort(sizes[sizes > 1])[::-1].astype(np.int64),
+        {reason: [_example(result, pair, texts) for pair in some] for reason, some in chosen.items() if some},
+        inputs,
+    )
+
+
+def _choices(
+    result: Decided, removed: Int64Array, similarity: Float64Array, sizes: Int64Array
+) -> Iterator[tuple[str, Int64Array]]:
+    """Yield why rows are shown, and the rows: no more than one of each group, except of the largest groups."""
+    order = removed[np.argsort(similarity, kind="stable")]
+    _, first = np.unique(result.labels[order], return_index=True)
+    apart = order[np.sort(first)]  # the least similar row of each group
+    yield "The least similar rows that were removed", apart[:LEAST]
+    rest = order[~np.isin(order, apart[:LEAST])]
+    yield "Removed rows over the whole range of similarities", rest[_spread(len(rest))]
+    largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
+    for group in largest[sizes[largest] > 2].tolist():
+        own = removed[result.labels[removed] == group]
+        key = short(result.keys[group] if result.keys is not None else group, 60)
+        yield (
+            f"Of the group of {sizes[group]:,} rows that begins with {key}",
+            own[:: max(1, len(own) // OF_GROUP)][:OF_GROUP],
+        )
+
+
+def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> Example:
+    keys = [str(row if result.keys is None else result.keys[row]) for row in (pair.row, max(pair.other, 0))]
+    if pair.other < 0:
+        keys[1] = str(result.kept_key(pair.row))
+    left: list[Span] = []
+    right: list[Span] = []
+    if texts is not None and pair.other >= 0:
+        left, right = compare(texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS])
+    elif texts is not None:
+        left, right = excerpt(texts[pair.row]), [Span("gap", "an entry of the index, which stores no texts")]
+    return Example(keys[0], keys[1], pair.similarity, left, right)
+
+
+def page_of(
+    summary: Summary,
+    options: Mapping[str, Any],
+    evidence: Evidence,
+    *,
+    title: str,
+    removing: bool = True,
+    command: str = "",
+    texts: bool = True,
+) -> str:
+    """Return the page of a deduplication.
+
+    Parameters
+    ----------
+    summary : Summary
+    options : mapping
+        The arguments of the run.
+    evidence : Evidence
+    title : str
+    removing : bool
+        Whether the run removed rows, or listed pairs.
+    command : str
+        The command that repeats the run.
+    texts : bool
+        Whether texts are shown; the page says so if not.
+    """
+    plan = make_plan(**{name: value for name, value in options.items() if name != "keep"})
+    return render(
+        "dedup.html",
+        title=title,
+        summary=summary,
+        removing=removing,
+        funnel=_funnel(summary) if removing else None,
+        account=[*summary.figures(removing), *delimiter_figures(summary.delimiters)],
+        advice=summary.advice,
+        similarities=_similarities(summary, plan, evidence, "Removed rows" if removing else "Similar pairs"),
+        measure=SIMILARITY_NAMES[summary.measure],
+        identical=int(evidence.similarities[-1]),
+        curve=bool(summary.bands and summary.measure == "jaccard"),
+        sizes=_sizes(evidence.group_sizes),
+        group_sizes=evidence.group_sizes,
+        inputs=_inputs(evidence.inputs),
+        examples=evidence.examples,
+        texts=texts,
+        options=_options(options, plan),
+        command=command,
+        stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],
+    )
+
+
+def _funnel(summary: Summary) -> Any:
+    similar = summary.removed - summary.copies - summary.earlier
+    rows = [
+        ("read", summary.read, "plain"),
+        ("rejected", summary.rejected, "removed"),
+        ("exact copies", summary.copies, "removed"),
+        ("near-duplicates", similar, "removed"),
+        ("of earlier entries", summary.earlier, "removed"),
+        ("kept", summary.kept, "kept"),
+    ]
+    drawn = [
+        Bar(name, number, f"{number:,} ({number / max(summary.read, 1):.1%})", kind)
+        for name, number, kind in rows
+        if number or name in ("read", "kept")
+    ]
+    return bars(drawn, "; ".join(f"{row.name}: {row.label}" for row in drawn))
+
+
+def _similarities(summary: Summary, plan: Plan, evidence: Evidence, what: str) -> Any:
+    """Return the histogram of similarities, and over it the probability that a pair is found."""
+    counts = evidence.similarities[:-1].tolist()
+    columns = [Column(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts)]
+    places = np.linspace(0.0, 1.0, 101)
+    curve: list[tuple[float, float]] = []
+    if summary.bands and summary.measure == "jaccard":
+        curve = list(zip(places.tolist(), plan.bands.probability(places).tolist(), strict=True))
+    return histogram(
+        columns,
+        f"{what} by {SIMILARITY_NAMES[summary.measure]}",
+        axis=(0.0, 1.0),
+        x_label=f"{SIMILARITY_NAMES[summary.measure]}; the dashed line is the threshold, {plan.threshold:g}",
+        curve=curve,
+        mark=plan.threshold,
+    )
+
+
+def _sizes(sizes: Int64Array) -> Any:
+    """Return how many groups there are of each size, in steps that double from 4 on."""
+    rows, low = [], 2
+    largest = int(sizes[0]) if len(sizes) else 0
+    while low <= largest:
+        high = low if low < 4 else 2 * low - 1
+        count = int(((sizes >= low) & (sizes <= high)).sum())
+        name = f"{low:,} rows" if low == high else f"{low:,} to {high:,} rows"
+        rows.append(Bar(name, count, f"{count:,}"))
+        low = high + 1
+    return bars(rows, "Groups by number of rows")
+
+
+def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
+    """Return the inputs of which most rows were removed, and the sum of the others."""
+    if len(inputs) <= MOST_SOURCES:
+        return list(inputs)
+    ordered = sorted(inputs, key=lambda one: -one.removed)
+    rest = ordered[MOST_SOURCES - 1 :]
+    others = InputRows(
+        counted(len(rest), "other input"), sum(one.read for one in rest), sum(one.removed for one in rest)
+    )
+    return [*ordered[: MOST_SOURCES - 1], others]
+
+
+def _options(options: Mapping[str, Any], plan: Plan) -> list[tuple[str, str]]:
+    """Return the options with their values as text."""
+    values = {name: value for name, value in options.items() if value is not None and name != "stop_words"}
+    if plan.shingles.stop_words is not None:
+        values["stop_words"] = plan.shingles.stop_words.language or f"{len(plan.shingles.stop_words.words)} words"
+    return [(name, str(value)) for name, value in values.items()]

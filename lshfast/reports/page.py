@@ -1,0 +1,81 @@
+"""Pages of HTML: templates, escaped values, and a policy that forbids everything from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from lshfast.common.atomic_files import atomic_file
+from lshfast.common.extras import optional
+from lshfast.common.version import VERSION
+from lshfast.common.visible import visible
+from lshfast.reports.svg import gauge
+
+# The most characters of a key, a path or an option that a page shows.
+MOST_CHARACTERS = 120
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in `templates`.
+    **values
+        What the template names. Strings are escaped, and their control characters and marks of bidirectional text are
+        shown as escapes; what is `markupsafe.Markup` stays as it is.
+    """
+    environment = _environment()
+    style = (resources.files("lshfast.reports") / "templates" / "style.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page: str = environment.get_template(template).render(
+        **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()
+    )
+    return page
+
+
+def write_page(path: str | os.PathLike[str], page: str, overwrite: bool = False) -> None:
+    """Write a page as a file that appears whole."""
+    with atomic_file(path, overwrite) as stream:
+        stream.write(page.encode("utf-8"))
+
+
+def short(value: object, most: int = MOST_CHARACTERS) -> str:
+    """Return a value as text of at most `most` characters, cut in the middle."""
+    text = str(value)
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def _markup(text: str) -> Any:
+    return optional("markupsafe").Markup(text)
+
+
+def _date() -> str:
+    """Return the date and time in UTC, or that of SOURCE_DATE_EPOCH."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = float(seconds) if seconds.isdecimal() else time.time()
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
+
+
+@cache
+def _environment() -> Any:
+    jinja2, markup = optional("jinja2"), optional("markupsafe").Markup
+
+    def shown(value: Any) -> Any:
+        return visible(value, lines=True) if isinstance(value, str) and not isinstance(value, markup) else value
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lshfast.reports"), autoescape=True, undefined=jinja2.StrictUndefined,
+        finalize=shown, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"number": "{:,}".format, "share": "{:.1%}".format, "short": short, "gauge": gauge}
+    return environment
