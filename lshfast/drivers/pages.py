@@ -8,21 +8,22 @@ from functools import partial
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
+from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.dedup_page import (
     TEXT_CHARACTERS,
     InputRows,
     SampledPairs,
+    TextsOf,
     evidence_of,
     evidence_of_pairs,
     page_of,
 )
+from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.report import DedupResult
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus, check_place
-from lshfast.reports.page import write_page
+from lshfast.reports.page import check_page, write_page
 
 
 @dataclass(frozen=True)
@@ -34,47 +35,79 @@ class PageOutput:
     command: str = ""
 
 
-def check_page(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
+def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
     """Check that a page can be written, before the work: its place, its name, and the packages that it needs."""
-    name = printable(output.path)
-    if not name.lower().endswith((".html", ".htm")):
-        raise ValueError(f"{name}: the page (html) must be named .html")
-    for package in ("jinja2", "rapidfuzz"):
-        optional(package)
+    check_page(output.path)
     check_place(output.path, inputs, overwrite)
 
 
-def write_dedup_page(
-    output: PageOutput, result: DedupResult, corpus: Corpus, sample: SampledPairs | None, overwrite: bool
-) -> None:
-    """Write the page of a result for the rows of a corpus; `sample` is of its pairs if they are what was wanted."""
-    texts = partial(texts_by_row, corpus) if output.texts else None
-    inputs = inputs_of(corpus, result)
-    if sample is None:
-        evidence = evidence_of(result, texts, inputs)
-    else:
-        evidence = evidence_of_pairs(sample, result, texts, inputs)
-    what = "Near-duplicates" if sample is None else "Similar pairs"
-    page = page_of(
-        result.summary,
-        result.options,
-        evidence,
-        title=f"{what} in {named([file.name for file in corpus.files])}",
-        removing=sample is None,
-        command=output.command,
-        texts=output.texts,
-    )
-    write_page(output.path, page, overwrite)
+class DedupPage:
+    """The page of a run over the rows of a corpus, or none.
+
+    Parameters
+    ----------
+    output : PageOutput or None
+        None if no page is wanted: then nothing is done.
+    corpus : Corpus
+    listing : bool
+        Whether pairs are what was wanted, and not the rows that stay.
+
+    Attributes
+    ----------
+    texts_of : callable
+        Returns the texts of some ascending rows, by row. By default they are read again.
+    """
+
+    texts_of: TextsOf
+
+    def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool) -> None:
+        self._output, self._corpus = output, corpus
+        self._sample = SampledPairs() if output is not None and listing else None
+        self.texts_of = partial(_texts_again, corpus)
+
+    def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
+        """Return the batches of similar pairs; some are shown."""
+        return batches if self._sample is None else self._sample.of(batches)
+
+    def take_texts_from(self, column: Column) -> None:
+        """Take texts from here, where they are still held or are read at their places."""
+        if isinstance(column, ShingledTexts):
+            texts = column.texts
+            self.texts_of = lambda rows: _beginnings(rows, texts.take(rows))
+
+    def write(self, result: DedupResult, overwrite: bool) -> None:
+        """Write the page of a result."""
+        if self._output is None:
+            return
+        texts = self.texts_of if self._output.texts else None
+        inputs = inputs_of(self._corpus, result)
+        if self._sample is None:
+            what, evidence = "Near-duplicates", evidence_of(result, texts, inputs)
+        else:
+            what, evidence = "Similar pairs", evidence_of_pairs(self._sample, result, texts, inputs)
+        page = page_of(
+            result.summary,
+            result.options,
+            evidence,
+            title=f"{what} in {named([file.name for file in self._corpus.files])}",
+            removing=self._sample is None,
+            command=self._output.command,
+            texts=self._output.texts,
+        )
+        write_page(self._output.path, page, overwrite)
 
 
-def texts_by_row(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
-    """Read the beginnings of the texts of some ascending rows again."""
-    found = {}
+def _texts_again(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
+    found: dict[int, str] = {}
     for some, batch, _ in corpus.texts_of(rows):
-        texts = Texts(batch)
-        for place, row in enumerate(some.tolist()):
-            found[row] = texts[place][: 4 * TEXT_CHARACTERS].decode("utf-8", "replace")
+        found |= _beginnings(some, Texts(batch))
     return found
+
+
+def _beginnings(rows: Int64Array, texts: Texts) -> dict[int, str]:
+    """Return the beginnings of texts by their rows."""
+    most = 4 * TEXT_CHARACTERS  # bytes
+    return {row: texts[place][:most].decode("utf-8", "replace") for place, row in enumerate(rows.tolist())}
 
 
 def inputs_of(corpus: Corpus, result: DedupResult) -> list[InputRows]:

@@ -14,6 +14,7 @@ from lshfast.engine.display import SIMILARITY_NAMES, delimiter_figures
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.plan import Plan, make_plan
 from lshfast.engine.summary import Summary
+from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR
 from lshfast.reports.differences import Span, compare, excerpt
 from lshfast.reports.page import render, short
@@ -130,6 +131,30 @@ def evidence_of_pairs(
 ) -> Evidence:
     """Return what the page shows of similar pairs; parameters as for `evidence_of`."""
     return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
+
+
+def texts_of_column(column: Sequence[Any]) -> TextsOf:
+    """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or polars."""
+
+    def texts_of(rows: Int64Array) -> dict[int, str]:
+        if hasattr(column, "take") and not isinstance(column, np.ndarray):
+            taken = column.take(rows)
+        elif hasattr(column, "gather"):
+            taken = column.gather(rows)
+        else:
+            taken = [column[row] for row in rows.tolist()]
+        return dict(zip(rows.tolist(), map(_text, plain_list(taken)), strict=True))
+
+    return texts_of
+
+
+def _text(item: Any) -> str:
+    """Return a text, or the elements of a set in order."""
+    if item is None or isinstance(item, str):
+        return item or ""
+    if isinstance(item, bytes):
+        return item.decode("utf-8", "replace")
+    return " ".join(sorted(map(str, item))) if isinstance(item, Iterable) else str(item)
 
 
 class SampledPairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -200,6 +201,59 @@ class DedupResult(Shown):
         if keeper < 0 and self.earlier is not None:
             return self.earlier[row]
         return keeper if self.keys is None else self.keys[keeper]
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        texts: Sequence[Any] | None = None,
+        *,
+        title: str = "Near-duplicates",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a page that shows what was removed and why.
+
+        The page needs no network and no script: the account, the similarities and the curve of the plan, the sizes of
+        groups, and removed rows beside the kept ones.
+
+        Parameters
+        ----------
+        path : path
+            The file for the page, named .html.
+        texts : sequence of length n, optional
+            The texts or sets of the rows, as they were given to `dedup`: some are shown, with their differences marked.
+            Without them, the page shows keys and similarities.
+        title : str
+            The title of the page.
+        overwrite : bool, default False
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or rapidfuzz is not installed (``pip install "lshfast[cli]"``).
+        ValueError
+            If the path has another suffix, or there is not one text for each row.
+        OSError
+            If the file exists, or cannot be written.
+
+        Examples
+        --------
+        >>> import lshfast, os, tempfile
+        >>> texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog"]
+        >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+        >>> lshfast.dedup(texts).to_html(path, texts)
+        >>> os.path.getsize(path) > 5000
+        True
+        """
+        from lshfast.engine.dedup_page import evidence_of, page_of, texts_of_column
+        from lshfast.reports.page import check_page, write_page
+
+        check_page(path)
+        if texts is not None and len(texts) != len(self):
+            raise ValueError(f"texts must have one text per row: {len(self)} texts, not {len(texts)}")
+        evidence = evidence_of(self, None if texts is None else texts_of_column(texts))
+        page = page_of(self.summary, self.options, evidence, title=title, texts=texts is not None)
+        write_page(path, page, overwrite)
 
     def to_arrow(self) -> Any:
         """Convert the result to a table with one row for each row of the input, in order.

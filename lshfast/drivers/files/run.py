@@ -21,9 +21,8 @@ from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, policy_of, text_batches
-from lshfast.drivers.pages import PageOutput, check_page, write_dedup_page
+from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
-from lshfast.engine.dedup_page import SampledPairs
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
@@ -168,15 +167,15 @@ def run_files(
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
-    sample = SampledPairs()
+    page = DedupPage(outputs.page, corpus, outputs.listing)
     with indexes.opened(plan) as index:
         with all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _find(corpus, plan, keep, index, indexes, outputs, sample, progress)
+                result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             start = time.perf_counter()
             with naming_stage("write"):
                 kinds = _kinds(corpus, index if indexes.against else None)
-                _write(corpus, result, outputs, plan, kinds, sample, progress)
+                _write(corpus, result, outputs, plan, kinds, page, progress)
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
@@ -219,13 +218,13 @@ def _run_within(
                 ids = corpus.layout.id_column is not None
                 budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None)
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, index, progress)
-                sample = SampledPairs()
+                page = DedupPage(outputs.page, corpus, outputs.listing)
                 if found.similar is not None:
-                    _write_pairs(corpus, outputs, sample.of(found.similar), plan)
+                    _write_pairs(corpus, outputs, page.seeing(found.similar), plan)
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             result = replace(result, options=result.options | {"keep": keep})
             with clock.stage("write", clock.stages["sketch"].nbytes):
-                _write(corpus, result, outputs, plan, _kinds(corpus, index), sample, progress)
+                _write(corpus, result, outputs, plan, _kinds(corpus, index), page, progress)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
@@ -239,7 +238,7 @@ def _find(
     index: LSHIndex | None,
     indexes: Indexes,
     outputs: Outputs,
-    sample: SampledPairs,
+    page: DedupPage,
     progress: Progress | None,
 ) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
@@ -247,7 +246,7 @@ def _find(
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
 
     def write_similar(every: SimilarPairs, _: object) -> None:
-        _write_pairs(corpus, outputs, sample.of(every.batches()), plan)
+        _write_pairs(corpus, outputs, page.seeing(every.batches()), plan)
 
     part = run_part(
         batches,
@@ -272,6 +271,7 @@ def _find(
         indexed=indexed,
         advice=advice_for(part.sketches.rows.column, plan),
     )
+    page.take_texts_from(part.sketches.rows.column)
     return replace(result, options=result.options | {"keep": keep})
 
 
@@ -289,7 +289,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
     earlier = [] if indexes.against is None else [indexes.against]
     paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
     if outputs.page is not None:
-        check_page(outputs.page, [*files, *earlier], outputs.overwrite)
+        check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
@@ -337,7 +337,7 @@ def _write(
     outputs: Outputs,
     plan: Plan,
     kinds: dict[str, str],
-    sample: SampledPairs,
+    page: DedupPage,
     progress: Progress | None,
 ) -> None:
     gone = np.flatnonzero(~result.keep)
@@ -349,8 +349,7 @@ def _write(
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
         _write_rows(corpus, result, outputs, gone, plan, kinds, progress)
-    if outputs.page is not None:
-        write_dedup_page(outputs.page, result, corpus, sample if outputs.listing else None, outputs.overwrite)
+    page.write(result, outputs.overwrite)
 
 
 def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
