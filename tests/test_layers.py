@@ -24,6 +24,7 @@ BELOW = {
     "shingling": ["tokens", "common", "kernels"],
     "hashing": ["common", "kernels"],
     "textbook": ["common"],
+    "reports": ["common", "kernels"],
     "sketch": ["shingling", "tokens", "common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
@@ -32,13 +33,13 @@ BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = ["hashing", "families", *BELOW["families"]]
 BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
-BELOW["engine"] = ["index", "readers", "join", *BELOW["join"]]
+BELOW["engine"] = ["index", "readers", "reports", "join", *BELOW["join"]]
 BELOW["exact"] = BELOW["external"] = ["join", *BELOW["join"]]
-BELOW["web"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
+BELOW["web"] = BELOW["fingerprints"] = ["index", "reports", "join", *BELOW["join"]]
 BELOW["passages"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
-BELOW["records"] = ["join", *BELOW["join"]]
+BELOW["records"] = ["reports", "join", *BELOW["join"]]
 BELOW["jobs"] = ["records", "web", "fingerprints", "passages", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}

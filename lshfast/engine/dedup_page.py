@@ -18,7 +18,7 @@ from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR
 from lshfast.reports.differences import Span, compare, excerpt
 from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Column, bars, histogram
+from lshfast.reports.svg import Bar, Bin, bars, histogram
 
 # Rows that are shown with their texts: the least similar ones, some over the whole range, and of each large group.
 LEAST = 8
@@ -331,7 +331,7 @@ def _funnel(summary: Summary) -> Any:
 def _similarities(summary: Summary, plan: Plan, evidence: Evidence, what: str) -> Any:
     """Return the histogram of similarities, and over it the probability that a pair is found."""
     counts = evidence.similarities[:-1].tolist()
-    columns = [Column(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts)]
+    columns = [Bin(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts)]
     places = np.linspace(0.0, 1.0, 101)
     curve: list[tuple[float, float]] = []
     if summary.bands and summary.measure == "jaccard":

@@ -33,19 +33,19 @@ class Span(NamedTuple):
     text: str
 
 
-class Comparison(NamedTuple):
+class Differences(NamedTuple):
     """The spans of two texts."""
 
     left: list[Span]
     right: list[Span]
 
 
-def compare(left: str, right: str) -> Comparison:
+def compare(left: str, right: str) -> Differences:
     """Compare two texts word by word.
 
     Returns
     -------
-    Comparison
+    Differences
         The spans of each text, in order. A gap says how much is left out.
 
     Raises
@@ -69,7 +69,7 @@ def compare(left: str, right: str) -> Comparison:
             for side, (start, end) in enumerate((borders[:2], borders[2:])):
                 kinds[side][start:end] = ["other"] * (end - start)
     _mark_moved(words, kinds)
-    return Comparison(*(_spans(words[side], kinds[side], skipped, cut[side]) for side in (0, 1)))
+    return Differences(*(_spans(words[side], kinds[side], skipped, cut[side]) for side in (0, 1)))
 
 
 def excerpt(text: str) -> list[Span]:
@@ -79,6 +79,8 @@ def excerpt(text: str) -> list[Span]:
 
 def _common_start(left: str, right: str) -> int:
     """Return how many characters at the start need no comparison: equal ones, up to some words before a difference."""
+    if left == right:
+        return 0
     low, high = 0, min(len(left), len(right))
     while low < high:  # the equal start has low..high characters
         middle = (low + high + 1) // 2

@@ -35,7 +35,7 @@ class Bar(NamedTuple):
     kind: str = "plain"
 
 
-class Column(NamedTuple):
+class Bin(NamedTuple):
     """A column of a histogram: its borders on the axis, and how many rows it has."""
 
     low: float
@@ -84,7 +84,7 @@ def gauge(share: float) -> Any:
 
 
 def histogram(
-    columns: Sequence[Column],
+    columns: Sequence[Bin],
     title: str,
     *,
     axis: tuple[float, float],
@@ -96,7 +96,7 @@ def histogram(
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of Bin
     title, x_label : str
     axis : tuple of two floats
         What the axis reaches from and to.

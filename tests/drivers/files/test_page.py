@@ -1,0 +1,145 @@
+"""The page of a run over files: written with the other outputs or not at all, the same with and without a cap."""
+
+import json
+import re
+
+import pytest
+
+from lshfast import DataError, dedup_files
+from lshfast.cli.options import command_line
+from tests.cli.commands import process, run, write_jsonl
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<a href='javascript:alert(1)'>here</a>",
+    "<b><table><!-- unclosed",
+    "turned \u202e around \u2066 and back",
+    "\x00 NUL and \x1b]52;c;AAAA\x07",
+    "{{ 7 * 7 }} {% raw %}",
+    "</title></style></p>",
+]
+
+
+def write(path, texts):
+    rows = [{"id": f"id {text[:40]} {number}", "text": text} for number, text in enumerate(texts)]
+    return write_jsonl(path, rows)
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    common = " these words are in all of them and make them similar to each other all the same"
+    texts = [text + common + end for text in HOSTILE for end in ("", " one", " two")]
+    return write(tmp_path / "in.jsonl", texts)
+
+
+def plain(page):
+    """Return a page without what differs from run to run."""
+    return re.sub(
+        r"<footer>.*|Seconds of each stage.*?</table>|<tr><th scope=\"row\">candidates.*?</tr>", "", page, flags=re.S
+    )
+
+
+def test_hostile_texts_are_shown_as_text(tmp_path, hostile):
+    result = dedup_files(hostile, html=tmp_path / "page.html", id_column="id", threshold=0.5)
+    assert result.summary.removed > 10
+    page = (tmp_path / "page.html").read_text()
+    assert not re.search(r"<script|<a |javascript:alert\(1\)'>|<b>|<!--|[\x00-\x08\x0b-\x1f\u202e\u2066]", page, re.I)
+    assert page.count("<table") == page.count("</table>")
+    for shown in ("&lt;script&gt;", r"\u202e", r"\x00", "{{ 7 * 7 }}"):
+        assert shown in page
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    assert "http" not in re.sub("http-equiv", "", page)
+
+
+@pytest.mark.parametrize("kind", ["rows", "pairs"])
+def test_a_cap_of_memory_gives_the_same_page(tmp_path, hostile, kind):
+    outputs = {"output": tmp_path / "out.jsonl"} if kind == "rows" else {"pairs": tmp_path / "pairs.csv"}
+    pages = []
+    for options in ({}, {"memory": "500M"}):
+        dedup_files(
+            hostile, html=tmp_path / "p.html", id_column="id", threshold=0.5, overwrite=True, **outputs, **options
+        )
+        pages.append(plain((tmp_path / "p.html").read_text()))
+    assert pages[0] == pages[1]
+    assert ("Similar pairs in" in pages[0]) == (kind == "pairs")
+
+
+def test_without_texts_no_word_of_them_is_shown(tmp_path):
+    source = write(tmp_path / "in.jsonl", ["", *(["secret words of a customer here"] * 3)])
+    rows = [json.loads(line) | {"id": number} for number, line in enumerate(source.read_text().splitlines())]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dedup_files(source, html=tmp_path / "p.html", html_texts=False, id_column="id")
+    page = (tmp_path / "p.html").read_text()
+    assert "customer" not in page
+    assert "Texts are left out of this page." in page
+
+
+def test_no_removed_rows(tmp_path):
+    dedup_files(write(tmp_path / "in.jsonl", ["one", "two"]), html=tmp_path / "p.html")
+    assert "No row was removed." in (tmp_path / "p.html").read_text()
+
+
+def test_no_rows(tmp_path):
+    dedup_files(write(tmp_path / "in.jsonl", []), html=tmp_path / "p.html")
+    assert "No row was removed." in (tmp_path / "p.html").read_text()
+
+
+def test_all_outputs_or_none(tmp_path):
+    source = write(tmp_path / "in.jsonl", ["one two three"] * 3)
+    with source.open("a") as file:
+        file.write("no JSON\n")
+    with pytest.raises(DataError):
+        dedup_files(source, tmp_path / "out.jsonl", html=tmp_path / "p.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_what_cannot_be_written_is_said_before_the_work(tmp_path):
+    source = write(tmp_path / "in.jsonl", ["one two three"] * 3)
+    (tmp_path / "p.html").write_text("mine")
+    for html, error, said in (
+        ("p.html", FileExistsError, "p.html: the output exists already"),
+        ("p.pdf", ValueError, "p.pdf: a page .html. must be named .html"),
+        ("nowhere/p.html", FileNotFoundError, "the folder of the output does not exist"),
+    ):
+        with pytest.raises(error, match=said):
+            dedup_files(source, tmp_path / "out.jsonl", html=tmp_path / html)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "p.html"]
+    assert (tmp_path / "p.html").read_text() == "mine"
+
+
+def test_inputs_are_named_with_their_shares(tmp_path):
+    first = write(tmp_path / "a.jsonl", ["one two three", "four five six"])
+    second = write(tmp_path / "b.jsonl", ["one two three", "seven eight nine"])
+    dedup_files([first, second], html=tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    shares = dict(re.findall(r'<th scope="row">\S*(\w\.jsonl)</th>.*?([\d.]+%)', page))
+    assert shares == {"a.jsonl": "0.0%", "b.jsonl": "50.0%"}
+
+
+def test_the_command_is_named(tmp_path):
+    source = write(tmp_path / "in.jsonl", ["one two three"] * 2)
+    page = tmp_path / "p.html"
+    arguments = ["dedup", source, "-o", tmp_path / "out.jsonl", "--html", page]
+    with process(*arguments) as running:
+        running.communicate()
+    assert running.returncode == 0
+    assert f"<pre>{' '.join(map(str, ['lshfast', *arguments]))}</pre>" in page.read_text()
+
+
+def test_a_dry_run_writes_no_page(tmp_path):
+    source = write(tmp_path / "in.jsonl", ["one two three"] * 2)
+    assert run("dedup", source, "--dry-run", "--html", tmp_path / "p.html").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("https://me:secret@host/a.jsonl?key=secret", "https://…@host/a.jsonl?…"),
+        ("s3://bucket/a.jsonl", "s3://bucket/a.jsonl"),
+        ("https://host", "https://host"),
+        ("a b", "'a b'"),
+    ],
+)
+def test_the_command_has_no_secrets(argument, shown):
+    assert command_line(["python", "dedup", argument]).replace("'", "") == f"lshfast dedup {shown}".replace("'", "")

@@ -1,0 +1,106 @@
+"""What the page of a run shows: its counts are those of the result, and its rows those that matter."""
+
+import numpy as np
+import pytest
+
+import lshfast
+from lshfast.engine.dedup_page import COLUMNS, SampledPairs, counts_of, evidence_of, texts_of_column
+from lshfast.join.jaccard import PAIR
+from tests.corpora import WORDS
+
+
+def family(size, changed):
+    """Return texts that differ in a few words from the first."""
+    first = WORDS[:60]
+    texts = [first] + [first[: 60 - more] + WORDS[100 : 100 + more] for more in range(1, changed * size, changed)]
+    return [" ".join(words) for words in texts[:size]]
+
+
+TEXTS = [*family(9, 1), "one other text of six words", *family(4, 2)[:1], "one other text of six words", "alone", ""]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return lshfast.dedup(TEXTS, threshold=0.7, size=2, groups="components")
+
+
+def test_counts_are_those_of_the_result(result):
+    evidence = evidence_of(result, None)
+    removed = result.similarity[~result.keep]
+    assert evidence.similarities.sum() == result.summary.removed
+    assert evidence.similarities[-1] == (removed == 1).sum()
+    sizes = np.bincount(result.labels)
+    assert evidence.group_sizes.tolist() == sorted(sizes[sizes > 1].tolist(), reverse=True)
+
+
+def test_the_least_similar_rows_come_first_one_of_each_group(result):
+    least = evidence_of(result, texts_of_column(TEXTS)).examples["The least similar rows that were removed"]
+    assert [example.similarity for example in least] == sorted(example.similarity for example in least)
+    assert least[0].similarity == result.similarity[~result.keep].min()
+    groups = [int(result.labels[int(example.key)]) for example in least]
+    assert len(groups) == len(set(groups)) == result.summary.groups
+
+
+def test_large_groups_are_shown(result):
+    examples = evidence_of(result, None).examples
+    assert any(reason.startswith("Of the group of 10 rows that begins with 0") for reason in examples)
+
+
+def test_texts_are_those_of_the_rows(result):
+    for some in evidence_of(result, texts_of_column(TEXTS)).examples.values():
+        for example in some:
+            for key, spans in ((example.key, example.left), (example.other_key, example.right)):
+                shown = next(span.text for span in spans if span.kind != "gap")
+                assert shown in TEXTS[int(key)]
+
+
+def test_a_row_removed_for_an_earlier_entry_has_no_other_text():
+    index = lshfast.LSHIndex(shingles="word:5")
+    lshfast.dedup(["one two three four five six"], keys=["old"], against=index, add=True)
+    texts = ["one two three four five six", "new words are here"]
+    result = lshfast.dedup(texts, against=index)
+    (example,) = evidence_of(result, texts_of_column(texts)).examples["The least similar rows that were removed"]
+    assert example.other_key == "old"
+    assert example.left[0].text == texts[0]
+    assert example.right[0].kind == "gap"
+
+
+def test_a_sample_of_pairs_counts_all_and_keeps_the_least_similar():
+    rng = np.random.default_rng(1)
+    pairs = np.zeros(5000, PAIR)
+    pairs["i"], pairs["j"] = np.arange(5000), np.arange(5000) + 1
+    pairs["similarity"] = rng.uniform(0.8, 1, 5000)
+    sample = SampledPairs()
+    assert np.array_equal(np.concatenate(list(sample.of(np.array_split(pairs, 7)))), pairs)
+    assert np.array_equal(sample.counts, counts_of(pairs["similarity"]))
+    least, over = sample.chosen().values()
+    assert [pair.similarity for pair in least] == sorted(pairs["similarity"])[: len(least)]
+    assert {int(pair.similarity * COLUMNS) for pair in over} == set(range(32, 40))
+
+
+def test_texts_that_are_sets_are_their_elements():
+    assert texts_of_column([{2, 1}, None, b"\xff"])(np.arange(3)) == {0: "1 2", 1: "", 2: "\ufffd"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"path": "page.txt"}, "page.txt: a page .html. must be named .html"),
+        ({"path": "page.html", "texts": ["a"]}, "texts must have one text per row: 14 texts, not 1"),
+    ],
+)
+def test_wrong_arguments(result, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=said):
+        result.to_html(**arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_page_is_kept(result, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"page\.html"):
+        result.to_html(path)
+    assert path.read_text() == "mine"
+    result.to_html(path, overwrite=True)
+    assert path.read_text().startswith("<!DOCTYPE html>")
