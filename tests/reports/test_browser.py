@@ -1,0 +1,75 @@
+"""Pages in a browser: they run and load nothing, fit a narrow screen, and are found accessible by axe."""
+
+import json
+import shutil
+
+import pytest
+
+from lshfast import dedup_files
+from tests.corpora import WORDS
+from tests.drivers.files.test_page import HOSTILE
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (apt-get install chromium)")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: install lshfast[test]")
+    with sync_api.sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def rows():
+    """Return rows that are similar, and written to break a page."""
+    common = " ".join(WORDS[:60])
+    for text in [*HOSTILE, "no-space-" * 300, "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>"]:
+        for end in ("", " one", " two", " three"):
+            yield {"id": text[:60] + end, "text": f"{text} {common}{end}"}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    sources = [folder / f"{'long-name-' * 12}{number}.jsonl" for number in range(2)]
+    for source in sources:
+        source.write_text("".join(json.dumps(row | {"id": f"{row['id']} {source.name[-7]}"}) + "\n" for row in rows()))
+    dedup_files(sources, html=folder / "dedup.html", id_column="id", threshold=0.5)
+    dedup_files(sources, html=folder / "no texts.html", id_column="id", threshold=0.5, html_texts=False)
+    dedup_files(sources, pairs=folder / "pairs.csv", html=folder / "pairs.html", id_column="id", threshold=0.5)
+    return sorted(folder.glob("*.html"))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_page_runs_and_loads_nothing(browser, pages, number):
+    page = browser.new_context().new_page()
+    happened = []
+    for event in ("dialog", "pageerror", "console", "request"):
+        page.on(event, lambda said, event=event: happened.append((event, getattr(said, "url", said))))
+    page.goto(pages[number].as_uri())
+    page.wait_for_timeout(300)
+    assert happened == [("request", pages[number].as_uri())]
+    assert page.locator("script, iframe, object, embed, img, link, form").count() == 0
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
+def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: install lshfast[test]")
+    viewport = {"width": width, "height": 900}
+    page = browser.new_context(color_scheme=scheme, viewport=viewport, bypass_csp=True).new_page()
+    page.goto(pages[number].as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    found = axe.Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_a_page_prints_without_scripts(browser, pages, tmp_path):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(pages[0].as_uri())
+    page.pdf(path=tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
