@@ -21,6 +21,7 @@ from lshfast.cli.console import (
     table_lines,
 )
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
+from lshfast.cli.explain import explain_command
 from lshfast.cli.fingerprints import fingerprints
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
@@ -324,6 +325,7 @@ def pairs_command(
         finish(result.summary, quiet, result.summary.figures(removing=False))
 
 
+app.command(name="explain", no_args_is_help=True)(explain_command)
 app.command(name="passages", no_args_is_help=True)(passages_command)
 
 

@@ -12,7 +12,7 @@ from lshfast.common.display import Figure, counted
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.engine.display import SIMILARITY_NAMES, delimiter_figures
 from lshfast.engine.listed_pairs import PairArray
-from lshfast.engine.plan import Plan, make_plan
+from lshfast.engine.plan import Plan, plan_of_options
 from lshfast.engine.summary import Summary
 from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR
@@ -286,7 +286,7 @@ def page_of(
     texts : bool
         Whether texts are shown; the page says so if not.
     """
-    plan = make_plan(**{name: value for name, value in options.items() if name != "keep"})
+    plan = plan_of_options(options)
     return render(
         "dedup.html",
         title=title,

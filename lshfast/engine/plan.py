@@ -176,6 +176,11 @@ def make_plan(
     )  # fmt: skip
 
 
+def plan_of_options(options: Mapping[str, Any]) -> Plan:
+    """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
+    return make_plan(**{name: value for name, value in options.items() if name != "keep"})
+
+
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
     """Return the plan of a run against an index of texts; the parameters of the index take effect.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from lshfast.engine.display import (
 )
 from lshfast.engine.summary import Summary as Summary
 from lshfast.engine.summary import short_figures
+
+if TYPE_CHECKING:
+    from lshfast.engine.explanation import Explanation
 
 # Rows that are converted to Python objects at a time.
 ROWS_AT_ONCE = 4096
@@ -201,6 +204,73 @@ class DedupResult(Shown):
         if keeper < 0 and self.earlier is not None:
             return self.earlier[row]
         return keeper if self.keys is None else self.keys[keeper]
+
+    def explain(self, key: Any, texts: Sequence[Any] | None = None) -> Explanation:
+        """Explain why a row was removed or kept.
+
+        Parameters
+        ----------
+        key : object
+            The key of the row; its number if no keys were given.
+        texts : sequence of length n, optional
+            The texts of the rows, as they were given to `dedup`. With them, the explanation has what the row and the
+            kept one share, and how they differ.
+
+        Returns
+        -------
+        Explanation
+            With the attributes kept, kept_key, similarity, group, shared and differences.
+
+        Raises
+        ------
+        KeyError
+            If no row has this key.
+        ValueError
+            If there is not one text for each row.
+        ImportError
+            If `texts` are given, and rapidfuzz is not installed (``pip install "lshfast[cli]"``).
+
+        Examples
+        --------
+        >>> import lshfast
+        >>> texts = ["the cat sat on the mat", "a dog", "The cat sat on the mat!"]
+        >>> lshfast.dedup(texts).explain(2, texts)
+        2: removed; 0 is kept instead
+          similarity        1.0000   the threshold is 0.8
+          group             2 rows   0 is kept; no other row was removed for it
+          shingles               2   in both; 2 in this row, 2 in the other
+          exact             1.0000   similarity of the two texts
+          found with        1.0000   the probability that bands find a pair of this similarity
+        <BLANKLINE>
+          Passages that both have:
+            The cat sat on the mat
+        <BLANKLINE>
+          2  (words of this row only are between [- and -], moved ones between < and >)
+            [-The-] cat sat on the mat[-!-]
+        <BLANKLINE>
+          0  (words of this row only are between {+ and +})
+            {+the+} cat sat on the mat
+        """
+        from lshfast.engine.dedup_page import texts_of_column
+        from lshfast.engine.explanation import explain_row
+        from lshfast.engine.plan import plan_of_options
+
+        row = self._row_of(key)
+        if texts is not None and len(texts) != len(self):
+            raise ValueError(f"texts must have one text per row: {len(self)} texts, not {len(texts)}")
+        texts_of = None if texts is None else texts_of_column(texts)
+        return explain_row(self, row, plan_of_options(self.options), texts_of)
+
+    def _row_of(self, key: Any) -> int:
+        """Return the row of a key, or raise KeyError."""
+        if self.keys is None:
+            if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
+                return int(key)
+        else:
+            for row in range(len(self)):
+                if self.keys[row] == key:
+                    return row
+        raise KeyError(key)
 
     def to_html(
         self,

@@ -55,11 +55,12 @@ def write_tables(
     tables: Iterable[Columns],
     overwrite: bool = False,
     kinds: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write one table from an iterable of one or more parts; only one part is in memory at a time.
 
-    The first part determines the names of the columns, and their types in Parquet. The other arguments and the errors
-    are those of `write_table`.
+    The first part determines the names of the columns, and their types in Parquet. `metadata` is stored in Parquet
+    only. The other arguments and the errors are those of `write_table`.
     """
     check_output(path, overwrite=overwrite)
     kind, name = output_format(path)[0], printable(os.fspath(path))
@@ -77,7 +78,7 @@ def write_tables(
             if kind == "parquet":
                 known = kinds or {}
                 arrays = {key: typed_array(values, known.get(key), key, misfit) for key, values in columns.items()}
-                table = optional("pyarrow").table(arrays)
+                table = optional("pyarrow").table(arrays, metadata=metadata)
                 if writer is None:
                     writer = open_writers.enter_context(parquet_writer(stream, table.schema, name))
                 writer.write_table(table)

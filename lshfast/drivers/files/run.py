@@ -23,6 +23,7 @@ from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, policy_of, text_batches
 from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
+from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
@@ -82,7 +83,8 @@ class Outputs:
     @property
     def paths(self) -> list[str]:
         """The absolute paths of the files, without that of the skipped rows."""
-        given = (self.rows, self.pairs, self.removed, None if self.page is None else self.page.path)
+        options = None if self.removed is None else beside(self.removed)
+        given = (self.rows, self.pairs, self.removed, options, None if self.page is None else self.page.path)
         named = [path for path in given if path is not None]
         return [os.path.abspath(path) for path in named if not is_stream(path)]
 
@@ -175,7 +177,7 @@ def run_files(
             start = time.perf_counter()
             with naming_stage("write"):
                 kinds = _kinds(corpus, index if indexes.against else None)
-                _write(corpus, result, outputs, plan, kinds, page, progress)
+                _write(corpus, inputs, result, outputs, plan, kinds, page, progress)
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
@@ -224,7 +226,7 @@ def _run_within(
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
             result = replace(result, options=result.options | {"keep": keep})
             with clock.stage("write", clock.stages["sketch"].nbytes):
-                _write(corpus, result, outputs, plan, _kinds(corpus, index), page, progress)
+                _write(corpus, inputs, result, outputs, plan, _kinds(corpus, index), page, progress)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
@@ -288,6 +290,9 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         named.append(outputs.rejects)
     earlier = [] if indexes.against is None else [indexes.against]
     paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
+    options = None if outputs.removed is None else beside(outputs.removed)
+    if options is not None:
+        check_place(options, [*files, *earlier], outputs.overwrite)
     if outputs.page is not None:
         check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])
@@ -333,6 +338,7 @@ def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray],
 
 def _write(
     corpus: Corpus,
+    inputs: Inputs,
     result: DedupResult,
     outputs: Outputs,
     plan: Plan,
@@ -344,7 +350,9 @@ def _write(
     if outputs.removed:
         parts = (gone[part] for part in portions(corpus, gone, result.keeper[gone]))
         tables = ({"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)} for part in parts)
-        write_tables(outputs.removed, tables, outputs.overwrite, kinds)
+        stored = StoredOptions.of(result.options, inputs)
+        write_tables(outputs.removed, tables, outputs.overwrite, kinds, {KEY: stored.as_json()})
+        write_beside(outputs.removed, stored, outputs.overwrite)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:

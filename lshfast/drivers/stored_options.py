@@ -1,0 +1,98 @@
+"""The options of a run, stored with its table of removed rows: in the metadata of Parquet, or in a file beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.errors import FormatError
+from lshfast.common.extras import optional
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import plan_of_options
+from lshfast.readers.output import output_format
+from lshfast.readers.streams import is_stream
+
+# The key of the metadata of Parquet, and the end of the name of the file beside others; the most bytes of it.
+KEY = "lshfast"
+BESIDE = ".options.json"
+MOST_BYTES = 1 << 24
+
+# Options of reading that are stored, with the types that they have.
+READING: dict[str, tuple[type, ...]] = {
+    "column": (str,),
+    "id_column": (str, type(None)),
+    "glob": (str, type(None)),
+    "encoding": (str,),
+    "format": (str, type(None)),
+    "delimiter": (str, type(None)),
+    "max_row_bytes": (int,),
+}
+
+
+@dataclass(frozen=True)
+class StoredOptions:
+    """The options of a run: the arguments of `make_plan` and `keep`, and those of reading."""
+
+    options: dict[str, Any]
+    reading: dict[str, Any]
+
+    @classmethod
+    def of(cls, options: dict[str, Any], inputs: Inputs) -> StoredOptions:
+        """Return the options of a run over some inputs."""
+        return cls(dict(options), {name: getattr(inputs, name) for name in READING})
+
+    def as_json(self) -> str:
+        """Return the options as JSON."""
+        return json.dumps({"options": self.options, "reading": self.reading}, indent=1, sort_keys=True)
+
+
+def beside(path: str) -> str | None:
+    """Return the file beside a table for its options; None for Parquet, which holds them, and for streams."""
+    return None if is_stream(path) or output_format(path)[0] == "parquet" else f"{path}{BESIDE}"
+
+
+def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
+    """Write the options of the run whose table of removed rows this is, unless the table holds them."""
+    name = beside(path)
+    if name is not None:
+        with atomic_file(name, overwrite) as stream:
+            stream.write(stored.as_json().encode() + b"\n")
+
+
+def read_options(path: str) -> StoredOptions | None:
+    """Return the options that are stored with a table; None if there are none.
+
+    Raises
+    ------
+    FormatError
+        If they are damaged.
+    """
+    if output_format(path)[0] == "parquet":
+        metadata = optional("pyarrow.parquet").read_schema(path).metadata or {}
+        data, name = metadata.get(KEY.encode()), path
+    else:
+        name = f"{path}{BESIDE}"
+        if not os.path.exists(name):
+            return None
+        with open(name, "rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    return None if data is None else _parsed(data, printable(name))
+
+
+def _parsed(data: bytes, name: str) -> StoredOptions:
+    try:
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        found = json.loads(data)
+        options, reading = dict(found["options"]), dict(found["reading"])
+        for key, value in reading.items():
+            if key not in READING or not isinstance(value, READING[key]) or isinstance(value, bool):
+                raise ValueError(f"{key} must not be {value!r}")
+        stored = StoredOptions(options, reading)
+        plan_of_options(options)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise FormatError(f"{name}: the options of a run are damaged: {error}") from None
+    return stored
