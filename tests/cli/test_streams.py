@@ -39,7 +39,8 @@ def test_rows_go_to_standard_output_and_the_account_to_standard_error(source, tm
     assert [json.loads(line) for line in out.splitlines()] == KEPT
     assert "4 kept + 2 removed + 0 rejected = 6 read" in said
     assert removed.read_text().splitlines()[1:] == ["r2,r0,1.0", "r4,r1,1.0"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "removed.csv"]
+    names = ["in.jsonl", "removed.csv", "removed.csv.options.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "1G"]])

@@ -99,7 +99,7 @@ def test_the_command(tmp_path):
     assert re.search(r"paragraphs +\d+", results[0].stderr)
     for options in (["--annotate"], ["--pairs", tmp_path / "p.csv"], ["--save-index", tmp_path / "i"]):
         said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", *options)
-        assert "paragraphs are deduplicated without pairs, annotate and indexes" in said
+        assert "paragraphs are deduplicated without pairs, html, annotate and indexes" in said
     said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", "--memory", "1G")
     assert "paragraphs are deduplicated in memory" in said
     said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", "--keep", "max:n")

@@ -125,7 +125,7 @@ def test_small_corpora_in_any_parts_and_ended_anywhere(tmp_path_factory, rows, g
         options |= {"memory": "300M", "work": work, "resume": True}
         with suppress(Ended):
             outputs(folder, "b", source, progress=end_at(call)[0], **options)
-            for path in (folder / "b.jsonl", folder / "b.csv"):  # it had fewer calls
+            for path in folder.glob("b.*"):  # it had fewer calls
                 path.unlink()
         assert not (folder / "b.jsonl").exists()
         assert outputs(folder, "b", source, **options) == wanted
