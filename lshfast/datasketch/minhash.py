@@ -506,17 +506,19 @@ def check_num_perm(num_perm: Any) -> int:
     return number
 
 
+NEEDED = "buf must be a writable buffer of at least {} bytes, such as a bytearray"
+
+
 def writable(buf: Any, size: int) -> memoryview:
     """Return a buffer as bytes; raise an error if it cannot be written or has fewer than `size` bytes."""
-    needed = f"buf must be a writable buffer of at least {size} bytes, such as a bytearray"
     try:
         data = memoryview(buf).cast("B")
     except TypeError:
-        raise TypeError(f"{needed}, not {type(buf).__name__}") from None
+        raise TypeError(f"{NEEDED.format(size)}, not {type(buf).__name__}") from None
     if len(data) < size:  # a ValueError also if it cannot be written, as in datasketch
-        raise ValueError(f"{needed}, not {type(buf).__name__} of {len(data)} bytes")
+        raise ValueError(f"{NEEDED.format(size)}, not {type(buf).__name__} of {len(data)} bytes")
     if data.readonly:
-        raise TypeError(f"{needed}, not {type(buf).__name__}, which is read-only")
+        raise TypeError(f"{NEEDED.format(size)}, not {type(buf).__name__}, which is read-only")
     return data
 
 

@@ -25,6 +25,7 @@ from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of
 from lshfast.readers.lines import Lines, has_places, long_row, opened, whole_lines
 
+COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
 GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
 TYPED_ROWS = 1000  # rows that determine the types of columns
 LF, CR = 10, 13
@@ -52,15 +53,17 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Split lines into ranges of at most about `BLOCK_ROWS` lines."""
-    if buffer.count(b"\n", start, end) <= BLOCK_ROWS:
-        if end > start:
-            yield start, end
-        return
-    middle = (start + end) // 2
-    middle = buffer.find(b"\n", middle, end - 1) + 1 or buffer.rfind(b"\n", start, middle) + 1
-    yield from _ranges(buffer, start, middle)
-    yield from _ranges(buffer, middle, end)
+    """Split lines into ranges of `BLOCK_ROWS` lines, and the rest."""
+    first, count = start, 0
+    for at in range(start, end, COUNTED_BYTES):  # bytearray.count would look at a byte at a time
+        ends = line_ends(buffer, at, min(at + COUNTED_BYTES, end))
+        while count + len(ends) >= BLOCK_ROWS:
+            stop = int(ends[BLOCK_ROWS - count - 1]) + 1
+            yield first, stop
+            first, ends, count = stop, ends[BLOCK_ROWS - count :], 0
+        count += len(ends)
+    if end > first:
+        yield first, end
 
 
 def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
