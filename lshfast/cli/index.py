@@ -19,7 +19,6 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
-    LanguageOption,
     MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
@@ -29,10 +28,11 @@ from lshfast.cli.options import (
     Paths,
     Quiet,
     Recall,
-    RowsOption,
+    RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
+    StopWords,
     Threads,
     Threshold,
     UnitOption,
@@ -68,12 +68,12 @@ def build(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -88,7 +88,7 @@ def build(
     with one_line_errors():
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, threads=threads, seed=seed,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source, plan), Watch(quiet) as watch:

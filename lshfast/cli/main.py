@@ -22,7 +22,7 @@ from lshfast.cli.console import (
     table_lines,
 )
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
-from lshfast.cli.fingerprints import fingerprints
+from lshfast.cli.fingerprints import fingerprints_app
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
     TABLES,
@@ -39,7 +39,6 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     KeepOption,
-    LanguageOption,
     Master,
     MaxColumns,
     MaxRowBytes,
@@ -55,10 +54,11 @@ from lshfast.cli.options import (
     Quiet,
     Recall,
     Resume,
-    RowsOption,
+    RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
+    StopWords,
     Threads,
     Threshold,
     Top,
@@ -98,6 +98,7 @@ app: typer.Typer = typer.Typer(
 app.add_typer(index_app, name="index")
 app.add_typer(records_app, name="records")
 app.add_typer(web_app, name="web")
+app.add_typer(fingerprints_app, name="fingerprints")
 app.add_typer(stage_app, name="stage")
 
 
@@ -148,12 +149,12 @@ def dedup(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
@@ -194,7 +195,7 @@ def dedup(
         check_listing(pairs, top, most)
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, seed=seed,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed,
         )  # fmt: skip
         others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure, ignore_common=ignore_common)
         if engine == "spark":
@@ -261,12 +262,12 @@ def pairs_command(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
@@ -291,7 +292,7 @@ def pairs_command(
     with one_line_errors():
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, verify=verify, seed=seed, measure=measure,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed, measure=measure,
             ignore_common=ignore_common, top=top, most=most,
         )  # fmt: skip
         if engine == "spark":
@@ -335,7 +336,7 @@ def tune(
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     measure: MeasureOption = "jaccard",
     memory: Memory = None,
     threads: Threads = None,
@@ -350,8 +351,8 @@ def tune(
     """
     with one_line_errors():
         plan = make_plan(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands, rows=rows,
-            threads=threads, measure=measure,
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
+            rows_per_band=rows_per_band, threads=threads, measure=measure,
         )  # fmt: skip
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
@@ -416,9 +417,6 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
             print(f"... and {len(shown) - 25:,} more")
         print()
         finish(result.summary, quiet)
-
-
-app.command(no_args_is_help=True)(fingerprints)
 
 
 def version(wanted: bool) -> None:

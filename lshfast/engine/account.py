@@ -133,7 +133,7 @@ def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figure
     return Summary(
         **figures,
         bands=0 if plan.exact else plan.bands.bands,
-        rows=0 if plan.exact else plan.bands.rows,
+        rows_per_band=0 if plan.exact else plan.bands.rows_per_band,
         recall=plan.recall,
         verify=plan.verify,
         measure=plan.measure,

@@ -82,7 +82,7 @@ class Plan:
         """Parameters of an index for the signatures of this run."""
         bands, hasher = self.bands, self.hasher
         return Parameters(
-            hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
+            hasher.num_perm, bands.bands, bands.rows_per_band, hasher.scheme, hasher.seed, self.threshold,
             "" if self.sets else self.shingles.name,
         )  # fmt: skip
 
@@ -91,14 +91,15 @@ class Plan:
         return replace(self, shingles=self.shingles._replace(common=common))
 
     def described(self) -> dict[str, Any]:
-        """Return the arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
+        """Return the parameters of this plan as values of JSON, without the threads; `described_plan` reads them."""
         words = self.shingles.stop_words
         return {
             **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
             **{name: getattr(self.shingles, name) for name in ("unit", "size")},
             "stop_words": words and list(words.words),
             **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
-            **{name: getattr(self.bands, name) for name in ("bands", "rows")},
+            "bands": self.bands.bands,
+            "rows": self.bands.rows_per_band,
             **({"exact": True} if self.exact else {}),
             **{
                 name: getattr(self, name)
@@ -134,7 +135,7 @@ def make_plan(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     threads: int | None = None,
@@ -168,12 +169,20 @@ def make_plan(
         raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
     by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
-    choice = Bands.choose(equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows=rows)
+    choice = Bands.choose(
+        equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+    )
     threads = thread_count(threads)
     return Plan(
         threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
         measure=measure, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
+
+
+def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
+    """Return the plan with these parameters, as `Plan.described` returns them: they name rows_per_band "rows"."""
+    given = {"rows_per_band" if name == "rows" else name: value for name, value in parameters.items()}
+    return make_plan(**given, threads=threads)
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
@@ -209,7 +218,8 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     own: dict[str, Any] = {"unit": shingles.unit, "size": shingles.size}
     own["stop_words"] = shingles.stop_words and shingles.stop_words.language
     own |= {"num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
-    own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
+    own |= {"bands": p.bands, "rows_per_band": p.rows_per_band}
+    own |= {} if p.threshold is None else {"threshold": p.threshold}
     for name, value in given.items():
         if own.get(name, value) != value:
             raise ValueError(f"{name} is {own[name]} in this index, not {value}")
@@ -217,8 +227,8 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:
-            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows} rows"
-            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows}")
+            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows_per_band} rows"
+            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows_per_band}")
     check_same_run(parameters, plan)
     return plan
 
