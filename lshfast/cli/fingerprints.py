@@ -19,7 +19,6 @@ from lshfast.cli.options import (
     Quiet,
     SeedOption,
 )
-from lshfast.drivers.inputs import Inputs, output_of
 
 fingerprints_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -66,6 +65,7 @@ def match_prints(
     Prints match if they have equal minutiae in the squares of some function of each group.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.families.grid import GridSquares
         from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
         from lshfast.jobs.fingerprints import match_fingerprints

@@ -72,19 +72,9 @@ from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.display import counted
-from lshfast.drivers.files.cap import cap_of
-from lshfast.drivers.files.run import Outputs, recommend_for, run_files
-from lshfast.drivers.indexes import Indexes, plan_against
-from lshfast.drivers.inputs import Inputs, measure_inputs, output_of
-from lshfast.drivers.memory import dedup as dedup_texts
-from lshfast.engine.display import delimiter_figures
-from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.options import OPTIONS, refuse
-from lshfast.engine.plan import make_plan
-from lshfast.engine.short_texts import threshold_for
-from lshfast.jobs.demo import standard_library
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
     cls=Commands,
@@ -190,6 +180,13 @@ def dedup(
     row kept in its place, and their similarity.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.indexes import Indexes, plan_against
+        from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.listed_pairs import check_listing
+        from lshfast.engine.plan import make_plan
+
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         check_listing(pairs, top, most)
@@ -290,6 +287,11 @@ def pairs_command(
     An exact copy is paired with the first row of that text only.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.plan import make_plan
+
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed, measure=measure,
@@ -350,6 +352,13 @@ def tune(
     threshold are recommended for texts of this length. With --memory, also what a run within it takes.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import recommend_for
+        from lshfast.drivers.inputs import Inputs, measure_inputs
+        from lshfast.engine.display import delimiter_figures
+        from lshfast.engine.plan import make_plan
+        from lshfast.engine.short_texts import threshold_for
+
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
             rows_per_band=rows_per_band, threads=threads, measure=measure,
@@ -404,6 +413,10 @@ def tune(
 def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
     """Deduplicate Python's standard library."""
     with one_line_errors():
+        from lshfast.drivers.memory import dedup as dedup_texts
+        from lshfast.engine.plan import make_plan
+        from lshfast.jobs.demo import standard_library
+
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
         count = counted(len(texts), "source file")

@@ -6,15 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
+from lshfast.common.choices import (
+    Format,
+    Grouping,
+    OnDuplicate,
+    OnError,
+    OutputFormat,
+    PairMeasure,
+    Scheme,
+    Unit,
+    Verify,
+)
 from lshfast.engine.options import OPTIONS
 from lshfast.engine.options import TABLES as TABLES
-from lshfast.engine.plan import Grouping, Verify
-from lshfast.index.stores.values import OnDuplicate
-from lshfast.join.jaccard import PairMeasure
-from lshfast.readers import OutputFormat
-from lshfast.readers.files import Format, OnError
-from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
 
 Paths = Annotated[
     list[str],

@@ -39,7 +39,7 @@ from lshfast.cli.options import (
     UnitOption,
     VerifyOption,
 )
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.stop_words import LANGUAGES
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 Driver: TypeAlias = Literal["memory", "files", "cap", "stages", "spark"]
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed, check_int, check_number
+from lshfast.common.choices import Grouping as Grouping
+from lshfast.common.choices import Verify as Verify
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
 
-Verify: TypeAlias = Literal["exact", "signature", "none"]
-Grouping: TypeAlias = Literal["star", "components"]
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
 
 

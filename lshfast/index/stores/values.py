@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
 from lshfast.common.checks import check_int
+from lshfast.common.choices import OnDuplicate as OnDuplicate
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
-
-OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 # The most bytes of the description of a family.
 MOST_FAMILY = 1 << 20
