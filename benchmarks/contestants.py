@@ -66,7 +66,7 @@ class Lshfast(Contestant):
         from lshfast import LSHIndex
 
         self.copy = copy
-        self.index = LSHIndex(THRESHOLD, PERMUTATIONS, bands=BANDS, rows=ROWS, store=store)
+        self.index = LSHIndex(THRESHOLD, PERMUTATIONS, bands=BANDS, rows_per_band=ROWS, store=store)
 
     def sketches(self, signatures: np.ndarray) -> np.ndarray:
         return np.array(signatures)

@@ -91,7 +91,7 @@ def compare(corpus: Corpus, threshold: float) -> tuple[list[str], bool]:
     bands = lshfast.choose_bands(threshold, recall=RECALL)
     at_threshold = float(bands.probability(threshold))
     expected = float(np.mean(bands.probability(list(own.values()))))
-    line = [f"{threshold}", f"{bands.bands} x {bands.rows}", f"{at_threshold:.4f}", f"{expected:.4f}"]
+    line = [f"{threshold}", f"{bands.bands} x {bands.rows_per_band}", f"{at_threshold:.4f}", f"{expected:.4f}"]
     line += [f"{len(found):,}", f"{len(own):,}", f"{recall:.4f}", f"{precision:.4f}", f"{wrong}"]
     line += [f"{len(file):,}", f"{share(len(covered & file), len(file)):.4f}"]
     line += [f"{share(len(covered & file), len(covered)):.4f}", f"{len(differ)}", f"{seconds:.2f}"]

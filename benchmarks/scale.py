@@ -334,7 +334,7 @@ def shingles_of_a_band(words: Any, rng: np.random.Generator) -> list[str]:
     plan = make_plan()
     shingles = [" ".join(row) for row in words[rng.integers(0, len(words), (1 << 18, plan.shingles.size))].tolist()]
     signatures = plan.hasher.sketch(plan.shingles.tokens_of(Texts(shingles), plan.hasher.seed))
-    return [shingles[row] for row in signatures[:, : plan.bands.rows].argmin(axis=0).tolist()]
+    return [shingles[row] for row in signatures[:, : plan.bands.rows_per_band].argmin(axis=0).tolist()]
 
 
 def kinds(options: argparse.Namespace) -> int:

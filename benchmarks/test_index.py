@@ -26,7 +26,7 @@ KEYS: dict[str, Sequence[int | str]] = {
 
 
 def new_index() -> LSHIndex:
-    return LSHIndex(0.8, 128, bands=16, rows=8)
+    return LSHIndex(0.8, 128, bands=16, rows_per_band=8)
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_int, check_number, check_seed_number
+from lshfast.common.choices import Unit as Unit
 from lshfast.common.stop_words import StopWords, stop_words_of
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.kernels import sets, text
 from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets
-
-Unit: TypeAlias = Literal["word", "char", "stopword"]
 
 
 class ArrowStream(Protocol):

@@ -170,7 +170,7 @@ def test_an_index_of_the_family_finds_the_pairs_of_one_group():
     generator = np.random.default_rng(4)
     rows = sets_of([np.flatnonzero(generator.random(400) < 0.25).tolist() for _ in range(30)])
     family = GridSquares(400, seed=9)
-    index = LSHIndex(family=family, bands=64, rows=1)
+    index = LSHIndex(family=family, bands=64, rows_per_band=1)
     index.insert(range(30), rows)
     matcher = FingerprintMatcher(family, 64, 1)
     expected = matcher.match(rows, rows)

@@ -20,7 +20,7 @@ from lshfast.sketch.minhash import check_for_bands
 class Bucketing(Protocol):
     """What `Bands.keys` needs of a family of hash functions."""
 
-    def buckets(self, items: Any, bands: int, rows: int) -> UInt64Array:
+    def buckets(self, items: Any, bands: int, rows_per_band: int) -> UInt64Array:
         """Return the values of the buckets of n items, (n, bands); 2**64 - 1 for none."""
 
 
@@ -32,15 +32,15 @@ class Bands:
 
     Parameters
     ----------
-    bands, rows : int
+    bands, rows_per_band : int
         b and r, each at least 1. The first b * r slots of a signature are used.
 
     Raises
     ------
     TypeError
-        If `bands` or `rows` is not an int.
+        If `bands` or `rows_per_band` is not an int.
     ValueError
-        If `bands` or `rows` is less than 1.
+        If `bands` or `rows_per_band` is less than 1.
 
     References
     ----------
@@ -54,15 +54,21 @@ class Bands:
     """
 
     bands: int
-    rows: int
+    rows_per_band: int
 
     def __post_init__(self) -> None:
-        for name in ("bands", "rows"):
+        for name in ("bands", "rows_per_band"):
             check_int(name, getattr(self, name), 1)
 
     @classmethod
     def choose(
-        cls, threshold: float, num_perm: int, *, recall: float, bands: int | None = None, rows: int | None = None
+        cls,
+        threshold: float,
+        num_perm: int,
+        *,
+        recall: float,
+        bands: int | None = None,
+        rows_per_band: int | None = None,
     ) -> Bands:
         """Return the given bands and rows; if both are None, call `choose_bands`.
 
@@ -73,9 +79,9 @@ class Bands:
         num_perm : int
             Slots of a signature, at least 1.
         recall : float
-            In (0, 1). It is ignored if `bands` and `rows` are given.
-        bands, rows : int, optional
-            Both or neither. bands * rows must be at most `num_perm`.
+            In (0, 1). It is ignored if `bands` and `rows_per_band` are given.
+        bands, rows_per_band : int, optional
+            Both or neither. bands * rows_per_band must be at most `num_perm`.
 
         Returns
         -------
@@ -86,40 +92,40 @@ class Bands:
         TypeError
             If an argument has the wrong type.
         ValueError
-            If only one of `bands` and `rows` is given, they need more than `num_perm` slots, or an argument is out of
-            range.
+            If only one of `bands` and `rows_per_band` is given, they need more than `num_perm` slots, or an argument is
+            out of range.
 
         Examples
         --------
         >>> from lshfast import Bands
         >>> Bands.choose(0.8, 128, recall=0.95)
-        Bands(bands=18, rows=7)
-        >>> Bands.choose(0.8, 128, recall=0.95, bands=32, rows=4)
-        Bands(bands=32, rows=4)
+        Bands(bands=18, rows_per_band=7)
+        >>> Bands.choose(0.8, 128, recall=0.95, bands=32, rows_per_band=4)
+        Bands(bands=32, rows_per_band=4)
         """
-        if (bands is None) != (rows is None):
-            raise ValueError("bands and rows go together: give both, or neither and a recall")
-        if bands is None or rows is None:
+        if (bands is None) != (rows_per_band is None):
+            raise ValueError("bands and rows_per_band go together: give both, or neither and a recall")
+        if bands is None or rows_per_band is None:
             return choose_bands(threshold, num_perm, recall=recall)
-        choice = cls(bands, rows)
+        choice = cls(bands, rows_per_band)
         if choice.slots > num_perm:
-            raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
+            raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows_per_band}")
         return choice
 
     @property
     def slots(self) -> int:
-        """Number of slots that are used: bands * rows."""
-        return self.bands * self.rows
+        """Number of slots that are used: bands * rows_per_band."""
+        return self.bands * self.rows_per_band
 
     @property
     def half_point(self) -> float:
         """Similarity at which a pair is found with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
-        return half_point(self.bands, self.rows)
+        return half_point(self.bands, self.rows_per_band)
 
     @property
     def approximate_threshold(self) -> float:
         """The approximation (1/b)**(1/r) of textbooks; a pair is found there with probability 1 - (1 - 1/b)**b."""
-        return approximate_threshold(self.bands, self.rows)
+        return approximate_threshold(self.bands, self.rows_per_band)
 
     @overload
     def probability(self, similarity: float, *, buckets: int | None = None) -> np.float64: ...
@@ -157,7 +163,7 @@ class Bands:
         >>> Bands(1, 1).probability([0, 0.5, 1], buckets=10).round(6).tolist()
         [0.1, 0.55, 1.0]
         """
-        return scurve(similarity, self.bands, self.rows, buckets)
+        return scurve(similarity, self.bands, self.rows_per_band, buckets)
 
     def keys(self, signatures: Any, *, family: Bucketing | None = None) -> UInt64Array:
         """Compute the bucket keys of signatures, or of the items of a family.
@@ -165,8 +171,9 @@ class Bands:
         Parameters
         ----------
         signatures : ndarray of uint64, shape (n, k)
-            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows. With `family`, n items of
-            the family, or sketches with its functions, such as the codes of a `SimHasher` for a `SimHashFamily`.
+            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows_per_band. With `family`, n
+            items of the family, or sketches with its functions, such as the codes of a `SimHasher` for a
+            `SimHashFamily`.
         family : Family, optional
             A family of hash functions, whose `buckets` are the keys.
 
@@ -181,8 +188,8 @@ class Bands:
         TypeError
             If the signatures are not a uint64 array with two dimensions, or the family does not take the items.
         ValueError
-            If the signatures have fewer than bands * rows slots, they are of a kind that cannot be banded, or a
-            sketcher with other functions than those of the family made them.
+            If the signatures have fewer than bands * rows_per_band slots, they are of a kind that cannot be banded, or
+            a sketcher with other functions than those of the family made them.
 
         Examples
         --------
@@ -199,15 +206,17 @@ class Bands:
         (3, 8)
         """
         if family is not None:
-            return family.buckets(signatures, self.bands, self.rows)
+            return family.buckets(signatures, self.bands, self.rows_per_band)
         check_for_bands(signatures)
         signatures = np.ascontiguousarray(signatures)
         if signatures.ndim != 2 or signatures.dtype != np.uint64:
             raise TypeError(f"signatures must be uint64 (n, k), not {signatures.dtype} {signatures.shape}")
         if self.slots > signatures.shape[1]:
-            raise ValueError(f"{self.bands} x {self.rows} slots do not fit in signatures of {signatures.shape[1]}")
+            raise ValueError(
+                f"{self.bands} x {self.rows_per_band} slots do not fit in signatures of {signatures.shape[1]}"
+            )
         keys = np.empty((len(signatures), self.bands), np.uint64)
-        kernels.band_keys(signatures, self.bands, self.rows, keys)
+        kernels.band_keys(signatures, self.bands, self.rows_per_band, keys)
         return keys
 
 
@@ -265,9 +274,9 @@ def choose_bands(
     --------
     >>> from lshfast import choose_bands
     >>> choose_bands(0.8)
-    Bands(bands=18, rows=7)
+    Bands(bands=18, rows_per_band=7)
     >>> choose_bands(0.8, weights=(0.5, 0.5))
-    Bands(bands=9, rows=13)
+    Bands(bands=9, rows_per_band=13)
     """
     threshold = check_threshold(threshold)
     check_int("num_perm", num_perm, 1, MAX_NUM_PERM)
@@ -318,7 +327,7 @@ def least_area(threshold: float, slots: int, weights: tuple[float, float]) -> Ba
     """Return the bands of the least weighted sum of the areas of false positives and false negatives."""
 
     def cost(choice: Bands) -> float:
-        positive, negative = false_rates(threshold, choice.bands, choice.rows)
+        positive, negative = false_rates(threshold, choice.bands, choice.rows_per_band)
         return weights[0] * positive + weights[1] * negative
 
     return least_cost(slots, cost)

@@ -204,7 +204,7 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
         _line("threshold", threshold),
         _line(
             "bands x rows",
-            f"{index.bands.bands} x {index.bands.rows}",
+            f"{index.bands.bands} x {index.bands.rows_per_band}",
             recall,
             f"half found at {index.bands.half_point:.4f}",
         ),
@@ -258,7 +258,7 @@ class MatchPrinter:
 
 def banding(plan: Plan) -> str:
     """Return the banding of a plan, for example "18 bands of 7 rows"."""
-    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows, 'row')}"
+    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows_per_band, 'row')}"
 
 
 def curve_table(plan: Plan) -> str:

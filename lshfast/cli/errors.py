@@ -7,18 +7,19 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
-from lshfast.common.errors import FormatError
-from lshfast.drivers.inputs import Inputs, measure_inputs
-from lshfast.engine.plan import Plan
-from lshfast.readers import DataError
+from lshfast.common.errors import DataError, FormatError
 from lshfast.startup import CLOSED_PIPE
+
+if TYPE_CHECKING:
+    from lshfast.drivers.inputs import Inputs
+    from lshfast.engine.plan import Plan
 
 # The base class of the parser's errors. Some versions of typer use click's class, others their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -130,6 +131,8 @@ def needs(inputs: Inputs, plan: Plan | None) -> str:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
+        from lshfast.drivers.inputs import measure_inputs
+
         corpus = inputs.sample()
         total = sum(plan.memory(*measure_inputs(corpus), corpus.held).values())
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"

@@ -25,8 +25,7 @@ from lshfast.cli.options import (
     UnitOption,
     given,
 )
-from lshfast.drivers.inputs import Inputs
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES
 
 
 def explain_command(
@@ -59,6 +58,7 @@ def explain_command(
     compared: --with ID.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs
         from lshfast.drivers.stored_options import read_options
         from lshfast.engine.plan import plan_of_options
         from lshfast.jobs.explain import explain, look_up, with_stored

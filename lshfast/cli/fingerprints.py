@@ -1,4 +1,4 @@
-"""The command ``lshfast fingerprints``: it converts options to arguments and contains no other logic."""
+"""The command of ``lshfast fingerprints``: it converts options to arguments and contains no other logic."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ from lshfast.cli.options import (
     Quiet,
     SeedOption,
 )
-from lshfast.drivers.inputs import Inputs, output_of
+
+fingerprints_app: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Match fingerprints, given as minutiae.",
+)
 
 
-def fingerprints(
+@fingerprints_app.command(name="match", no_args_is_help=True)
+def match_prints(
     minutiae: Annotated[
         list[str],
         typer.Argument(
@@ -37,8 +43,8 @@ def fingerprints(
     square: Annotated[float, typer.Option(help="Side of a square of the grid, in the unit of x and y.")],
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
-    columns: Annotated[int, typer.Option(help="Squares side by side.")] = 20,
-    rows: Annotated[int, typer.Option(help="Squares on top of each other.")] = 20,
+    grid_columns: Annotated[int, typer.Option(help="Squares side by side.")] = 20,
+    grid_rows: Annotated[int, typer.Option(help="Squares on top of each other.")] = 20,
     against: Annotated[
         str | None, typer.Option(metavar="FILE", help="Match with the prints of this file, not with each other.")
     ] = None,
@@ -54,16 +60,17 @@ def fingerprints(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Match fingerprints, given as minutiae.
+    """Find the prints of the same finger.
 
     Prints match if they have equal minutiae in the squares of some function of each group.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.families.grid import GridSquares
         from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
         from lshfast.jobs.fingerprints import match_fingerprints
 
-        grid = FingerprintGrid(square, columns, rows)
+        grid = FingerprintGrid(square, grid_columns, grid_rows)
         matcher = FingerprintMatcher(GridSquares(grid.size, squares, minutia, match, seed), functions, groups)
         source = Inputs(minutiae, on_error=on_error, encoding=encoding, delimiter=delimiter)
         with memory_advice(source), Watch(quiet, output) as watch:

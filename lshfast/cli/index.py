@@ -19,7 +19,6 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
-    LanguageOption,
     MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
@@ -29,21 +28,17 @@ from lshfast.cli.options import (
     Paths,
     Quiet,
     Recall,
-    RowsOption,
+    RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
+    StopWords,
     Threads,
     Threshold,
     UnitOption,
 )
+from lshfast.common.choices import MAX_ROW_BYTES
 from lshfast.common.display import counted
-from lshfast.drivers.indexes import key_kind, opened_index
-from lshfast.drivers.inputs import Inputs, output_of
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.index import add_to_index, build_index, compact_index, key_lines, remove_keys, verify_index
-from lshfast.jobs.query import query_files, query_text
-from lshfast.readers.files import MAX_ROW_BYTES
 
 index_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -68,12 +63,12 @@ def build(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -86,9 +81,13 @@ def build(
     An entry is a signature under the row's id, or under FILE:LINE without --id-column.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs
+        from lshfast.engine.plan import make_plan
+        from lshfast.jobs.index import build_index
+
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, threads=threads, seed=seed,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source, plan), Watch(quiet) as watch:
@@ -118,6 +117,9 @@ def add(
     The index determines shingles and signatures.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs
+        from lshfast.jobs.index import add_to_index
+
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
@@ -140,6 +142,8 @@ def remove(
     with one_line_errors():
         if not keys and keys_file is None:
             raise ValueError("keys are needed: KEY... or --keys FILE")
+        from lshfast.jobs.index import key_lines, remove_keys
+
         wanted = [*(keys or []), *(key_lines(keys_file) if keys_file else [])]
         removed, left = remove_keys(index, wanted, on_missing)
         if not quiet:
@@ -183,6 +187,9 @@ def query(
     Columns, separated by tabs: the row's key (not with --text), the entry's key, the estimated similarity.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.jobs.query import query_files, query_text
+
         printer = MatchPrinter()
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
@@ -216,8 +223,11 @@ def info(index: IndexFile) -> None:
 
     The histogram shows how many entries the buckets hold.
     """
-    with one_line_errors(), opened_index(index) as opened:
-        show(index_table(index, opened, key_kind(opened)), sys.stdout)
+    with one_line_errors():
+        from lshfast.drivers.indexes import key_kind, opened_index
+
+        with opened_index(index) as opened:
+            show(index_table(index, opened, key_kind(opened)), sys.stdout)
 
 
 @index_app.command(no_args_is_help=True)
@@ -227,6 +237,8 @@ def verify(index: IndexFile) -> None:
     Checks all checksums, and that tables and entries match. Exit status 1 if the index is damaged.
     """
     with one_line_errors():
+        from lshfast.jobs.index import verify_index
+
         entries, nbytes = verify_index(index)
         say(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
 
@@ -235,6 +247,8 @@ def verify(index: IndexFile) -> None:
 def compact(index: IndexFile, quiet: Quiet = False) -> None:
     """Rewrite an index without deleted entries."""
     with one_line_errors():
+        from lshfast.jobs.index import compact_index
+
         with Watch(quiet) as watch:
             before, after = compact_index(index, watch)
         if not quiet:

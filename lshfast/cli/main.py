@@ -22,7 +22,7 @@ from lshfast.cli.console import (
 )
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
 from lshfast.cli.explain import explain_command
-from lshfast.cli.fingerprints import fingerprints
+from lshfast.cli.fingerprints import fingerprints_app
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
     TABLES,
@@ -41,7 +41,6 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     KeepOption,
-    LanguageOption,
     Master,
     MaxColumns,
     MaxRowBytes,
@@ -57,10 +56,11 @@ from lshfast.cli.options import (
     Quiet,
     Recall,
     Resume,
-    RowsOption,
+    RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
+    StopWords,
     Threads,
     Threshold,
     Top,
@@ -75,20 +75,10 @@ from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.display import counted
 from lshfast.common.version import VERSION
-from lshfast.drivers.files.cap import cap_of
-from lshfast.drivers.files.run import Outputs, recommend_for, run_files
-from lshfast.drivers.indexes import Indexes, plan_against
-from lshfast.drivers.inputs import Inputs, measure_inputs, output_of
-from lshfast.drivers.memory import dedup as dedup_texts
-from lshfast.engine.display import delimiter_figures
-from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.options import OPTIONS, refuse
-from lshfast.engine.plan import make_plan
-from lshfast.engine.short_texts import threshold_for
-from lshfast.jobs.demo import standard_library
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
     cls=Commands,
@@ -102,6 +92,7 @@ app: typer.Typer = typer.Typer(
 app.add_typer(index_app, name="index")
 app.add_typer(records_app, name="records")
 app.add_typer(web_app, name="web")
+app.add_typer(fingerprints_app, name="fingerprints")
 app.add_typer(stage_app, name="stage")
 
 
@@ -152,12 +143,12 @@ def dedup(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
@@ -195,12 +186,19 @@ def dedup(
     row kept in its place, and their similarity.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.indexes import Indexes, plan_against
+        from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.listed_pairs import check_listing
+        from lshfast.engine.plan import make_plan
+
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         check_listing(pairs, top, most)
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, seed=seed,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed,
         )  # fmt: skip
         others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure, ignore_common=ignore_common)
         if engine == "spark":
@@ -268,12 +266,12 @@ def pairs_command(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
@@ -298,9 +296,14 @@ def pairs_command(
     An exact copy is paired with the first row of that text only.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.plan import make_plan
+
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows=rows, verify=verify, seed=seed, measure=measure,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed, measure=measure,
             ignore_common=ignore_common, top=top, most=most,
         )  # fmt: skip
         if engine == "spark":
@@ -347,7 +350,7 @@ def tune(
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     measure: MeasureOption = "jaccard",
     memory: Memory = None,
     threads: Threads = None,
@@ -361,9 +364,16 @@ def tune(
     threshold are recommended for texts of this length. With --memory, also what a run within it takes.
     """
     with one_line_errors():
+        from lshfast.drivers.files.cap import cap_of
+        from lshfast.drivers.files.run import recommend_for
+        from lshfast.drivers.inputs import Inputs, measure_inputs
+        from lshfast.engine.display import delimiter_figures
+        from lshfast.engine.plan import make_plan
+        from lshfast.engine.short_texts import threshold_for
+
         plan = make_plan(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands, rows=rows,
-            threads=threads, measure=measure,
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
+            rows_per_band=rows_per_band, threads=threads, measure=measure,
         )  # fmt: skip
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
@@ -415,6 +425,10 @@ def tune(
 def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
     """Deduplicate Python's standard library."""
     with one_line_errors():
+        from lshfast.drivers.memory import dedup as dedup_texts
+        from lshfast.engine.plan import make_plan
+        from lshfast.jobs.demo import standard_library
+
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
         count = counted(len(texts), "source file")
@@ -428,9 +442,6 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
             print(f"... and {len(shown) - 25:,} more")
         print()
         finish(result.summary, quiet)
-
-
-app.command(no_args_is_help=True)(fingerprints)
 
 
 def version(wanted: bool) -> None:

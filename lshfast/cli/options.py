@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshfast.drivers.pages import PageOutput
+from lshfast.common.choices import (
+    Format,
+    Grouping,
+    OnDuplicate,
+    OnError,
+    OutputFormat,
+    PairMeasure,
+    Scheme,
+    Unit,
+    Verify,
+)
 from lshfast.engine.options import OPTIONS
 from lshfast.engine.options import TABLES as TABLES
-from lshfast.engine.plan import Grouping, Verify
-from lshfast.index.stores.values import OnDuplicate
-from lshfast.join.jaccard import PairMeasure
-from lshfast.readers import OutputFormat
-from lshfast.readers.files import Format, OnError
-from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from lshfast.drivers.pages import PageOutput
 
 Paths = Annotated[
     list[str],
@@ -56,14 +62,12 @@ MaxColumns = Annotated[int, typer.Option(help=help_of("max_columns"))]
 Threshold = Annotated[float, typer.Option(help=help_of("threshold"))]
 UnitOption = Annotated[Unit, typer.Option(help=help_of("unit"))]
 Size = Annotated[int | None, typer.Option(help=help_of("size"), show_default=False)]
-LanguageOption = Annotated[
-    str | None, typer.Option("--language", metavar="LANGUAGE", help=help_of("stop_words"), show_default=False)
-]
+StopWords = Annotated[str | None, typer.Option(metavar="LANGUAGE", help=help_of("stop_words"), show_default=False)]
 NumPerm = Annotated[int, typer.Option(help=help_of("num_perm"))]
 SchemeOption = Annotated[Scheme, typer.Option(help=help_of("scheme"))]
 Recall = Annotated[float, typer.Option(help=help_of("recall"))]
 BandsOption = Annotated[int | None, typer.Option(help=help_of("bands"))]
-RowsOption = Annotated[int | None, typer.Option(help=help_of("rows"))]
+RowsPerBand = Annotated[int | None, typer.Option(help=help_of("rows_per_band"))]
 VerifyOption = Annotated[Verify, typer.Option(help=help_of("verify"))]
 ExactOption = Annotated[bool | None, typer.Option("--exact/--no-exact", help=help_of("exact"))]
 MeasureOption = Annotated[PairMeasure, typer.Option(help=help_of("measure"))]
@@ -101,7 +105,11 @@ def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
 
 def page_output(path: str | None, texts: bool) -> PageOutput | None:
     """Return the page that is wanted, with the command that repeats this run."""
-    return None if path is None else PageOutput(path, texts, command_line(sys.argv))
+    if path is None:
+        return None
+    from lshfast.drivers.pages import PageOutput
+
+    return PageOutput(path, texts, command_line(sys.argv))
 
 
 def command_line(arguments: list[str]) -> str:

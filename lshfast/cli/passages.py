@@ -27,10 +27,7 @@ from lshfast.cli.options import (
     Quiet,
     Threads,
 )
-from lshfast.common.checks import check_int
-from lshfast.drivers.inputs import Inputs, output_of
-from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 
 
 def passages_command(
@@ -96,7 +93,10 @@ def passages_command(
     those that a row of INPUT shares with a row of the other files: for benchmarks, contamination.
     """
     with one_line_errors():
+        from lshfast.common.checks import check_int
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.passages import find_in_files, outputs_of
+        from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 
         unit: PassageUnit = "word" if min_chars is None else "char"
         name, least = ("--min-words", min_words) if min_chars is None else ("--min-chars", min_chars)

@@ -25,10 +25,8 @@ from lshfast.cli.options import (
     SeedOption,
     Threads,
 )
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.display import counted
-from lshfast.drivers.files.run import peak_memory
-from lshfast.drivers.inputs import Inputs, output_of
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
 
 if TYPE_CHECKING:
@@ -142,6 +140,7 @@ def match(
     weights, and the pairs that each blocking rule brought.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
         inputs = RecordInputs(
@@ -200,6 +199,7 @@ def dedup(
     unless the scores of the other pairs among them contradict.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
         inputs = RecordInputs(
@@ -262,6 +262,7 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
             print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
         _warn(result)
         return
+    from lshfast.drivers.files.run import peak_memory
     from lshfast.engine.display import delimiter_notes
 
     s = result.summary

@@ -23,23 +23,23 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     KeepOption,
-    LanguageOption,
     MaxRowBytes,
     MeasureOption,
     Most,
     NumPerm,
     Quiet,
     Recall,
-    RowsOption,
+    RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
+    StopWords,
     Threshold,
     Top,
     UnitOption,
     VerifyOption,
 )
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName
@@ -111,12 +111,12 @@ def plan(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
-    stop_words: LanguageOption = None,
+    stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
-    rows: RowsOption = None,
+    rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     measure: MeasureOption = "jaccard",
     ignore_common: IgnoreCommon = None,
@@ -141,9 +141,8 @@ def plan(
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
             max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
             unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-            rows=rows, verify=verify, groups=groups, measure=measure, ignore_common=ignore_common, top=top,
-            most=most, keep=keep, annotate=annotate, threads=threads,
-            seed=seed,
+            rows_per_band=rows_per_band, verify=verify, groups=groups, measure=measure, ignore_common=ignore_common,
+            top=top, most=most, keep=keep, annotate=annotate, threads=threads, seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

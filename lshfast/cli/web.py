@@ -25,8 +25,7 @@ from lshfast.cli.options import (
     SeedOption,
     Threads,
 )
-from lshfast.drivers.inputs import Inputs, output_of
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES
 
 web_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -73,6 +72,7 @@ def mirrors(
     Compares the paths of the URLs and, with --content-column, the contents of the pages that both hosts have.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.web import mirrors_of_files
         from lshfast.web.mirrors import mirror_plan
 
@@ -123,6 +123,7 @@ def contract(
     Merges go on until no two nodes with near-equal link sets are left.
     """
     with one_line_errors():
+        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.web import contract_files
 
         source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes, delimiter)

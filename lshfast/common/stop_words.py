@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lshfast.kernels.text import Texts, word_shingles
+if TYPE_CHECKING:
+    from lshfast.kernels.text import Texts
 
 # By language: the code of ISO 639-1 that stands for it in the name of shingles, and the words.
 _LISTS = {
@@ -170,6 +171,8 @@ def stop_words_of(given: str | Iterable[str] | StopWords | None) -> StopWords:
     >>> stop_words_of("german").code, len(stop_words_of(["the", "a"]).words)
     ('de', 2)
     """
+    from lshfast.kernels.text import Texts, word_shingles  # which needs numpy, and the command line shows LANGUAGES
+
     if isinstance(given, StopWords):
         return given
     if given is None:

@@ -62,7 +62,7 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
     if threshold == 0:  # all entries must be found
         return num_perm, 1
     choice = choose_bands(threshold, num_perm, weights=weights)
-    return choice.bands, choice.rows
+    return choice.bands, choice.rows_per_band
 
 
 def optimal_param(

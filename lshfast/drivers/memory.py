@@ -43,7 +43,7 @@ def dedup(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     keep: Keep | KeepValues = "first",
@@ -85,8 +85,8 @@ def dedup(
         Scheme of the signatures (see `MinHasher`).
     recall : float, default 0.95
         Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
-    bands, rows : int, optional
-        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`.
+    bands, rows_per_band : int, optional
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be at most `num_perm`.
     verify : {"exact", "signature", "none"}, default "exact"
         "exact" computes the exact similarity of each candidate. "signature" uses the estimate from the signatures.
         "none" accepts all candidates.
@@ -114,8 +114,8 @@ def dedup(
         sure to miss.
     exact : bool, optional
         If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so
-        `recall`, `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the
-        tokens of all texts, and mostly more time. The default is False for measure="jaccard", and True for
+        `recall`, `bands` and `rows_per_band` have no effect, except for `against`. It needs verify="exact", memory for
+        the tokens of all texts, and mostly more time. The default is False for measure="jaccard", and True for
         "containment".
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", a text is removed only if a text that is not shorter contains at least the threshold of its
@@ -190,8 +190,8 @@ def dedup(
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
-        measure=measure, ignore_common=ignore_common,
+        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, threads=threads,
+        seed=seed, exact=exact, measure=measure, ignore_common=ignore_common,
     )  # fmt: skip
     column = column_of(texts, plan.shingles)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
@@ -223,7 +223,7 @@ def pairs(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
@@ -239,8 +239,8 @@ def pairs(
 
     Parameters
     ----------
-    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
-    ignore_common, progress
+    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, threads, seed,
+    exact, ignore_common, progress
         As for `dedup`.
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", the similarity of a pair is the share of the text with fewer shingles that the other text
@@ -285,8 +285,8 @@ def pairs(
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact, measure=measure,
-        ignore_common=ignore_common, top=top, most=most,
+        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, threads=threads, seed=seed,
+        exact=exact, measure=measure, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")

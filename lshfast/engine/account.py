@@ -126,7 +126,7 @@ class Findings:
         )
         earlier = None if self.earlier is None else self.earlier.column(len(kept))
         return DedupResult(
-            kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier, plan.described()
+            kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier, plan.arguments
         )
 
 
@@ -135,7 +135,7 @@ def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figure
     return Summary(
         **figures,
         bands=0 if plan.exact else plan.bands.bands,
-        rows=0 if plan.exact else plan.bands.rows,
+        rows_per_band=0 if plan.exact else plan.bands.rows_per_band,
         recall=plan.recall,
         verify=plan.verify,
         measure=plan.measure,

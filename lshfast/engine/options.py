@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.stop_words import LANGUAGES
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 Driver: TypeAlias = Literal["memory", "files", "cap", "stages", "spark"]
 
@@ -44,8 +44,6 @@ class Option:
         One sentence.
     drivers : tuple of str
         The ways of running that take it.
-    flag : str
-        The option of the command line, if it has another name there.
     without : str
         Why a run within a given amount of memory does not take it, if there is more to say than that.
     """
@@ -54,13 +52,12 @@ class Option:
     default: Any
     help: str
     drivers: tuple[Driver, ...] = EVERY
-    flag: str = ""
     without: str = ""
 
     @property
     def shown(self) -> str:
         """The option as users write it on the command line."""
-        return "--" + (self.flag or self.name.replace("_", "-"))
+        return "--" + self.name.replace("_", "-")
 
 
 HELD = "it takes memory for what it finds"
@@ -92,13 +89,12 @@ OPTIONS: dict[str, Option] = {
             "stop_words",
             None,
             f"Stop words of --unit stopword: {', '.join(LANGUAGES)}. Default: english.",
-            flag="language",
         ),
         Option("num_perm", 128, "Slots per signature, 1 to 65536."),
         Option("scheme", "fast", "MinHash scheme."),
         Option("recall", 0.95, "Probability that a pair at the threshold is found, in (0, 1)."),
-        Option("bands", None, "Bands, instead of --recall; with --rows."),
-        Option("rows", None, "Rows per band; with --bands."),
+        Option("bands", None, "Bands, instead of --recall; with --rows-per-band."),
+        Option("rows_per_band", None, "Rows (slots) of a band; with --bands."),
         Option("verify", "exact", "How candidates are verified."),
         Option(
             "exact",

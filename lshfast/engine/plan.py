@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed, check_int, check_number
+from lshfast.common.choices import Grouping as Grouping
+from lshfast.common.choices import Verify as Verify
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
 
-Verify: TypeAlias = Literal["exact", "signature", "none"]
-Grouping: TypeAlias = Literal["star", "components"]
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
 
 
@@ -82,7 +82,7 @@ class Plan:
         """Parameters of an index for the signatures of this run."""
         bands, hasher = self.bands, self.hasher
         return Parameters(
-            hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
+            hasher.num_perm, bands.bands, bands.rows_per_band, hasher.scheme, hasher.seed, self.threshold,
             "" if self.sets else self.shingles.name,
         )  # fmt: skip
 
@@ -90,15 +90,16 @@ class Plan:
         """Return this plan for texts in which these shingles do not count."""
         return replace(self, shingles=self.shingles._replace(common=common))
 
-    def described(self) -> dict[str, Any]:
-        """Return the arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
         words = self.shingles.stop_words
         return {
             **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
             **{name: getattr(self.shingles, name) for name in ("unit", "size")},
             "stop_words": words and list(words.words),
             **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
-            **{name: getattr(self.bands, name) for name in ("bands", "rows")},
+            **{name: getattr(self.bands, name) for name in ("bands", "rows_per_band")},
             **({"exact": True} if self.exact else {}),
             **{
                 name: getattr(self, name)
@@ -106,6 +107,10 @@ class Plan:
                 if getattr(self, name) is not None
             },
         }
+
+    def described(self) -> dict[str, Any]:
+        """Return the parameters as plans in files have them, which name rows_per_band "rows"; see `described_plan`."""
+        return {"rows" if name == "rows_per_band" else name: value for name, value in self.arguments.items()}
 
     def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
         """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind.
@@ -134,7 +139,7 @@ def make_plan(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     threads: int | None = None,
@@ -168,7 +173,9 @@ def make_plan(
         raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
     by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
-    choice = Bands.choose(equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows=rows)
+    choice = Bands.choose(
+        equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+    )
     threads = thread_count(threads)
     return Plan(
         threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
@@ -179,6 +186,12 @@ def make_plan(
 def plan_of_options(options: Mapping[str, Any]) -> Plan:
     """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
     return make_plan(**{name: value for name, value in options.items() if name != "keep"})
+
+
+def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
+    """Return the plan with these parameters, as `Plan.described` returns them: they name rows_per_band "rows"."""
+    given = {"rows_per_band" if name == "rows" else name: value for name, value in parameters.items()}
+    return make_plan(**given, threads=threads)
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
@@ -214,7 +227,8 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     own: dict[str, Any] = {"unit": shingles.unit, "size": shingles.size}
     own["stop_words"] = shingles.stop_words and shingles.stop_words.language
     own |= {"num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
-    own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
+    own |= {"bands": p.bands, "rows_per_band": p.rows_per_band}
+    own |= {} if p.threshold is None else {"threshold": p.threshold}
     for name, value in given.items():
         if own.get(name, value) != value:
             raise ValueError(f"{name} is {own[name]} in this index, not {value}")
@@ -222,8 +236,8 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:
-            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows} rows"
-            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows}")
+            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows_per_band} rows"
+            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows_per_band}")
     check_same_run(parameters, plan)
     return plan
 

@@ -48,7 +48,7 @@ class Summary(Account):
         Groups of two or more rows.
     largest_group : int
         Rows in the largest group.
-    bands, rows : int
+    bands, rows_per_band : int
         b and r of the banding; 0 for an exact join.
     recall : float
         Probability, in (0, 1], that a pair whose similarity equals the threshold is found; with containment, a pair of
@@ -97,7 +97,7 @@ class Summary(Account):
     groups: int
     largest_group: int
     bands: int
-    rows: int
+    rows_per_band: int
     recall: float
     verify: Verify
     earlier: int = 0
@@ -132,7 +132,7 @@ class Summary(Account):
             yield groups_figure(self.groups, self.largest_group, "row")
         if self.bands:
             recall = f"{found} {place_of_recall(self.measure)}: {self.recall:.4f}"
-            yield figure("bands x rows", f"{self.bands} x {self.rows}", recall)
+            yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
         if self.ignored_shingles is not None:
@@ -156,7 +156,8 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
     if s.bands:
-        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
+        recall = f"recall {place_of_recall(s.measure)}: {s.recall:.4f}"
+        yield Figure("bands x rows", f"{s.bands} x {s.rows_per_band}", recall)
     else:
         yield Figure("join", "exact", "every similar pair is found")
     if s.ignored_shingles is not None:

@@ -305,7 +305,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             longest = int(np.diff(points.indptr).max(initial=1))
             nonzeros = min(points.shape[1], SPARSE_ROOM * longest)
         if "sample" not in options:
-            options |= {"bands": 1, "rows": 1, "probes": 1}
+            options |= {"bands": 1, "rows_per_band": 1, "probes": 1}
         index = NearNeighbors(
             self.metric, radius, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
             nonzeros=nonzeros, seed=self._seed, **options,

@@ -77,27 +77,27 @@ class BitFamily(Family[Items]):
             values[without] = NO_VALUE
         return values
 
-    def buckets(self, items: Items, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows` functions: two items share a bucket of a band if they collide under all.
+    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two items share a bucket if they collide under all.
 
         Parameters
         ----------
         items
             n items of the family.
-        bands, rows : int
-            At least 1. Band i has the functions from i * rows on, of bands * rows functions.
+        bands, rows_per_band : int
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
         threads : int, optional
             As for `hash`.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            The `rows` bits of each band as a number, the first the lowest; their hash if there are 64 or more.
+            The `rows_per_band` bits of each band as a number, the first the lowest; their hash if there are 64 or more.
             `NO_VALUE` in the rows of items that have no value.
         """
-        bands, rows = check_bands(bands, rows)
-        words, without = self.codes(items, bands * rows, threads=threads)
-        buckets = buckets_of_bits(words, bands, rows)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
+        words, without = self.codes(items, bands * rows_per_band, threads=threads)
+        buckets = buckets_of_bits(words, bands, rows_per_band)
         if without is not None:
             buckets[without] = NO_VALUE
         return buckets

@@ -139,7 +139,9 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         """
         return collision_curve(self._outputs(), numbers_of(distance, "distance", 0, np.pi))
 
-    def probe(self, items: Any, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
+    def probe(
+        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
         A corner other than the nearest costs the square of the difference between the farthest coordinate and its own.
@@ -151,7 +153,7 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             As for `hash`.
         bands : int
             At least 1.
-        rows : int
+        rows_per_band : int
             In 1..4,096.
         probes : int
             In 1..1,048,576.
@@ -166,22 +168,24 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        bands, rows = check_bands(bands, check_int("rows", rows, 1, MAX_PROBED_ROWS))
+        bands, rows_per_band = check_bands(bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS))
         outputs, points = self._outputs(), dense_points(items, self.dim, finite=False)
-        count = bands * rows * outputs
+        count = bands * rows_per_band * outputs
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         projection = self._projection()
-        projection.probe(lambda y, part: kernels.polytopes(y, outputs, rows, part), points, count, out, threads)
+        projection.probe(
+            lambda y, part: kernels.polytopes(y, outputs, rows_per_band, part), points, count, out, threads
+        )
         return out
 
-    def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
         """Compute the probability that one of the first `probes` buckets of a band holds a vector at these angles.
 
         Parameters
         ----------
         distance : array_like of float
             Angles in radians, in [0, pi].
-        rows : int
+        rows_per_band : int
             In 1..4,096.
         probes : int
             In 1..1,048,576.
@@ -193,12 +197,13 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             simulation with a fixed seed, whose standard error is below 0.003.
         """
         p = self.collision_probability(distance)
-        rows, probes = check_int("rows", rows, 1, MAX_PROBED_ROWS), check_int("probes", probes, 1, MAX_PROBES)
+        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        probes = check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
-            return np.asarray(p**rows)
-        if rows * self.value_bits <= 20 and probes >= 1 << rows * self.value_bits:
+            return np.asarray(p**rows_per_band)
+        if rows_per_band * self.value_bits <= 20 and probes >= 1 << rows_per_band * self.value_bits:
             return np.ones_like(p)
-        return _probe_curves(self._outputs(), rows, 1 << (probes - 1).bit_length()).probability(p, probes)
+        return _probe_curves(self._outputs(), rows_per_band, 1 << (probes - 1).bit_length()).probability(p, probes)
 
     def _outputs(self) -> int:
         assert self.outputs is not None  # set by __post_init__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import inf
@@ -47,6 +48,8 @@ class Family(ABC, Generic[Items]):
     ----------
     name : str
         Name of the family, by which `family_of` finds it. A class that defines it can be stored in a file of an index.
+    stored_names : mapping of str to str
+        Names of fields in `describe`, where they differ from those of the class.
     value_bits : int
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
@@ -70,6 +73,7 @@ class Family(ABC, Generic[Items]):
     """
 
     name: ClassVar[str]
+    stored_names: ClassVar[Mapping[str, str]] = {}
     value_bits: int = 64
 
     @property
@@ -175,15 +179,15 @@ class Family(ABC, Generic[Items]):
         check_pairs(len(first), len(second))
         return np.asarray((first == second) & (first != NO_VALUE))
 
-    def buckets(self, items: Items, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows` functions: two items share a bucket of a band if they collide under all.
+    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two items share a bucket if they collide under all.
 
         Parameters
         ----------
         items
             n items of the family.
-        bands, rows : int
-            At least 1. Band i has the functions from i * rows on, of bands * rows functions.
+        bands, rows_per_band : int
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
         threads : int, optional
             As for `hash`.
 
@@ -193,8 +197,8 @@ class Family(ABC, Generic[Items]):
             `NO_VALUE` if the item has no value under one of the functions. Values of less than 64 bits together are
             joined. Others are hashed, and different ones have equal buckets with a probability of about 2**-64.
         """
-        bands, rows = check_bands(bands, rows)
-        return joined(self.hash(items, bands * rows, threads=threads), rows, self.value_bits)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
+        return joined(self.hash(items, bands * rows_per_band, threads=threads), rows_per_band, self.value_bits)
 
     def and_(self, count: int) -> Amplified[Items]:
         """Return the family whose functions are `count` functions each; items collide if they do under all of them."""
@@ -216,7 +220,8 @@ class Family(ABC, Generic[Items]):
         for field in fields(self):  # type: ignore[arg-type]
             if field.init:
                 value = getattr(self, field.name)
-                description[field.name] = value._description() if isinstance(value, Family) else value
+                name = self.stored_names.get(field.name, field.name)
+                description[name] = value._description() if isinstance(value, Family) else value
         return description
 
 
@@ -285,8 +290,8 @@ class Amplified(Family[Items], Generic[Items]):
         """
         return self.buckets(items, count, 1, threads=threads)
 
-    def buckets(self, items: Items, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
-        """Return one value for each `rows` functions, uint64 (n, bands); items collide if they do under all of these.
+    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
+        """Return one value for each `rows_per_band` functions, uint64 (n, bands); items collide if they do under all.
 
         Raises
         ------
@@ -295,8 +300,8 @@ class Amplified(Family[Items], Generic[Items]):
         """
         if any(step == "or" for step, _ in self.steps):
             raise ValueError("the functions of a family with OR have several values each: use collide")
-        bands, rows = check_bands(bands, rows)
-        return self.base.buckets(items, bands, rows * self.cascade.functions, threads=threads)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
+        return self.base.buckets(items, bands, rows_per_band * self.cascade.functions, threads=threads)
 
     def distance(self, a: Items, b: Items) -> Float64Array:
         """Return the exact distances under the base, float64 (n,)."""
@@ -340,9 +345,9 @@ class Amplified(Family[Items], Generic[Items]):
         return Amplified(self.base, (*self.steps, (step, count)))
 
 
-def check_bands(bands: int, rows: int) -> tuple[int, int]:
+def check_bands(bands: int, rows_per_band: int) -> tuple[int, int]:
     """Return bands and rows as Python ints, whose product cannot overflow; raise an error if one is below 1."""
-    return check_int("bands", bands, 1), check_int("rows", rows, 1)
+    return check_int("bands", bands, 1), check_int("rows_per_band", rows_per_band, 1)
 
 
 def check_pairs(a: int, b: int) -> int:
@@ -416,8 +421,10 @@ def _made(parameters: dict[str, Any]) -> Family[Any]:
     name = parameters["family"]
     if name not in _FAMILIES:
         raise ValueError(f"no family is called {name!r}; import the module that defines it first")
-    given = {key: value for key, value in parameters.items() if key != "family"}
-    return _FAMILIES[name](**{key: _made(value) if isinstance(value, dict) else value for key, value in given.items()})
+    family = _FAMILIES[name]
+    fields_of = {stored: field for field, stored in family.stored_names.items()}
+    given = {fields_of.get(key, key): value for key, value in parameters.items() if key != "family"}
+    return family(**{key: _made(value) if isinstance(value, dict) else value for key, value in given.items()})
 
 
 def _json(description: dict[str, Any]) -> str:

@@ -87,7 +87,7 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
     --------
     >>> from lshfast.families import amplification_for
     >>> plan = amplification_for(10**6, 2 / 3, 1 / 3)
-    >>> plan.rows, plan.bands, round(plan.recall, 4)
+    >>> plan.rows_per_band, plan.bands, round(plan.recall, 4)
     (13, 164, 0.5704)
     >>> amplification_for(10**6, 2 / 3, 1 / 3, recall=0.6322).bands
     195
@@ -104,7 +104,9 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
     return plan_bands(Bands(tables, rows), p1, n=n, histogram=([n], [p2]))
 
 
-def probe_success(n: int, p1: float, p2: float, rows: float, tables: float, *, far_limit: float = 2.0) -> float:
+def probe_success(
+    n: int, p1: float, p2: float, rows_per_band: float, tables: float, *, far_limit: float = 2.0
+) -> float:
     """Return a lower bound of the probability that a search with a limit finds a near item.
 
     The search looks through the buckets of a query, returns the first item that is not far, and stops after
@@ -123,7 +125,7 @@ def probe_success(n: int, p1: float, p2: float, rows: float, tables: float, *, f
         Number of items, at least 1.
     p1, p2 : float
         Probabilities that two near items collide, and that two far ones do; 0 <= p2 < p1 <= 1.
-    rows, tables : float
+    rows_per_band, tables : float
         k and L, each at least 1.
     far_limit : float, default 2
         Far items that the search looks at, for each table; above 0.
@@ -145,18 +147,18 @@ def probe_success(n: int, p1: float, p2: float, rows: float, tables: float, *, f
     Examples
     --------
     >>> from lshfast.families import probe_success
-    >>> round(probe_success(10**6, 2 / 3, 1 / 3, rows=13, tables=195), 4)
+    >>> round(probe_success(10**6, 2 / 3, 1 / 3, rows_per_band=13, tables=195), 4)
     0.3202
     """
     check_int("n", n, 1)
     p1, p2 = _checked(p1, p2)
-    for name, value in (("rows", rows), ("tables", tables)):
+    for name, value in (("rows_per_band", rows_per_band), ("tables", tables)):
         if not 1 <= check_number(name, value) < math.inf:
             raise ValueError(f"{name} must be at least 1 and finite, not {value}")
     if not 0 < check_number("far_limit", far_limit) < math.inf:
         raise ValueError(f"far_limit must be above 0 and finite, not {far_limit}")
-    hit = 1.0 if p1 == 1 else -math.expm1(tables * math.log1p(-math.pow(p1, rows)))
-    return max(0.0, hit - n * math.pow(p2, rows) / far_limit)
+    hit = 1.0 if p1 == 1 else -math.expm1(tables * math.log1p(-math.pow(p1, rows_per_band)))
+    return max(0.0, hit - n * math.pow(p2, rows_per_band) / far_limit)
 
 
 def _checked(p1: float, p2: float) -> tuple[float, float]:

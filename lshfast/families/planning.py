@@ -176,7 +176,7 @@ def plan_weights(
     --------
     >>> from lshfast.families import plan_weights
     >>> plan = plan_weights(0.8)
-    >>> plan.bands, plan.rows
+    >>> plan.bands, plan.rows_per_band
     (9, 13)
     """
     planner = BandPlanner(threshold, family, n, histogram, costs)

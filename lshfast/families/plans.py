@@ -59,7 +59,7 @@ class BandPlan:
 
     Attributes
     ----------
-    bands, rows : int
+    bands, rows_per_band : int
         b and r. Items are candidates if they collide under all r functions of at least one of the b bands.
     threshold : float
         The distance, or without a family the similarity, at which the recall holds.
@@ -79,7 +79,7 @@ class BandPlan:
     """
 
     bands: int
-    rows: int
+    rows_per_band: int
     threshold: float
     recall: float
     family: Family[Any] | None = None
@@ -93,20 +93,24 @@ class BandPlan:
     @property
     def half_point(self) -> float | None:
         """The distance, or without a family the similarity, of probability 1/2; None if distance 0 has less."""
-        p = Bands(self.bands, self.rows).half_point
+        p = Bands(self.bands, self.rows_per_band).half_point
         if self.family is None:
             return p
         return distance_at(self.family, p) if collision_probability(self.family, 0.0) >= p else None
 
     def probability(self, values: npt.ArrayLike) -> Float64Array:
         """Return the probability that pairs at these distances, or without a family similarities, become candidates."""
-        return np.asarray(scurve(collision_probability(self.family, values), self.bands, self.rows))
+        return np.asarray(scurve(collision_probability(self.family, values), self.bands, self.rows_per_band))
 
     def __str__(self) -> str:
         value, of = ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
         items = "" if self.n is None else f", of {self.n:,} items"
         lines = [
-            _line("bands x rows", f"{self.bands:,} x {self.rows:,}", f"functions: {self.bands * self.rows:,}{of}"),
+            _line(
+                "bands x rows",
+                f"{self.bands:,} x {self.rows_per_band:,}",
+                f"functions: {self.bands * self.rows_per_band:,}{of}",
+            ),
             _line("recall", f"{self.recall:.4f}", f"at {value} {self.threshold:.4g}"),
         ]
         if self.half_point is not None:
@@ -155,9 +159,9 @@ class BandPlanner:
     def plan(self, bands: Bands, words: int | None = None) -> BandPlan:
         """Return the plan of these bands for an index that keeps so many words of an item."""
         words = self.words(bands.slots, bands.bands) if words is None else check_int("words", words, 0)
-        recall = float(scurve(self.p, bands.bands, bands.rows))
+        recall = float(scurve(self.p, bands.bands, bands.rows_per_band))
         memory = None if self.n is None else self.memory(bands.bands, words)
-        plan = BandPlan(bands.bands, bands.rows, self.threshold, recall, self.family, self.n, memory)
+        plan = BandPlan(bands.bands, bands.rows_per_band, self.threshold, recall, self.family, self.n, memory)
         if self.spread is None:
             return plan
         candidates, false, missed = self.candidates(bands)

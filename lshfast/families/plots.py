@@ -170,11 +170,11 @@ class _Shape:
         if over not in (None, *get_args(Axis)):
             raise ValueError(f"over must be one of {', '.join(get_args(Axis))}, not {over!r}")
         if isinstance(curve, (Bands, BandPlan)):
-            bands = Bands(curve.bands, curve.rows)
+            bands = Bands(curve.bands, curve.rows_per_band)
             family = curve.family if isinstance(curve, BandPlan) else None
-            inverse = Cascade().and_(bands.rows).or_(bands.bands).inverse
-            plural = "" if bands.bands == 1 else "s", "" if bands.rows == 1 else "s"
-            label = f"{bands.bands:,} band{plural[0]} of {bands.rows:,} row{plural[1]}"
+            inverse = Cascade().and_(bands.rows_per_band).or_(bands.bands).inverse
+            plural = "" if bands.bands == 1 else "s", "" if bands.rows_per_band == 1 else "s"
+            label = f"{bands.bands:,} band{plural[0]} of {bands.rows_per_band:,} row{plural[1]}"
             label = label if family is None else f"{family.name}, {label}"
             outcome = "probability of becoming a candidate"
             default: Axis = "similarity" if family is None else "distance"

@@ -29,14 +29,16 @@ class Probing(Family[Items]):
     """
 
     @abstractmethod
-    def probe(self, items: Items, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
+    def probe(
+        self, items: Items, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
         Parameters
         ----------
         items
             n items of the family.
-        bands, rows : int
+        bands, rows_per_band : int
             At least 1, as for `buckets`.
         probes : int
             At least 1.
@@ -46,19 +48,19 @@ class Probing(Family[Items]):
         Returns
         -------
         ndarray of uint64, shape (n, bands, probes)
-            `[..., 0]` equals `buckets(items, bands, rows)`. The values of a band are distinct, except for `NO_VALUE`,
-            which stands at the end where a band has fewer than `probes` buckets.
+            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. The values of a band are distinct, except for
+            `NO_VALUE`, which stands at the end where a band has fewer than `probes` buckets.
         """
 
     @abstractmethod
-    def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
         """Compute the probability that one of the first `probes` buckets of a band holds an item at these distances.
 
         Parameters
         ----------
         distance : array_like of float
             Distances between the item that is probed and another one.
-        rows, probes : int
+        rows_per_band, probes : int
             At least 1, as for `probe`.
 
         Returns

@@ -110,15 +110,15 @@ class StableLines(Probing[Any]):
         self._for_each_piece(work, len(points), count, threads)
         return values
 
-    def buckets(self, items: Any, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows` functions: two points share a bucket of a band if they share all its cells.
+    def buckets(self, items: Any, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two points share a bucket if they share all its cells.
 
         Parameters
         ----------
         items, threads
             As for `hash`.
-        bands, rows : int
-            At least 1. Band i has the functions from i * rows on, of bands * rows functions.
+        bands, rows_per_band : int
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
 
         Returns
         -------
@@ -131,19 +131,21 @@ class StableLines(Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        bands, rows = check_bands(bands, rows)
-        points, count = self._points(items), self._count(bands * rows)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
+        points, count = self._points(items), self._count(bands * rows_per_band)
         buckets = np.empty((len(points), bands), np.uint64)
 
         def work(part: slice) -> None:
             values = np.empty((part.stop - part.start, count), np.uint64)
             self._project(points, part, count, None, values)
-            buckets[part] = Bands(bands, rows).keys(values) if rows > 1 else values
+            buckets[part] = Bands(bands, rows_per_band).keys(values) if rows_per_band > 1 else values
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
 
-    def probe(self, items: Any, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
+    def probe(
+        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
         A bucket is reached by crossing walls of cells: in each line, one of the two walls of the item's cell, or none.
@@ -154,7 +156,7 @@ class StableLines(Probing[Any]):
         ----------
         items
             As for `hash`.
-        bands, rows : int
+        bands, rows_per_band : int
             At least 1, as for `buckets`.
         probes : int
             In 1..1,048,576.
@@ -164,7 +166,7 @@ class StableLines(Probing[Any]):
         Returns
         -------
         ndarray of uint64, shape (n, bands, probes)
-            `[..., 0]` equals `buckets(items, bands, rows)`. `NO_VALUE` where a band has fewer buckets.
+            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. `NO_VALUE` where a band has fewer buckets.
 
         Raises
         ------
@@ -176,14 +178,14 @@ class StableLines(Probing[Any]):
         Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for High-Dimensional
         Similarity Search", VLDB 2007.
         """
-        bands, rows = check_bands(bands, rows)
-        points, count = self._points(items), self._count(bands * rows)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
+        points, count = self._points(items), self._count(bands * rows_per_band)
         buckets = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
 
         def work(part: slice) -> None:
             positions = np.empty((part.stop - part.start, count))
             self._project(points, part, count, positions, None)
-            searches.lines(positions, rows, buckets[part])
+            searches.lines(positions, rows_per_band, buckets[part])
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -243,7 +245,7 @@ class StableLines(Probing[Any]):
         """
         return self._law(self._ratios(distance))
 
-    def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
         """Compute the probability that one of the first `probes` buckets of a band holds a point at these distances.
 
         The probability is exact for one position of a point in its cells. The result is the average of 512 positions,
@@ -253,7 +255,7 @@ class StableLines(Probing[Any]):
         ----------
         distance : array_like of float
             At least 0; infinity is allowed.
-        rows : int
+        rows_per_band : int
             At least 1.
         probes : int
             In 1..1,048,576.
@@ -268,18 +270,18 @@ class StableLines(Probing[Any]):
         TypeError
             If an argument has the wrong type.
         ValueError
-            If a distance is negative or NaN, or `rows` or `probes` is out of range.
+            If a distance is negative or NaN, or `rows_per_band` or `probes` is out of range.
         """
         ratios = self._ratios(distance)
-        check_int("rows", rows, 1)
+        check_int("rows_per_band", rows_per_band, 1)
         check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
-            return np.asarray(self._law(ratios) ** rows)
-        probes = min(probes, 3 ** min(rows, 40))
+            return np.asarray(self._law(ratios) ** rows_per_band)
+        probes = min(probes, 3 ** min(rows_per_band, 40))
         rounded = 1 << (probes - 1).bit_length()
         few = ratios.size * rounded <= KEPT_PROBABILITIES
         compute = _found if few else _found.__wrapped__
-        found = compute(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
+        found = compute(type(self), tuple(ratios.ravel().tolist()), rows_per_band, rounded)
         return found[:, probes - 1].reshape(ratios.shape).copy()
 
     @classmethod

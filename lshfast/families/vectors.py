@@ -127,7 +127,9 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         """
         return np.asarray(1 - numbers_of(distance, "distance", 0, np.pi) / np.pi)
 
-    def probe(self, items: Any, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
+    def probe(
+        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
         The other sides are taken of the hyperplanes that are nearest to the vector: those with the least sum of squared
@@ -139,7 +141,7 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
             As for `codes`.
         bands : int
             At least 1.
-        rows : int
+        rows_per_band : int
             In 1..4,096.
         probes : int
             In 1..1,048,576.
@@ -154,20 +156,20 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        bands, rows = check_bands(bands, check_int("rows", rows, 1, MAX_PROBED_ROWS))
-        count, points = bands * rows, dense_points(items, self.dim, finite=False)
+        bands, rows_per_band = check_bands(bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS))
+        count, points = bands * rows_per_band, dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
-        self._projection().probe(lambda y, part: kernels.signs(y, rows, part), points, count, out, threads)
+        self._projection().probe(lambda y, part: kernels.signs(y, rows_per_band, part), points, count, out, threads)
         return out
 
-    def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
         """Compute the probability that one of the first `probes` buckets of a band holds a vector at these angles.
 
         Parameters
         ----------
         distance : array_like of float
             Angles in radians, in [0, pi].
-        rows : int
+        rows_per_band : int
             In 1..4,096.
         probes : int
             In 1..1,048,576.
@@ -179,12 +181,13 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
             some bands, whose error is below 0.01.
         """
         p = self.collision_probability(distance)
-        rows, probes = check_int("rows", rows, 1, MAX_PROBED_ROWS), check_int("probes", probes, 1, MAX_PROBES)
+        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        probes = check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
-            return np.asarray(p**rows)
-        if rows <= 20 and probes >= 2**rows:
+            return np.asarray(p**rows_per_band)
+        if rows_per_band <= 20 and probes >= 2**rows_per_band:
             return np.ones_like(p)
-        return _probe_curves(rows, 1 << (probes - 1).bit_length()).probability(p, probes)
+        return _probe_curves(rows_per_band, 1 << (probes - 1).bit_length()).probability(p, probes)
 
     def _projection(self) -> Projection:
         return Projection(self.dim, self.seed, self.structured)

@@ -78,7 +78,7 @@ class FamilyRows:
         maker = getattr(items, "hasher", None)
         if maker is not None and not isinstance(self.family, OF_SKETCHES):
             raise ValueError(f"items are of {maker}, and {self.family} takes no sketches but items")
-        p, bands, functions = self.parameters, self.bands.bands, self.bands.rows
+        p, bands, functions = self.parameters, self.bands.bands, self.bands.rows_per_band
         if isinstance(self.family, WeightedMinHashFamily):
             return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))
         if not isinstance(self.family, BitFamily):
@@ -127,7 +127,7 @@ def parameters_of(
     family: Family[Any],
     num_perm: int | None,
     bands: int | None,
-    rows: int | None,
+    rows_per_band: int | None,
     threshold: float | None,
     recall: float,
     shingles: str,
@@ -137,16 +137,20 @@ def parameters_of(
     if isinstance(base, WeightedMinHashFamily):
         num_perm = base.hasher(128 if num_perm is None else num_perm).num_perm
         if functions > 1:
-            rows = functions if rows is None else functions * check_int("rows", rows, 1)
+            rows_per_band = (
+                functions if rows_per_band is None else functions * check_int("rows_per_band", rows_per_band, 1)
+            )
         threshold = 0.8 if threshold is None else threshold
-        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
-        return Parameters(num_perm, choice.bands, choice.rows, "", 0, threshold, shingles, base.describe())
+        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band)
+        return Parameters(num_perm, choice.bands, choice.rows_per_band, "", 0, threshold, shingles, base.describe())
     if num_perm is not None:
-        raise ValueError(f"num_perm is the length of MinHash signatures: give bands and rows for {base}")
+        raise ValueError(f"num_perm is the length of MinHash signatures: give bands and rows_per_band for {base}")
     if bands is None:
-        raise ValueError(f"give bands and rows for {base}: threshold and recall choose those of MinHash signatures")
-    choice = Bands(bands, functions * check_int("rows", 1 if rows is None else rows, 1))
-    described = base if choice.rows == 1 else base.and_(choice.rows)
+        raise ValueError(
+            f"give bands and rows_per_band for {base}: threshold and recall choose those of MinHash signatures"
+        )
+    choice = Bands(bands, functions * check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1))
+    described = base if choice.rows_per_band == 1 else base.and_(choice.rows_per_band)
     made = choice.bands, choice.bands, 1, "", 0, threshold, shingles, described.describe()
     if not isinstance(base, BitFamily):
         return Parameters(*made)
@@ -165,7 +169,7 @@ def family_rows(parameters: Parameters) -> FamilyRows:
     p = parameters
     family, functions = base_of(family_of(p.family))
     if isinstance(family, WeightedMinHashFamily):
-        return FamilyRows(family, p, Bands(p.bands, p.rows))
+        return FamilyRows(family, p, Bands(p.bands, p.rows_per_band))
     expected = parameters_of(family, None, p.bands, functions, p.threshold, 0.5, p.shingles)
     if p.measure and p.measure != expected.measure:
         raise ValueError(f"this index keeps points with the measure {p.measure!r}: open it with NearNeighbors")
@@ -177,5 +181,5 @@ def plain_family(family: Family[Any]) -> MinHashFamily | None:
     """Return the family if it is MinHash, whose index needs no family."""
     base, functions = base_of(family)
     if isinstance(base, MinHashFamily) and functions > 1:
-        raise ValueError(f"give the rows of each band as rows={functions}, and the family without AND: {base}")
+        raise ValueError(f"give the rows of each band as rows_per_band={functions}, and the family without AND: {base}")
     return base if isinstance(base, MinHashFamily) else None

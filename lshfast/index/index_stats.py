@@ -15,7 +15,7 @@ class IndexStats:
     Attributes
     ----------
     entries : int
-    bands, rows : int
+    bands, rows_per_band : int
         b and r of the banding.
     bucket_sizes : dict of int to int
         For each power of two p, the number of buckets, in all bands, with at least p and less than 2 p entries. It is
@@ -35,7 +35,7 @@ class IndexStats:
 
     entries: int
     bands: int
-    rows: int
+    rows_per_band: int
     bucket_sizes: dict[int, int]
     largest_bucket: int
     expected_candidates: float
@@ -43,14 +43,14 @@ class IndexStats:
     store: dict[str, int]
 
 
-def stats_of(store: Store, bands: int, rows: int) -> IndexStats:
+def stats_of(store: Store, bands: int, rows_per_band: int) -> IndexStats:
     """Return the figures of the index on a store."""
     figures, entries = store.stats(), len(store)
     sizes, largest, squares = store.bucket_sizes()
     return IndexStats(
         entries=entries,
         bands=bands,
-        rows=rows,
+        rows_per_band=rows_per_band,
         bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
         largest_bucket=largest,
         expected_candidates=max(0.0, squares / entries - bands) if entries else 0.0,

@@ -120,7 +120,7 @@ class DuplicateKeyError(ValueError):
     Examples
     --------
     >>> import lshfast, numpy as np
-    >>> index = lshfast.LSHIndex(num_perm=4, bands=2, rows=2)
+    >>> index = lshfast.LSHIndex(num_perm=4, bands=2, rows_per_band=2)
     >>> try:
     ...     index.insert(["a", "b", "a"], np.ones((3, 4), np.uint64))
     ... except lshfast.index.DuplicateKeyError as error:

@@ -42,7 +42,7 @@ class LSHIndex(StoredIndex):
     a candidate with probability at least `recall`. Signatures of empty sets are stored, and match nothing.
 
     With `family`, an entry is a key and the hash values of an item of any family of hash functions. The candidates of
-    a query are the entries that collide with it under all `rows` functions of at least one of the bands. Their
+    a query are the entries that collide with it under all `rows_per_band` functions of at least one of the bands. Their
     similarity is the share of equal bits for a family whose values are bits, the share of equal slots for weighted
     MinHash, and otherwise the share of bands in which they collide.
 
@@ -55,9 +55,9 @@ class LSHIndex(StoredIndex):
         Slots of a signature, in 1..65,536. For families without signatures it must not be given.
     recall : float, default 0.95
         Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
-    bands, rows : int, optional
-        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`. Families
-        without signatures need `bands`; `rows` is 1 by default.
+    bands, rows_per_band : int, optional
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be at most `num_perm`.
+        Families without signatures need `bands`; `rows_per_band` is 1 by default.
     scheme : {"fast", "classic"}, default "fast"
         Scheme of the signatures (see `MinHasher`).
     seed : int or "random", default 1
@@ -135,7 +135,7 @@ class LSHIndex(StoredIndex):
     Codes of sets, whose equal bits estimate the angle between them:
 
     >>> from lshfast.families import SimHashFamily
-    >>> index = LSHIndex(family=SimHashFamily(), bands=8, rows=16)
+    >>> index = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=16)
     >>> index.insert(["a", "b", "c"], sets)
     3
     >>> index.query(sets)[1]
@@ -152,7 +152,7 @@ class LSHIndex(StoredIndex):
         *,
         recall: float = 0.95,
         bands: int | None = None,
-        rows: int | None = None,
+        rows_per_band: int | None = None,
         scheme: Scheme = "fast",
         seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
@@ -166,14 +166,14 @@ class LSHIndex(StoredIndex):
         if threshold is not None:
             threshold = check_threshold(threshold)
         if family is not None and plain is None:
-            parameters = parameters_of(family, num_perm, bands, rows, threshold, recall, shingles)
+            parameters = parameters_of(family, num_perm, bands, rows_per_band, threshold, recall, shingles)
         else:
             assert plain is not None
             threshold = 0.8 if threshold is None else threshold
             hasher = plain.hasher(128 if num_perm is None else num_perm)
-            choice = Bands.choose(threshold, hasher.num_perm, recall=recall, bands=bands, rows=rows)
+            choice = Bands.choose(threshold, hasher.num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band)
             parameters = Parameters(
-                hasher.num_perm, choice.bands, choice.rows, hasher.scheme, hasher.seed, threshold, shingles
+                hasher.num_perm, choice.bands, choice.rows_per_band, hasher.scheme, hasher.seed, threshold, shingles
             )
         store = MemoryStore() if store is None else check_store(store)
         store.bind(parameters)
@@ -192,7 +192,7 @@ class LSHIndex(StoredIndex):
         else:
             self.family = family = MinHashFamily(parameters.scheme, parameters.seed)  # type: ignore[arg-type]
             self._hasher = family.hasher(parameters.num_perm)
-            self.bands = Bands(parameters.bands, parameters.rows)
+            self.bands = Bands(parameters.bands, parameters.rows_per_band)
         self.store = store
         self.parameters = parameters
         self.on_duplicate = on_duplicate
@@ -501,9 +501,11 @@ class LSHIndex(StoredIndex):
         except (OSError, ValueError):
             size = "closed"
         if p.family:
-            return f"LSHIndex({size}, {self.bands.bands} bands of {self.bands.rows} rows, family={self.family})"
+            return (
+                f"LSHIndex({size}, {self.bands.bands} bands of {self.bands.rows_per_band} rows, family={self.family})"
+            )
         return (
-            f"LSHIndex({size}, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
+            f"LSHIndex({size}, {p.bands} bands of {p.rows_per_band} rows, num_perm={p.num_perm}, "
             f"scheme={p.scheme!r}, seed={p.seed})"
         )
 
@@ -517,7 +519,7 @@ class LSHIndex(StoredIndex):
         '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
         """
         b, p = self.bands, self.parameters
-        bands = f"{counted(b.bands, 'band')} of {counted(b.rows, 'row')}"
+        bands = f"{counted(b.bands, 'band')} of {counted(b.rows_per_band, 'row')}"
         if p.family:
             return f"{bands}, {self.family}"
         if p.threshold is None:
@@ -541,4 +543,4 @@ class LSHIndex(StoredIndex):
         >>> index.stats().entries
         2
         """
-        return stats_of(self.store, self.bands.bands, self.bands.rows)
+        return stats_of(self.store, self.bands.bands, self.bands.rows_per_band)

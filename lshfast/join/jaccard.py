@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import exp, lgamma, log
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_number
+from lshfast.common.choices import PairMeasure as PairMeasure
 from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
@@ -20,7 +21,6 @@ from lshfast.tokens import TokenSets
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
 # The similarity of two sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
-PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 
 # The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair have more.
 PIECE = 1 << 21

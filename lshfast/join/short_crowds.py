@@ -73,7 +73,7 @@ def pairs_of_short_crowd(
     walked, similar = _placed(similar, len(collection.sets), collection.copies, preference)
     signatures = sketch(walked)
     least = comparison.least_slots(signatures.shape[1])
-    pairs = kernels.find_banded_pairs(similar, signatures, bands.bands, bands.rows, least, comparison.chains)
+    pairs = kernels.find_banded_pairs(similar, signatures, bands.bands, bands.rows_per_band, least, comparison.chains)
     i, j = (walked[places] for places in _ends(pairs))
     return sorted_pairs(i, j, verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]), compared
 

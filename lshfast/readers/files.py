@@ -8,24 +8,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.visible import visible
+from lshfast.common.choices import MAX_COLUMNS as MAX_COLUMNS
+from lshfast.common.choices import MAX_ROW_BYTES as MAX_ROW_BYTES
+from lshfast.common.choices import Format as Format
+from lshfast.common.choices import OnError as OnError
+from lshfast.common.errors import DataError as DataError
 from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import Source
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"]
 COLUMNAR: tuple[Format, ...] = "parquet", "arrow"
-OnError: TypeAlias = Literal["stop", "skip"]
 
-MAX_ROW_BYTES = 256 << 20
-MAX_COLUMNS = 1000
 
 # The most rows of a block: an object takes much more than the few bytes of a short row.
 BLOCK_ROWS = 1 << 15
@@ -61,26 +61,6 @@ _KINDS = {
     "list": "an array",
     "dict": "an object",
 }
-
-
-class DataError(ValueError):
-    """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or ``FILE:``).
-
-    `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole file).
-    """
-
-    path: str
-    line: int | None
-    reason: str
-
-    def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
-        super().__init__(path, line, reason, rows)
-        readable = reason.encode("utf-8", "backslashreplace").decode()  # it may quote a lone surrogate
-        self.path, self.line, self.reason, self._rows = path, line, " ".join(readable.split()), rows
-
-    def __str__(self) -> str:
-        where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"
-        return visible(f"{self.path}:{where} {self.reason}")
 
 
 class Reject(NamedTuple):

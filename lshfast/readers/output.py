@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.choices import OutputFormat as OutputFormat
 from lshfast.common.extras import optional
 from lshfast.readers.files import Format, codec_of, file_format
 from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
-
-OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
 
 
 class Output(str):

@@ -28,7 +28,8 @@ class CodeSketcher:
 
     bits: int
     not_for_bands: ClassVar[str] = (
-        "the words of codes are not slots; name their family, such as LSHIndex(family=SimHashFamily(), bands=8, rows=8)"
+        "the words of codes are not slots; name their family, such as "
+        "LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=8)"
     )
 
     @property

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import SEED, SeedField, array_of, check_int
+from lshfast.common.choices import Scheme as Scheme
 from lshfast.common.types import UInt64Array
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import are_texts
 from lshfast.sketch.sketcher import SlotSketcher
 from lshfast.tokens import TokenSets
-
-Scheme: TypeAlias = Literal["fast", "classic"]
 
 EMPTY = np.uint64(2**64 - 1)
 UINT64 = np.dtype(np.uint64)

@@ -279,9 +279,9 @@ def test_weights_out_of_range(weights):
     ("bands", "rows", "error", "message"),
     [
         (0, 5, ValueError, "bands must be at least 1, not 0"),
-        (5, -1, ValueError, "rows must be at least 1, not -1"),
+        (5, -1, ValueError, "rows_per_band must be at least 1, not -1"),
         (1.0, 5, TypeError, "bands must be an int, not 1.0"),
-        (5, True, TypeError, "rows must be an int, not True"),
+        (5, True, TypeError, "rows_per_band must be an int, not True"),
         ("5", 5, TypeError, "bands must be an int, not '5'"),
     ],
 )

@@ -40,7 +40,7 @@ def two(tmp_path):
 def test_within_and_against(two, tmp_path):
     first, second = two
     out, within = tmp_path / "out.jsonl", tmp_path / "within.csv"
-    result = run("fingerprints", second, "-o", out, "--square", 5, "--against", first)
+    result = run("fingerprints", "match", second, "-o", out, "--square", 5, "--against", first)
     assert result.exit_code == 0, result.stderr
     found = {(row["id"], row["match"]) for row in read_jsonl(out)}
     same = {(f"b{i}", f"a{i}") for i in range(40)}
@@ -48,7 +48,7 @@ def test_within_and_against(two, tmp_path):
     assert all(row["common"] > 30 for row in read_jsonl(out) if row["id"][1:] == row["match"][1:])
     assert "40   compared with 40 prints" in result.stderr
     assert "expected: 97.03% of prints of one finger, 0.40% of others" in result.stderr
-    assert run("fingerprints", first, second, "-o", within, "--square", 5, "-q").stderr == ""
+    assert run("fingerprints", "match", first, second, "-o", within, "--square", 5, "-q").stderr == ""
     with open(within) as stream:
         pairs = {frozenset((row["id"], row["match"])) for row in csv.DictReader(stream)}
     assert {frozenset(pair) for pair in found} <= pairs
@@ -57,7 +57,7 @@ def test_within_and_against(two, tmp_path):
 def test_bad_rows(tmp_path):
     source, out = tmp_path / "m.csv", tmp_path / "out.csv"
     source.write_text("id,x,y\nf1,1,1\nf1,100,1\nf1,nan,1\n,1,1\nf2,a,1\nf2,1\n\nf2,1_0,1\nf2,1,1\n")
-    line = failing(1, "fingerprints", source, "-o", out, "--square", 5)
+    line = failing(1, "fingerprints", "match", source, "-o", out, "--square", 5)
     assert "m.csv:3: not on the grid, 0 <= x < 100 and 0 <= y < 100: (100, 1)" in line
     assert not out.exists()
     grid = FingerprintGrid(5)
@@ -75,8 +75,8 @@ def test_rows_that_are_not_csv_are_skipped(tmp_path):
     source.write_bytes(
         b"\xef\xbb\xbfid,x,y\n" + f'f1,{long},1\n"{quoted}",1,z\nf1,"1"2,1\nf1,1,1,1\n'.encode() + b"\xff,1,1\nf2,1,1\n"
     )
-    assert len(failing(1, "fingerprints", source, "-o", out, "--square", 5)) < 1000
-    result = run("fingerprints", source, "-o", out, "--square", 5, "--on-error", "skip")
+    assert len(failing(1, "fingerprints", "match", source, "-o", out, "--square", 5)) < 1000
+    result = run("fingerprints", "match", source, "-o", out, "--square", 5, "--on-error", "skip")
     assert result.exit_code == 0, result.stderr
     rejects = read_jsonl(tmp_path / "out.csv.rejects.jsonl")
     assert [row["line"] for row in rejects] == [2, 3, 4, 5, 6]
@@ -89,11 +89,15 @@ def test_wrong_inputs_and_options(two, tmp_path):
     out, text, table = tmp_path / "out.csv", tmp_path / "m.jsonl", tmp_path / "other.csv"
     text.write_text("{}\n")
     table.write_text("id,x\n1,2\n")
-    assert "minutiae must be CSV or TSV" in failing(1, "fingerprints", text, "-o", out, "--square", 5)
-    assert "no column 'y'" in failing(1, "fingerprints", table, "-o", out, "--square", 5)
-    assert "square must be above 0" in failing(2, "fingerprints", first, "-o", out, "--square", 0)
-    assert "functions must be in" in failing(2, "fingerprints", first, "-o", out, "--square", 5, "--functions", 0)
-    assert "is one of the inputs" in failing(2, "fingerprints", first, "-o", first, "--square", 5, "--overwrite")
+    assert "minutiae must be CSV or TSV" in failing(1, "fingerprints", "match", text, "-o", out, "--square", 5)
+    assert "no column 'y'" in failing(1, "fingerprints", "match", table, "-o", out, "--square", 5)
+    assert "square must be above 0" in failing(2, "fingerprints", "match", first, "-o", out, "--square", 0)
+    assert "functions must be in" in failing(
+        2, "fingerprints", "match", first, "-o", out, "--square", 5, "--functions", 0
+    )
+    assert "is one of the inputs" in failing(
+        2, "fingerprints", "match", first, "-o", first, "--square", 5, "--overwrite"
+    )
     assert not out.exists()
     with pytest.raises(ValueError, match="grid of 9 squares, not of 400"):
         match_fingerprints(Inputs([str(first)]), str(out), FingerprintGrid(5), FingerprintMatcher(GridSquares(9)))
@@ -102,6 +106,6 @@ def test_wrong_inputs_and_options(two, tmp_path):
 def test_interrupted_runs_leave_nothing(tmp_path):
     source = tmp_path / "m.csv"
     source.write_text("id,x,y\n" + "".join(f"f{row},1,1\n" for row in range(1000)) * 400)
-    ending = stopped(signal.SIGINT, source, "fingerprints", source, "-o", tmp_path / "out.csv", "--square", 5)
+    ending = stopped(signal.SIGINT, source, "fingerprints", "match", source, "-o", tmp_path / "out.csv", "--square", 5)
     assert ending == ENDINGS[signal.SIGINT]
     assert list(tmp_path.iterdir()) == [source]

@@ -87,11 +87,13 @@ def test_build_makes_an_index_that_python_reads(first, tmp_path, threads):
 
 def test_choices_are_kept_with_the_index(first, tmp_path):
     path = tmp_path / "new.lsh"
-    choices = "--unit char --size 9 --num-perm 64 --scheme classic --seed 7 --threshold 0.7 --bands 10 --rows 6"
+    choices = (
+        "--unit char --size 9 --num-perm 64 --scheme classic --seed 7 --threshold 0.7 --bands 10 --rows-per-band 6"
+    )
     assert run("index", "build", first, "-o", path, *choices.split()).exit_code == 0
     with LSHIndex.open(path) as index:
         p = index.parameters
-        assert (p.shingles, p.num_perm, p.scheme, p.seed, p.threshold, p.bands, p.rows) == (
+        assert (p.shingles, p.num_perm, p.scheme, p.seed, p.threshold, p.bands, p.rows_per_band) == (
             "char:9", 64, "classic", 7, 0.7, 10, 6,
         )  # fmt: skip
         found = index.query(MinHasher(64, "classic", 7).sketch(shingle([TEXTS[0]], "char", 9, seed=7))[0], k=1)
@@ -320,7 +322,7 @@ def test_query_one_text(index, tmp_path):
 
 def test_k_takes_any_similarity_and_a_threshold_as_well_only_such(first, tmp_path):
     path = tmp_path / "x.lsh"
-    run("index", "build", first, "-o", path, "--id-column", "id", "--bands", 128, "--rows", 1)
+    run("index", "build", first, "-o", path, "--id-column", "id", "--bands", 128, "--rows-per-band", 1)
     half = " ".join([*TEXTS[0].split()[:60], *TEXTS[1].split()[60:]])
     both = [line.split("\t")[0] for line in run("index", "query", path, "--text", half, "-k", 2).stdout.splitlines()]
     assert sorted(both) == ["1/0", "1/1"]
@@ -598,7 +600,7 @@ def test_dry_run_leaves_all_as_it_is(index, second, tmp_path):
         (["--scheme", "classic"], "day1.lsh: scheme is fast in this index, not classic"),
         (["--seed", 2], "day1.lsh: seed is 1 in this index, not 2"),
         (["--bands", 20], "day1.lsh: bands is 18 in this index, not 20"),
-        (["--rows", 5], "day1.lsh: rows is 7 in this index, not 5"),
+        (["--rows-per-band", 5], "day1.lsh: rows_per_band is 7 in this index, not 5"),
         (["--recall", 0.9999], "day1.lsh: recall 0.9999 needs"),
         (["--groups", "components"], "day1.lsh: groups must be star against an index"),
         (["--verify", "maybe"], None),

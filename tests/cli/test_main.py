@@ -192,12 +192,13 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {(): ("dedup", "pairs", "explain", "passages", "tune", "demo", "fingerprints", "index", "records", "web",
+GROUPS = {(): ("dedup", "pairs", "explain", "passages", "tune", "demo", "index", "records", "web", "fingerprints",
                "stage"),
           ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),
           ("records",): ("match", "dedup"),
           ("web",): ("mirrors", "contract"),
+          ("fingerprints",): ("match",),
           ("index",): ("build", "add", "remove", "query", "info", "verify", "compact")}  # fmt: skip
 
 
@@ -256,7 +257,7 @@ def test_figures_without_a_meaning_are_left_out(tmp_path):
         assert phrase not in said
     command = "dedup", source, "-o", out, "--on-error", "skip", "--overwrite", "-q"
     assert run(*command).stderr == "lshfast: 1 row rejected\n"
-    assert "1 band of 1 row: 1 of 1 slot\n" in run("tune", "--num-perm", 1, "--bands", 1, "--rows", 1).stdout
+    assert "1 band of 1 row: 1 of 1 slot\n" in run("tune", "--num-perm", 1, "--bands", 1, "--rows-per-band", 1).stdout
     assert "about 1 text of " in run("tune", write_jsonl(tmp_path / "one.jsonl", ROWS[:1])).stdout
 
 
@@ -293,8 +294,8 @@ def test_wrong_arguments(arguments, said):
         (["--recall", "1"], "recall must be in (0, 1), not 1.0"),
         (["--num-perm", "0"], "num_perm must be in 1..65536, not 0"),
         (["--num-perm", "4", "--threshold", "0.3"], "recall 0.95 at threshold 0.3 is out of reach of num_perm 4"),
-        (["--bands", "20", "--rows", "7"], "bands x rows must be at most num_perm = 128, not 20 x 7"),
-        (["--bands", "20"], "bands and rows go together"),
+        (["--bands", "20", "--rows-per-band", "7"], "bands x rows must be at most num_perm = 128, not 20 x 7"),
+        (["--bands", "20"], "bands and rows_per_band go together"),
         (["--size", "0"], "size must be in 1..256, not 0"),
         (["--threads", "0"], "threads must be at least 1, not 0"),
         (["--seed", "-1"], "seed must be in 0..2**64 - 1, not -1"),

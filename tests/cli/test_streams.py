@@ -81,7 +81,7 @@ def test_tables_of_all_commands_go_to_standard_output(source, tmp_path):
     (tmp_path / "edges.txt").write_text("a c\nb c\na d\nb d\n")
     assert lines("web", "contract", tmp_path / "edges.txt") == ["source,target", "a,c", "a,d"]
     (tmp_path / "prints.csv").write_text("id,x,y\n" + "".join(f"{who},{i},{i}\n" for who in "pq" for i in range(19)))
-    assert lines("fingerprints", tmp_path / "prints.csv", "--square", 1)[0] == "id,match,common,similarity"
+    assert lines("fingerprints", "match", tmp_path / "prints.csv", "--square", 1)[0] == "id,match,common,similarity"
 
 
 FAILING = [("pairs", "-o", "-"), ("dedup", "-o", "-"), ("dedup", "-o", "OUT", "--pairs", "-")]

@@ -88,7 +88,7 @@ COMMANDS = {
     "tune": ("tune {}/a.jsonl", 0),
     "passages": ("passages {}/a.jsonl -o {}/o.csv --against {}/bad.jsonl --on-error skip", None),
     "contaminated": ("passages {}/a.jsonl -o {}/o.csv --id-column id --against {}/a.parquet --min-words 5", 0),
-    "fingerprints": ("fingerprints {}/urls.txt -o {}/o.csv --square 1", None),
+    "fingerprints": ("fingerprints match {}/urls.txt -o {}/o.csv --square 1", None),
     "match": ("records match {}/people.csv {}/people.csv -o {}/o.csv --id-column id", 0),
     "build": ("index build {}/a.jsonl -o {}/b.lsh --id-column EVIL", 0),
     "records": ("records dedup {}/people.csv -o {}/o.csv --id-column id --field name=name", None),

@@ -91,7 +91,9 @@ def test_a_forgery_removes_nobody(victim, forgery, shingles, keep, groups):
         assert len(pairs(texts, threshold=0.1, **shingles)) == 0
 
 
-@pytest.mark.parametrize("how", [{"exact": True}, {"exact": False, "bands": 128, "rows": 1}], ids=["exact", "bands"])
+@pytest.mark.parametrize(
+    "how", [{"exact": True}, {"exact": False, "bands": 128, "rows_per_band": 1}], ids=["exact", "bands"]
+)
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_forged_words_do_not_make_a_set_smaller(groups, how):
     """Under seed 1 the forged words of the long text are those of the victim, so it has fewer tokens than the other."""

@@ -13,11 +13,11 @@ from tests.reference import text as reference
 
 SIZE, THRESHOLD = 3, 0.6
 WORDS = np.array([f"w{i}" for i in range(3000)])
-ALL = {"size": SIZE, "threshold": THRESHOLD, "bands": 128, "rows": 1}  # finds whatever shares a slot
+ALL = {"size": SIZE, "threshold": THRESHOLD, "bands": 128, "rows_per_band": 1}  # finds whatever shares a slot
 
 
 def new_index(**options):
-    return LSHIndex(THRESHOLD, bands=128, rows=1, shingles=f"word:{SIZE}", **options)
+    return LSHIndex(THRESHOLD, bands=128, rows_per_band=1, shingles=f"word:{SIZE}", **options)
 
 
 def held_against(texts, index, **options):
@@ -238,7 +238,7 @@ def test_rows_are_keys_where_there_are_none():
         ({"scheme": "classic"}, "scheme is 'fast' in this index, not 'classic'"),
         ({"seed": 2}, "seed is 1 in this index, not 2"),
         ({"bands": 64}, "bands is 128 in this index, not 64"),
-        ({"rows": 2, "bands": 64}, "bands is 128 in this index, not 64"),
+        ({"rows_per_band": 2, "bands": 64}, "bands is 128 in this index, not 64"),
         ({"groups": "components"}, "groups must be star against an index, not components"),
     ],
 )
@@ -272,7 +272,7 @@ def test_an_index_says_how_a_run_is_planned():
     assert (plan.shingles.name, plan.verify, plan.threads) == ("char:9", "none", 1)
     given = {"threshold": 0.7, "unit": "char", "size": 9, "num_perm": 64, "scheme": "classic", "seed": 7, "recall": 0.9}
     assert plan_of_index(KNOWN, given).parameters == KNOWN
-    assert plan_of_index(KNOWN, {"bands": KNOWN.bands, "rows": KNOWN.rows}).parameters == KNOWN
+    assert plan_of_index(KNOWN, {"bands": KNOWN.bands, "rows_per_band": KNOWN.rows_per_band}).parameters == KNOWN
 
 
 @pytest.mark.parametrize(
@@ -285,8 +285,12 @@ def test_an_index_says_how_a_run_is_planned():
         ("scheme", "fast", "scheme is classic in this index, not fast"),
         ("seed", 1, "seed is 7 in this index, not 1"),
         ("bands", 3, f"bands is {KNOWN.bands} in this index, not 3"),
-        ("rows", 1, f"rows is {KNOWN.rows} in this index, not 1"),
-        ("recall", 0.999, f"recall 0.999 needs 21 bands of 3 rows, but this index has {KNOWN.bands} of {KNOWN.rows}"),
+        ("rows_per_band", 1, f"rows_per_band is {KNOWN.rows_per_band} in this index, not 1"),
+        (
+            "recall",
+            0.999,
+            f"recall 0.999 needs 21 bands of 3 rows, but this index has {KNOWN.bands} of {KNOWN.rows_per_band}",
+        ),
         ("recall", 2, "recall must be in (0, 1), not 2"),
         ("groups", "components", "groups must be star against an index"),
     ],

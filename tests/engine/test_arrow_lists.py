@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lshfast import LSHIndex, dedup, pairs, shingle
 
-EVERY_SLOT = {"bands": 128, "rows": 1}
+EVERY_SLOT = {"bands": 128, "rows_per_band": 1}
 
 polars_categories = pytest.mark.skipif(
     tuple(map(int, pl.__version__.split(".")[:2])) < (1, 36),

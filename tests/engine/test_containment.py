@@ -22,7 +22,7 @@ ROWS = st.lists(st.sets(st.integers(0, 14), max_size=10), max_size=20)
 THRESHOLDS = st.sampled_from([0.3, 0.5, 2 / 3, 8 / 9, 11 / 15, 0.8, 1.0])
 
 # With one slot a band, sets of 1 in 10 common elements share a bucket but for a chance of 10**-23.
-EVERY_PAIR = {"num_perm": 512, "bands": 512, "rows": 1, "exact": False}
+EVERY_PAIR = {"num_perm": 512, "bands": 512, "rows_per_band": 1, "exact": False}
 
 
 def containment(a, b):
@@ -229,7 +229,7 @@ def corpus(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("exact", [[], ["--exact"], ["--no-exact", "--bands", "128", "--rows", "1"]])
+@pytest.mark.parametrize("exact", [[], ["--exact"], ["--no-exact", "--bands", "128", "--rows-per-band", "1"]])
 def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
     out, removed, pairs = tmp_path / "out.csv", tmp_path / "removed.csv", tmp_path / "pairs.csv"
     outputs = ["-o", out, "--removed", removed, "--pairs", pairs]

@@ -86,7 +86,7 @@ def truth(texts):
 
 def run(texts, **kwargs):
     """Run dedup so that it misses nothing: all pairs that agree in one slot of 128 are looked at."""
-    return dedup(texts, **{"size": SIZE, "threshold": 0.6, "bands": 128, "rows": 1, **kwargs})
+    return dedup(texts, **{"size": SIZE, "threshold": 0.6, "bands": 128, "rows_per_band": 1, **kwargs})
 
 
 def assert_same(a, b):
@@ -100,7 +100,7 @@ def assert_same(a, b):
 
 def test_all_pairs_are_found_exactly(texts, truth):
     assert len(truth) > 60
-    found = pairs(texts, size=SIZE, threshold=0.6, bands=128, rows=1, copies="all")
+    found = pairs(texts, size=SIZE, threshold=0.6, bands=128, rows_per_band=1, copies="all")
     assert found.tolist() == truth
 
 
@@ -110,7 +110,7 @@ def test_copies_are_paired_with_the_first(texts, truth):
         if s == 1:
             first[j] = i
     expected = [(i, j, s) for i, j, s in truth if first[i] == i and (first[j] == j or s == 1)]
-    assert pairs(texts, size=SIZE, threshold=0.6, bands=128, rows=1).tolist() == expected
+    assert pairs(texts, size=SIZE, threshold=0.6, bands=128, rows_per_band=1).tolist() == expected
 
 
 def test_the_pairs_of_a_run_are_those_of_its_groups(texts, truth):
@@ -133,7 +133,7 @@ def test_the_pairs_of_a_run_are_those_of_its_groups(texts, truth):
 )
 def test_tiny_texts_equal_brute_force(texts, size, threshold):
     """Repeated words, short and empty texts and copies at every turn; a miss has odds of 10**-28."""
-    options = {"size": size, "threshold": threshold, "bands": 128, "rows": 1}
+    options = {"size": size, "threshold": threshold, "bands": 128, "rows_per_band": 1}
     found = pairs(texts, **options, copies="all")
     assert found.tolist() == similar(texts, threshold, size)
     result = dedup(texts, **options)
@@ -195,7 +195,7 @@ def test_keep_policies(texts, truth, groups, keep):
 )
 def test_which_texts_are_kept_does_not_depend_on_the_order(keep, groups, texts, random):
     """Most of these texts have the length of others, and are similar to several."""
-    options = {"size": 1, "threshold": 0.5, "bands": 128, "rows": 1, "keep": keep, "groups": groups}
+    options = {"size": 1, "threshold": 0.5, "bands": 128, "rows_per_band": 1, "keep": keep, "groups": groups}
 
     def kept(texts):
         result = dedup(texts, **options)
@@ -252,7 +252,7 @@ def test_c10_clusters_of_web_pages():
 
 def test_d12_verify_modes(texts):
     """All candidates; those whose estimate, a multiple of 1/128, is enough; and those that are right."""
-    options = {"size": SIZE, "threshold": 0.6, "bands": 32, "rows": 4}
+    options = {"size": SIZE, "threshold": 0.6, "bands": 32, "rows_per_band": 4}
     exact, signature, none = (pairs(texts, verify=verify, **options) for verify in ("exact", "signature", "none"))
     estimates = {(i, j): s for i, j, s in none.tolist()}
     assert len(none) > len(signature) > len(exact) / 2
@@ -344,7 +344,7 @@ def test_every_row_is_accounted_for(texts):
     assert said.copies == (result.pairs["similarity"] == 1).sum()
     sizes = np.bincount(result.labels)
     assert (said.groups, said.largest_group) == ((sizes > 1).sum(), sizes.max())
-    assert (said.bands, said.rows, said.pairs) == (128, 1, len(result.pairs))
+    assert (said.bands, said.rows_per_band, said.pairs) == (128, 1, len(result.pairs))
     assert dedup(texts, threshold=0.9).summary.recall == pytest.approx(1 - (1 - 0.9**12) ** 10)
 
 
@@ -445,9 +445,9 @@ IMPOSSIBLE = [
     ({"scheme": "slow"}, ValueError, "scheme must be 'fast' or 'classic', not 'slow'"),
     ({"recall": 1}, ValueError, "recall must be in (0, 1), not 1"),
     ({"recall": 0.999999, "num_perm": 4}, ValueError, "recall 0.999999 at threshold 0.8 is out of reach of num_perm 4"),
-    ({"bands": 20}, ValueError, "bands and rows go together"),
-    ({"bands": 20, "rows": 10}, ValueError, "bands x rows must be at most num_perm = 128, not 20 x 10"),
-    ({"bands": 0, "rows": 10}, ValueError, "bands must be at least 1, not 0"),
+    ({"bands": 20}, ValueError, "bands and rows_per_band go together"),
+    ({"bands": 20, "rows_per_band": 10}, ValueError, "bands x rows must be at most num_perm = 128, not 20 x 10"),
+    ({"bands": 0, "rows_per_band": 10}, ValueError, "bands must be at least 1, not 0"),
     ({"verify": "no"}, ValueError, "verify must be one of exact, signature, none, not 'no'"),
     ({"threads": 0}, ValueError, "threads must be at least 1, not 0"),
     ({"seed": -1}, ValueError, "seed must be in 0..2**64 - 1, not -1"),

@@ -38,7 +38,7 @@ def test_f14_bands_below_and_above_the_threshold(texts):
     every = lshfast.pairs(texts, threshold=0.6, size=2, exact=True)
     found, candidates = {}, {}
     for name, bands, rows in (("below", 32, 4), ("above", 8, 16)):
-        chosen = {"threshold": 0.6, "size": 2, "bands": bands, "rows": rows}
+        chosen = {"threshold": 0.6, "size": 2, "bands": bands, "rows_per_band": rows}
         assert ((1 / bands) ** (1 / rows) < 0.6) == (name == "below")
         found[name] = set(lshfast.pairs(texts, **chosen).tolist())
         candidates[name] = len(lshfast.pairs(texts, **chosen, verify="none"))
@@ -54,7 +54,14 @@ def test_f14_bands_below_and_above_the_threshold(texts):
 def test_dedup(texts, groups):
     told = []
     result = lshfast.dedup(
-        texts, threshold=0.6, size=2, exact=True, groups=groups, bands=1, rows=128, progress=lambda *a: told.append(a)
+        texts,
+        threshold=0.6,
+        size=2,
+        exact=True,
+        groups=groups,
+        bands=1,
+        rows_per_band=128,
+        progress=lambda *a: told.append(a),
     )
     sure = lshfast.dedup(texts, threshold=0.6, size=2, groups=groups, recall=1 - 1e-9)
     assert result.keep.tolist() == sure.keep.tolist()

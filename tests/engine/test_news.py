@@ -165,7 +165,7 @@ def test_files(tmp_path):
     rows = [{"id": f"p{row}", "text": text} for row, text in enumerate(pages)]
     source, kept, second = write_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "kept.jsonl", tmp_path / "2.jsonl"
     options = "--id-column", "id", "--unit", "stopword", "--threshold", 0.6
-    made = run("dedup", source, "-o", kept, *options, "--language", "english", "--save-index", tmp_path / "a.lsh")
+    made = run("dedup", source, "-o", kept, *options, "--stop-words", "english", "--save-index", tmp_path / "a.lsh")
     assert made.exit_code == 0, made.stderr
     assert [row["id"] for row in read_jsonl(kept)] == [f"p{row}" for row in range(0, 30, 3)]
     again = run("dedup", source, "-o", second, "--id-column", "id", "--against", tmp_path / "a.lsh")
@@ -175,9 +175,9 @@ def test_files(tmp_path):
     assert found.summary.kept == 10
     assert run("pairs", source, "-o", tmp_path / "pairs.csv", *options).exit_code == 0
     assert run("index", "build", source, "-o", tmp_path / "b.lsh", *options).exit_code == 0
-    wrong = failing(2, "dedup", source, "-o", tmp_path / "x.jsonl", *options, "--language", "klingon")
+    wrong = failing(2, "dedup", source, "-o", tmp_path / "x.jsonl", *options, "--stop-words", "klingon")
     assert "stop_words must be one of danish, dutch, english" in wrong
-    wrong = failing(2, "dedup", source, "-o", tmp_path / "x.jsonl", "--language", "english")
+    wrong = failing(2, "dedup", source, "-o", tmp_path / "x.jsonl", "--stop-words", "english")
     assert "stop_words is for unit 'stopword', not 'word'" in wrong
 
 

@@ -139,7 +139,7 @@ def test_the_largest_distance_of_a_narrow_type_is_in_range(kind):
 @pytest.mark.parametrize("arguments", [(0, 1), (1, 0), (-1, 2), (True, 1), (1.0, 2)])
 def test_bands_and_rows_are_at_least_one(arguments):
     for family, items in ((BitSampling(64), np.zeros((1, 1), np.uint64)), (Remainders(3), [0])):
-        with pytest.raises((TypeError, ValueError), match=r"(bands|rows) must be"):
+        with pytest.raises((TypeError, ValueError), match=r"(bands|rows_per_band) must be"):
             family.buckets(items, *arguments)
 
 

@@ -67,11 +67,11 @@ def test_a20_rows_and_tables():
     assert reference.rows(MILLION, 1 / 3) == pytest.approx(12.58, abs=5e-3)
     assert MILLION ** rho(2 / 3, 1 / 3) == pytest.approx(163.84, abs=5e-3)
     plan = amplification_for(MILLION, 2 / 3, 1 / 3)
-    assert (plan.rows, plan.bands) == (13, 164)
+    assert (plan.rows_per_band, plan.bands) == (13, 164)
     assert plan.recall == pytest.approx(1 - (1 - (2 / 3) ** 13) ** 164)
     assert plan.recall < 0.5705 < 1 - 1 / math.e
     promised = amplification_for(MILLION, 2 / 3, 1 / 3, recall=1 - 1 / math.e)
-    assert (promised.rows, promised.bands) == (13, 195)
+    assert (promised.rows_per_band, promised.bands) == (13, 195)
     assert plan.expected_candidates == pytest.approx(MILLION * (1 - (1 - 3.0**-13) ** 164))
     assert plan.expected_candidates < 164  # one a table, or fewer
 
@@ -153,14 +153,14 @@ def test_rows_and_tables_equal_the_reference(n, p1, p2):
     assume(p2 < p1 - 1e-6)
     plan = amplification_for(n, p1, p2)
     k = reference.rows(n, p2)
-    assert plan.rows == max(1, math.ceil(k * (1 - 1e-12)))
+    assert plan.rows_per_band == max(1, math.ceil(k * (1 - 1e-12)))
     assert plan.bands == math.ceil(n ** rho(p1, p2) * (1 - 1e-12))
-    assert n * p2**plan.rows <= 1 + 1e-9
+    assert n * p2**plan.rows_per_band <= 1 + 1e-9
     assert plan.n == n
 
 
 def test_integers_are_not_rounded_up():
-    assert amplification_for(3**12, 2 / 3, 1 / 3).rows == 12
+    assert amplification_for(3**12, 2 / 3, 1 / 3).rows_per_band == 12
     assert amplification_for(10**6, 0.1**0.5, 0.1).bands == 1000
     assert amplification_for(1, 2 / 3, 1 / 3).bands == 1
 
@@ -177,7 +177,7 @@ def test_ends_of_rho():
 def test_tables_for_a_recall_are_the_fewest(p1, recall):
     plan = amplification_for(1000, p1, 0.2, recall=recall)
     assert plan.recall >= recall
-    assert plan.bands == 1 or scurve(p1, plan.bands - 1, plan.rows) < recall
+    assert plan.bands == 1 or scurve(p1, plan.bands - 1, plan.rows_per_band) < recall
 
 
 # A recall, and weights
@@ -192,7 +192,7 @@ def test_plan_of_a_recall_is_that_of_choose_bands(threshold, functions, recall):
             plan_recall(threshold, functions, recall=recall)
     else:
         plan = plan_recall(threshold, functions, recall=recall, n=100)
-        assert Bands(plan.bands, plan.rows) == expected
+        assert Bands(plan.bands, plan.rows_per_band) == expected
         assert plan.recall == expected.probability(threshold)
         assert plan.half_point == expected.half_point
         assert plan.memory == 100 * (8 * functions + 12 * plan.bands + 12)
@@ -200,11 +200,11 @@ def test_plan_of_a_recall_is_that_of_choose_bands(threshold, functions, recall):
 
 def test_plan_of_a_recall_at_a_distance():
     plan = plan_recall(0.2, family=FAMILY, recall=0.95)
-    assert Bands(plan.bands, plan.rows) == choose_bands(0.8)
+    assert Bands(plan.bands, plan.rows_per_band) == choose_bands(0.8)
     assert plan.family == FAMILY
-    assert plan.half_point == pytest.approx(1 - Bands(plan.bands, plan.rows).half_point)
+    assert plan.half_point == pytest.approx(1 - Bands(plan.bands, plan.rows_per_band).half_point)
     lines = plan_recall(1.5, family=LINES, n=1000)
-    assert Bands(lines.bands, lines.rows) == choose_bands(0.4)
+    assert Bands(lines.bands, lines.rows_per_band) == choose_bands(0.4)
     assert lines.memory == 1000 * (20 * lines.bands + 12)
 
 
@@ -212,7 +212,7 @@ def test_plan_of_a_recall_at_a_distance():
 def test_plan_of_weights_is_that_of_choose_bands(weights):
     expected = choose_bands(0.7, 64, weights=weights)
     for plan in (plan_weights(0.7, 64, weights=weights), plan_weights(0.3, 64, weights=weights, family=FAMILY)):
-        assert Bands(plan.bands, plan.rows) == expected
+        assert Bands(plan.bands, plan.rows_per_band) == expected
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (1, 50), (0.1, 20)])
@@ -252,14 +252,14 @@ def test_no_bands_with_the_recall_cost_less(seed, threshold, costs):
     ]
     assert plan.work == pytest.approx(min(work), rel=1e-12)
     assert plan.recall >= recall
-    assert plan.bands * plan.rows <= functions
+    assert plan.bands * plan.rows_per_band <= functions
 
 
 def test_plans_of_distances_mirror_those_of_similarities():
     histogram = falling(3)
     of_similarity = plan_work(0.7, histogram, n=MILLION)
     of_distance = plan_work(0.3, flipped(histogram), n=MILLION, family=FAMILY)
-    assert (of_distance.bands, of_distance.rows) == (of_similarity.bands, of_similarity.rows)
+    assert (of_distance.bands, of_distance.rows_per_band) == (of_similarity.bands, of_similarity.rows_per_band)
     assert of_distance.expected_candidates == pytest.approx(of_similarity.expected_candidates)
     assert of_distance.expected_false == pytest.approx(of_similarity.expected_false)
     assert of_distance.expected_missed == pytest.approx(of_similarity.expected_missed)
@@ -305,10 +305,10 @@ def test_items_are_spread_evenly_in_a_bin():
 def test_equal_items_need_one_function():
     """Nothing but equal items is wanted, and nothing else exists."""
     plan = plan_work(1, ([100], [1]))
-    assert (plan.bands, plan.rows, plan.recall) == (1, 1, 1)
+    assert (plan.bands, plan.rows_per_band, plan.recall) == (1, 1, 1)
     free = plan_work(1, ([5, 95], [1, 0.5]), costs=Costs(0, 0, 1), functions=65_536)
     assert free.expected_candidates == 5
-    assert free.rows < 100  # more rows do not find fewer
+    assert free.rows_per_band < 100  # more rows do not find fewer
 
 
 def test_expected_candidates_are_those_of_an_index():
@@ -316,7 +316,7 @@ def test_expected_candidates_are_those_of_an_index():
     family, distance, pairs = ThinBits(500, 9), 0.25, 400
     plan = plan_bands(Bands(12, 6), distance, family=family, histogram=([pairs], [distance]))
     first, second = pairs_at(distance, pairs, 500, seed=8)
-    buckets = [family.buckets(items, plan.bands, plan.rows) for items in (first, second)]
+    buckets = [family.buckets(items, plan.bands, plan.rows_per_band) for items in (first, second)]
     found = (buckets[0] == buckets[1]).any(axis=1).sum()
     error = math.sqrt(pairs * plan.recall * (1 - plan.recall))
     assert abs(found - plan.expected_candidates) <= 4 * error
@@ -325,7 +325,7 @@ def test_expected_candidates_are_those_of_an_index():
 def test_memory_is_about_that_of_an_index():
     bands, rows, n = 18, 7, 20_000
     signatures = np.random.default_rng(1).integers(0, 2**63, size=(n, 128), dtype=np.uint64)
-    index = LSHIndex(bands=bands, rows=rows, num_perm=128)
+    index = LSHIndex(bands=bands, rows_per_band=rows, num_perm=128)
     index.insert(range(n), signatures)
     plan = plan_bands(Bands(bands, rows), 0.8, n=n, words=128)
     assert plan.memory == pytest.approx(index.stats().nbytes, rel=0.35)
@@ -500,7 +500,7 @@ def test_wrong_arguments_of_the_theory():
         amplification_for(10, 0.5, 0.2, recall=2)
     with pytest.raises(ValueError, match=re.escape("needs more than 2**53 tables of 98 rows with p1 = 0.01")):
         amplification_for(10**200, 0.01, 0.009, recall=0.9)
-    with pytest.raises(ValueError, match="rows must be at least 1 and finite, not 0"):
+    with pytest.raises(ValueError, match="rows_per_band must be at least 1 and finite, not 0"):
         probe_success(10, 0.5, 0.2, 0, 1)
     with pytest.raises(ValueError, match="tables must be at least 1 and finite, not inf"):
         probe_success(10, 0.5, 0.2, 1, math.inf)

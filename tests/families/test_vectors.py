@@ -500,12 +500,12 @@ def test_damaged_csr_matrices_are_refused(sparse):
 @pytest.mark.parametrize("family", [Hyperplanes(40), CrossPolytope(40)], ids=str)
 def test_probes_that_are_refused(family):
     x = np.ones((2, 40))
-    for wrong in ({"bands": 0}, {"rows": 0}, {"rows": 4097}, {"probes": 0}, {"probes": 2**20 + 1}):
-        arguments = {"bands": 1, "rows": 2, "probes": 3, **wrong}
+    for wrong in ({"bands": 0}, {"rows_per_band": 0}, {"rows_per_band": 4097}, {"probes": 0}, {"probes": 2**20 + 1}):
+        arguments = {"bands": 1, "rows_per_band": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe(x, **arguments)
-    for wrong in ({"rows": 0}, {"probes": 0}, {"distance": 4}):
-        arguments = {"distance": 0.5, "rows": 2, "probes": 3, **wrong}
+    for wrong in ({"rows_per_band": 0}, {"probes": 0}, {"distance": 4}):
+        arguments = {"distance": 0.5, "rows_per_band": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe_probability(**arguments)
 

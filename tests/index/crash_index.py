@@ -25,7 +25,7 @@ from lshfast.common import container
 from lshfast.common.errors import FormatError
 from tests.reference import index_file
 
-SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
+SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 FIRST = dict.fromkeys(range(30), 0)
 SECONDS = 0.012  # an act takes some three milliseconds
 

@@ -90,7 +90,7 @@ class PlacesStage(Stage):
 
 
 class DigitsStage(PlacesStage):
-    options: ClassVar[dict] = {"family": Digits(), "bands": 4, "rows": 2}
+    options: ClassVar[dict] = {"family": Digits(), "bands": 4, "rows_per_band": 2}
     rows = st.one_of(st.lists(st.integers(0, 1), min_size=8, max_size=8), st.just([EMPTY] * 8)).map(tuple)
     words = 5
 

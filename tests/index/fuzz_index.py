@@ -34,7 +34,7 @@ from tests.index.index_model import EMPTY, IndexModel
 from tests.reference import index_file
 from tests.reference.index_file import FAMILY, HEAD, HEADER, HEADERS, SECTIONS
 
-SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
+SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 ROOT = Path(__file__).parents[2]
 EDGES = [0, 1, 2, 3, 4, 7, 8, 63, 64, 65, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1, 2**32]
 EDGES += [2**32 + 1, 2**61, 2**62, 2**63 - 64, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 64, 2**64 - 8, 2**64 - 2, 2**64 - 1]
@@ -95,7 +95,9 @@ def seeds(folder):
                 index.remove(key_of(0))
             found.append(path.read_bytes())
     for family, keys in ((SimHashFamily(), range(40)), (WeightedMinHashFamily(), [f"key {i}" for i in range(40)])):
-        options = {"num_perm": 8, "bands": 3, "rows": 2} if keys != range(40) else {"bands": 8, "rows": 2}
+        options = (
+            {"num_perm": 8, "bands": 3, "rows_per_band": 2} if keys != range(40) else {"bands": 8, "rows_per_band": 2}
+        )
         index = LSHIndex(family=family, **options)
         rows = rng.integers(0, 3, (40, 8)).astype(np.uint64)
         rows[7] = EMPTY
@@ -204,7 +206,7 @@ def ask(index, queries, keys):
     names = [key for keys, _ in items for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)]
     rows = [tuple(row) for _, rows in items for row in rows]
     if len(set(names)) == len(names) and p.num_perm == 8 and not p.family:
-        model = IndexModel(p.num_perm, p.bands, p.rows, zip(names, rows, strict=True))
+        model = IndexModel(p.num_perm, p.bands, p.rows_per_band, zip(names, rows, strict=True))
         for query, answer in zip(queries[:6].tolist(), found, strict=False):
             true = model.similarities(query)
             for key, similarity in answer:  # an empty set's signature is empty in all slots, but here it may not be

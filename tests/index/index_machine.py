@@ -12,7 +12,7 @@ from lshfast import LSHIndex
 from lshfast.index.matches import Match, Matches
 from tests.index.index_model import EMPTY, IndexModel, check_answer, compare
 
-SMALL = {"num_perm": 8, "bands": 3, "rows": 2}  # two slots are in no band
+SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}  # two slots are in no band
 
 INTS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63), 2**32]))
 STRS = st.sampled_from(["", "a", "b", "ab", "a\0", "\0", "ä", "eight by", "nine byte", "\U0001f600", "0", "1"])
@@ -204,8 +204,8 @@ class IndexMachine(RuleBasedStateMachine):
     @invariant()
     def has_figures_that_fit(self):
         figures = self.index.stats()
-        bands, rows = self.model.bands, self.model.rows
-        assert (figures.entries, figures.bands, figures.rows) == (len(self.model.entries), bands, rows)
+        bands, rows = self.model.bands, self.model.rows_per_band
+        assert (figures.entries, figures.bands, figures.rows_per_band) == (len(self.model.entries), bands, rows)
         assert figures.nbytes >= len(self.model.entries) * 8 * self.stage.words
         if self.stage.exact_stats:
             buckets = list(self.model.buckets().values())

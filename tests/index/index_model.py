@@ -11,12 +11,12 @@ class IndexModel:
     A signature is a tuple of num_perm ints, all of them EMPTY for an empty set.
     """
 
-    def __init__(self, num_perm, bands, rows, entries=()):
-        self.num_perm, self.bands, self.rows = num_perm, bands, rows
+    def __init__(self, num_perm, bands, rows_per_band, entries=()):
+        self.num_perm, self.bands, self.rows_per_band = num_perm, bands, rows_per_band
         self.entries = dict(entries)
 
     def copy(self):
-        return IndexModel(self.num_perm, self.bands, self.rows, self.entries)
+        return IndexModel(self.num_perm, self.bands, self.rows_per_band, self.entries)
 
     # ---- writing ----
 
@@ -52,7 +52,7 @@ class IndexModel:
         if query[0] == EMPTY or entry[0] == EMPTY:
             return None
         equal = query == entry
-        bands = equal[: self.bands * self.rows].reshape(self.bands, self.rows)
+        bands = equal[: self.bands * self.rows_per_band].reshape(self.bands, self.rows_per_band)
         return int(equal.sum()) if bands.all(axis=1).any() else None
 
     def similarities(self, query, threshold=0.0):
@@ -82,7 +82,7 @@ class IndexModel:
         sizes = {}
         for signature in self.entries.values():
             for band in range(self.bands if signature[0] != EMPTY else 0):
-                bucket = band, signature[band * self.rows : (band + 1) * self.rows]
+                bucket = band, signature[band * self.rows_per_band : (band + 1) * self.rows_per_band]
                 sizes[bucket] = sizes.get(bucket, 0) + 1
         return sizes
 

@@ -18,7 +18,7 @@ from tests.reference.hashing import mix64
 
 FOLDER = Path(__file__).with_name("golden_index")
 
-SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
+SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 INTEGERS = [0, -1, 1, 2**63 - 1, -(2**63), 42, 2**32, 7, 8]
 STRINGS = ["", "a", "a\0", "\0", "eight by", "nine byte", "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f600", "x" * 50, "b"]
 
@@ -62,7 +62,7 @@ def grown(path, keys):
     return {**entries_of(keys), **entries_of(keys[3:5], first=100), **entries_of(keys[:1], first=200)}
 
 
-BITS = {"family": SimHashFamily(seed=7), "bands": 4, "rows": 4}
+BITS = {"family": SimHashFamily(seed=7), "bands": 4, "rows_per_band": 4}
 
 
 def code(number):

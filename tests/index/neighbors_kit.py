@@ -7,10 +7,10 @@ import scipy.sparse
 
 # For each metric, the options of a small index, which need no simulation, and its points.
 SMALL = {
-    "cosine": {"radius": 0.5, "dim": 5, "bands": 4, "rows": 3, "probes": 2},
-    "euclidean": {"radius": 1.0, "dim": 3, "bands": 3, "rows": 2, "probes": 3},
-    "manhattan": {"radius": 1.0, "dim": 4, "bands": 3, "rows": 2, "probes": 1},
-    "hamming": {"radius": 10, "dim": 70, "bands": 5, "rows": 2, "probes": 1},
+    "cosine": {"radius": 0.5, "dim": 5, "bands": 4, "rows_per_band": 3, "probes": 2},
+    "euclidean": {"radius": 1.0, "dim": 3, "bands": 3, "rows_per_band": 2, "probes": 3},
+    "manhattan": {"radius": 1.0, "dim": 4, "bands": 3, "rows_per_band": 2, "probes": 1},
+    "hamming": {"radius": 10, "dim": 70, "bands": 5, "rows_per_band": 2, "probes": 1},
 }
 
 

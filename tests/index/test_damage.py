@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 def grown(request, tmp_path):
     """Return the path of a small file of several parts, and what it holds."""
     path = tmp_path / "index"
-    index = LSHIndex(num_perm=8, bands=2, rows=1, on_duplicate="replace")
+    index = LSHIndex(num_perm=8, bands=2, rows_per_band=1, on_duplicate="replace")
     key_of = int if request.param == "int" else "key {}".format
     index.insert([key_of(i) for i in range(6)], shared(6))
     index.save(path)
@@ -361,7 +361,7 @@ from lshfast import LSHIndex
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
 path, other = folder / "index", folder / "other"
-SMALL = dict(num_perm=8, bands=3, rows=2)
+SMALL = dict(num_perm=8, bands=3, rows_per_band=2)
 rows = np.random.default_rng(0).integers(0, 3, (60, 8)).astype(np.uint64)
 
 def limit(size):
@@ -452,7 +452,7 @@ if mount("size=64k"):
     sys.exit(0)
 path = folder / "index"
 rows = np.random.default_rng(0).integers(0, 3, (3000, 8)).astype(np.uint64)
-index = LSHIndex(num_perm=8, bands=3, rows=2)
+index = LSHIndex(num_perm=8, bands=3, rows_per_band=2)
 index.insert(range(20), rows[:20])
 index.save(path)
 before = path.read_bytes()

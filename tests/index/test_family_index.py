@@ -134,9 +134,9 @@ def answers(index, queries, **options):
 @pytest.mark.parametrize(
     ("family", "hasher", "options"),
     [
-        (SimHashFamily(seed=3), SimHasher(192, seed=3), {"bands": 20, "rows": 9}),
-        (SimHashFamily(seed=3), SimHasher(256, seed=3), {"bands": 3, "rows": 65}),
-        (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {"bands": 20, "rows": 5}),
+        (SimHashFamily(seed=3), SimHasher(192, seed=3), {"bands": 20, "rows_per_band": 9}),
+        (SimHashFamily(seed=3), SimHasher(256, seed=3), {"bands": 3, "rows_per_band": 65}),
+        (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {"bands": 20, "rows_per_band": 5}),
         (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {}),
     ],
 )
@@ -196,7 +196,7 @@ FAMILIES = {
 def test_every_family(name, tmp_path):
     """What shares a bucket, and nothing else, is found; in memory and in a file, and after half of it is removed."""
     family, items, bands, rows = FAMILIES[name]
-    index = LSHIndex(family=family, bands=bands, rows=rows)
+    index = LSHIndex(family=family, bands=bands, rows_per_band=rows)
     index.insert(range(120), items)
     buckets = Bands(bands, rows).keys(items, family=family)
     share = ((buckets[:, None] == buckets[None]) & (buckets != NO_VALUE)[:, None]).any(axis=2)
@@ -223,7 +223,7 @@ def test_every_family(name, tmp_path):
 def test_one_against_many_and_many_against_many(name):
     """Each item is asked for and then inserted; together the answers are the pairs that the index finds at the end."""
     family, items, bands, rows = FAMILIES[name]
-    index, found = LSHIndex(family=family, bands=bands, rows=rows), {}
+    index, found = LSHIndex(family=family, bands=bands, rows_per_band=rows), {}
     for i in (*range(30), *range(60, 90)):
         item = items[i : i + 1] if isinstance(items, np.ndarray) else items.take([i])
         found |= {(match.key, i): match.similarity for match in index.query(item, threshold=0)[0]}
@@ -238,7 +238,7 @@ def test_one_against_many_and_many_against_many(name):
 def test_codes_of_vectors(zero):
     vectors = np.random.default_rng(1).integers(-2, 3, (80, 6))
     family, sketcher = SignVectors(6, seed=4, zero=zero), SignSketcher(6, 96, seed=4, zero=zero)
-    of_vectors, of_codes = (LSHIndex(family=family, bands=12, rows=8) for _ in range(2))
+    of_vectors, of_codes = (LSHIndex(family=family, bands=12, rows_per_band=8) for _ in range(2))
     of_vectors.insert(range(80), vectors)
     of_codes.insert(range(80), sketcher.sketch(vectors))
     assert list(of_vectors.query(vectors, k=9)) == list(of_codes.query(sketcher.sketch(vectors), k=9))
@@ -250,12 +250,12 @@ def test_codes_of_vectors(zero):
 
 def test_texts(sets):
     texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is not a cat", ""]
-    index = LSHIndex(family=SimHashFamily(), bands=16, rows=8, shingles="word:2")
+    index = LSHIndex(family=SimHashFamily(), bands=16, rows_per_band=8, shingles="word:2")
     index.insert(range(4), texts)
     assert index.query(texts[0]) == index.query(texts)[1] == [0, 1]
     assert index.query("") == []
     with pytest.raises(TypeError, match="items must be TokenSets or codes, uint64, not <U2"):
-        LSHIndex(family=SimHashFamily(), bands=16, rows=8).insert(range(4), texts)
+        LSHIndex(family=SimHashFamily(), bands=16, rows_per_band=8).insert(range(4), texts)
 
 
 def test_minhash_is_the_plain_index(sets):
@@ -265,9 +265,9 @@ def test_minhash_is_the_plain_index(sets):
 
 
 def test_a_family_with_and_is_the_same_family(sets):
-    one = LSHIndex(family=SimHashFamily(), bands=8, rows=12)
+    one = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=12)
     for family, rows in ((SimHashFamily().and_(12), None), (SimHashFamily().and_(3).and_(2), 2)):
-        other = LSHIndex(family=family, bands=8, rows=rows)
+        other = LSHIndex(family=family, bands=8, rows_per_band=rows)
         assert (other.parameters, other.family, other.bands) == (one.parameters, SimHashFamily(), Bands(8, 12))
 
 

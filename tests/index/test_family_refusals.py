@@ -52,7 +52,7 @@ NO_LMDB = "lmdb cannot be imported: install lshfast[lmdb]"
             ValueError,
             "scheme and seed are those of the family: give ",
         ),
-        (lambda: LSHIndex(family=Digits()), ValueError, "give bands and rows for Digits()"),
+        (lambda: LSHIndex(family=Digits()), ValueError, "give bands and rows_per_band for Digits()"),
         (
             lambda: LSHIndex(0.8, 64, family=Digits(), bands=2),
             ValueError,
@@ -60,12 +60,12 @@ NO_LMDB = "lmdb cannot be imported: install lshfast[lmdb]"
         ),
         (lambda: LSHIndex(family=Digits().or_(2), bands=2), ValueError, "family must have no OR step"),
         (
-            lambda: LSHIndex(family=MinHashFamily().and_(3), bands=2, rows=3),
+            lambda: LSHIndex(family=MinHashFamily().and_(3), bands=2, rows_per_band=3),
             ValueError,
             "give the rows of each band as",
         ),
         (lambda: LSHIndex(family=Digits(), bands=0), ValueError, "bands must be at least 1"),
-        (lambda: LSHIndex(family=Digits(), bands=2, rows=0), ValueError, "rows must be at least 1"),
+        (lambda: LSHIndex(family=Digits(), bands=2, rows_per_band=0), ValueError, "rows_per_band must be at least 1"),
         (lambda: LSHIndex(family=Digits(), bands=1.5), TypeError, "bands must be an int"),
         (
             lambda: LSHIndex(family=Digits(), bands=65536),
@@ -113,7 +113,7 @@ SETS = TokenSets.from_sets([["a"]])
 )  # fmt: skip
 def test_items_that_are_refused(family, items, kind, said):
     rows = {Places(): 1, SimHashFamily(): 12}.get(family)
-    index = LSHIndex(family=family, bands=None if rows is None else 8, rows=rows)
+    index = LSHIndex(family=family, bands=None if rows is None else 8, rows_per_band=rows)
     for use in (lambda: index.insert([1], items), lambda: index.query(items)):
         with pytest.raises(kind, match=re.escape(said)):
             use()
@@ -122,7 +122,7 @@ def test_items_that_are_refused(family, items, kind, said):
 
 def test_keys_and_items_of_different_numbers():
     sets = TokenSets.from_sets([["a"]] * 242)
-    index = LSHIndex(family=SimHashFamily(), bands=8, rows=12)
+    index = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=12)
     with pytest.raises(ValueError, match=r"^there must be a key for each item, not 2 for 242$"):
         index.insert([1, 2], sets)
     with pytest.raises(ValueError, match=r"^there must be a key for each item, not 0 for 1$"):
@@ -135,16 +135,16 @@ def test_keys_and_items_of_different_numbers():
 def test_another_family_is_refused_by_name(tmp_path, redis_server):
     pytest.importorskip("lmdb", reason=NO_LMDB)
     for store in (MemoryStore(), LmdbStore(tmp_path / "lmdb"), RedisStore(redis_server.url, "another family")):
-        LSHIndex(family=SimHashFamily(), bands=8, rows=12, store=store)
+        LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=12, store=store)
         with pytest.raises(ValueError, match=r"^seed of simhash is 1 in this index, not 2$"):
-            LSHIndex(family=SimHashFamily(seed=2), bands=8, rows=12, store=store)
+            LSHIndex(family=SimHashFamily(seed=2), bands=8, rows_per_band=12, store=store)
         with pytest.raises(ValueError, match=r"^steps of amplified is .*12.* in this index, not .*6"):
-            LSHIndex(family=SimHashFamily(), bands=8, rows=6, store=store)
+            LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=6, store=store)
         with pytest.raises(ValueError, match=r"^family is 'amplified' in this index, not 'minhash'$"):
             LSHIndex(store=store)
         assert LSHIndex.on(store).family == SimHashFamily()
         store.close()
-    one, other = (LSHIndex(family=SimHashFamily(seed=seed), bands=8, rows=12) for seed in (1, 2))
+    one, other = (LSHIndex(family=SimHashFamily(seed=seed), bands=8, rows_per_band=12) for seed in (1, 2))
     with pytest.raises(ValueError, match=r"^seed of simhash is 1 in this index, not 2$"):
         one.merge(other)
 
@@ -178,7 +178,7 @@ def test_parameters_that_are_not_those_of_the_family():
 
 
 def test_the_command_line_refuses_families(tmp_path):
-    index = LSHIndex(family=SimHashFamily(), bands=8, rows=12, shingles="word:2")
+    index = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=12, shingles="word:2")
     index.insert(["a"], ["the cat sat"])
     index.save(tmp_path / "index")
     with pytest.raises(

@@ -115,7 +115,7 @@ def files(tmp_path_factory):
             index.commit()
             index.remove(keys[3])
         found[kind] = path
-    index, codes = LSHIndex(family=SimHashFamily(), bands=8, rows=2), shared(30, values=2**16)[:, :2]
+    index, codes = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=2), shared(30, values=2**16)[:, :2]
     codes[4] = 2**64 - 1
     index.insert(INT, codes)
     index.save(folder / "family")

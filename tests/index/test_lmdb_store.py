@@ -64,8 +64,8 @@ def test_the_answers_of_the_memory_index(tmp_path, kind):
     rows[1000:2000, :20] = rows[:1000, :20]
     rows[5] = 2**64 - 1
     keys = [kind(3 * i) for i in range(3000)]
-    memory = LSHIndex(0.5, 32, bands=8, rows=4)
-    stored = LSHIndex(0.5, 32, bands=8, rows=4, store=LmdbStore(tmp_path, map_size=MAP, sync=False))
+    memory = LSHIndex(0.5, 32, bands=8, rows_per_band=4)
+    stored = LSHIndex(0.5, 32, bands=8, rows_per_band=4, store=LmdbStore(tmp_path, map_size=MAP, sync=False))
     for index in (memory, stored):
         for start in range(0, 3000, 100):
             index.insert(keys[start : start + 100], rows[start : start + 100])
@@ -119,7 +119,7 @@ def test_compaction(tmp_path, monkeypatch):
 def test_parameters_are_kept_and_compared(tmp_path):
     opened(tmp_path).close()
     index = LSHIndex.on(LmdbStore(tmp_path))
-    assert (index.parameters.num_perm, index.parameters.bands, index.parameters.rows) == (8, 3, 2)
+    assert (index.parameters.num_perm, index.parameters.bands, index.parameters.rows_per_band) == (8, 3, 2)
     index.close()
     with pytest.raises(ValueError, match="seed is 1 in this index, not 2"):
         opened(tmp_path, seed=2)

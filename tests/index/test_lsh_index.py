@@ -49,7 +49,7 @@ def test_beside_the_model():
 def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
     """An entry counts where equal / num_perm, as doubles divide, is at least the threshold."""
     equal = min(max(equal, 1), num_perm)
-    index = LSHIndex(num_perm=num_perm, bands=num_perm, rows=1)
+    index = LSHIndex(num_perm=num_perm, bands=num_perm, rows_per_band=1)
     entry, query = np.zeros(num_perm, np.uint64), np.ones(num_perm, np.uint64)
     query[:equal] = 0
     index.insert("entry", entry)
@@ -62,7 +62,7 @@ def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
 
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (8, 1), (1, 8), (2, 3), (4, 2)])
 def test_shapes_of_bands(bands, rows):
-    index, model = LSHIndex(num_perm=8, bands=bands, rows=rows), IndexModel(8, bands, rows)
+    index, model = LSHIndex(num_perm=8, bands=bands, rows_per_band=rows), IndexModel(8, bands, rows)
     entries = shared(200)
     index.insert(range(200), entries)
     model.insert(range(200), entries.tolist(), "error")
@@ -72,7 +72,7 @@ def test_shapes_of_bands(bands, rows):
 
 
 def test_many_slots_and_bands():
-    index = LSHIndex(num_perm=4096, bands=4096, rows=1)
+    index = LSHIndex(num_perm=4096, bands=4096, rows_per_band=1)
     entries = some(3, 4096)
     entries[1, 4095] = entries[0, 4095]
     index.insert(["a", "b", "c"], entries)
@@ -99,7 +99,7 @@ def test_slots_outside_of_all_bands_count_for_similarity_only():
 def test_candidates_follow_the_s_curve(bands, rows):
     """Slots that agree independently with probability s: the share of pairs that meet is 1 - (1 - s^r)^b."""
     n, rng = 4000, np.random.default_rng(bands)
-    index = LSHIndex(num_perm=128, bands=bands, rows=rows)
+    index = LSHIndex(num_perm=128, bands=bands, rows_per_band=rows)
     entries = some(n, 128, seed=rows)
     index.insert(np.arange(n), entries)
     for s in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
@@ -513,13 +513,13 @@ def test_numbers_of_threads_that_are_refused(index):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"bands": 4}, ValueError, "bands and rows go together: give both, or neither and a recall"),
-        ({"rows": 4}, ValueError, "bands and rows go together"),
-        ({"bands": 4, "rows": 3}, ValueError, "bands x rows must be at most num_perm = 8, not 4 x 3"),
-        ({"bands": 0, "rows": 3}, ValueError, "bands must be at least 1, not 0"),
-        ({"bands": 2, "rows": 2.0}, TypeError, "rows must be an int, not 2.0"),
-        ({"bands": True, "rows": 2}, TypeError, "bands must be an int, not True"),
-        ({"threshold": 0, "bands": 2, "rows": 2}, ValueError, "threshold must be in (0, 1], not 0"),
+        ({"bands": 4}, ValueError, "bands and rows_per_band go together: give both, or neither and a recall"),
+        ({"rows_per_band": 4}, ValueError, "bands and rows_per_band go together"),
+        ({"bands": 4, "rows_per_band": 3}, ValueError, "bands x rows must be at most num_perm = 8, not 4 x 3"),
+        ({"bands": 0, "rows_per_band": 3}, ValueError, "bands must be at least 1, not 0"),
+        ({"bands": 2, "rows_per_band": 2.0}, TypeError, "rows_per_band must be an int, not 2.0"),
+        ({"bands": True, "rows_per_band": 2}, TypeError, "bands must be an int, not True"),
+        ({"threshold": 0, "bands": 2, "rows_per_band": 2}, ValueError, "threshold must be in (0, 1], not 0"),
         ({"threshold": math.nan}, ValueError, "threshold must be in (0, 1], not nan"),
         ({"threshold": True}, TypeError, "threshold must be a number, not True"),
         ({"recall": 1}, ValueError, "recall must be in (0, 1), not 1"),
@@ -549,7 +549,7 @@ def test_indexes_that_are_refused(options, error, message):
         ({"seed": 3}, "seed is 1 in this index, not 3"),
         ({"scheme": "classic"}, "scheme is 'fast' in this index, not 'classic'"),
         ({"bands": 2}, "bands is 3 in this index, not 2"),
-        ({"rows": 1}, "rows is 2 in this index, not 1"),
+        ({"rows_per_band": 1}, "rows_per_band is 2 in this index, not 1"),
         ({"shingles": "word:5"}, "shingles is '' in this index, not 'word:5'"),
     ],
 )
@@ -676,7 +676,7 @@ def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
     """4 million pairs of a query and an equal entry, of which 4,000 are answers."""
     n, m, k = 10_000, 400, 10
     if kind == "neighbors":
-        index, given = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows=1), [np.zeros((n, 2))]
+        index, given = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows_per_band=1), [np.zeros((n, 2))]
     else:
         index, given = small(), [np.repeat(some(1), n, axis=0)]
     if kind == "ensemble":

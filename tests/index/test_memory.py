@@ -319,7 +319,7 @@ def stored(request, tmp_path):
 
 def test_memory_runs_out_in_an_index():
     """Names and signatures come and go together."""
-    index = LSHIndex(num_perm=1, bands=1, rows=1)
+    index = LSHIndex(num_perm=1, bands=1, rows_per_band=1)
     index.insert(["seed"], np.zeros((1, 1), np.uint64))
     index.remove(["seed"])
     keys, signatures = [str(i) for i in range(200)], np.arange(1, 201, dtype=np.uint64)[:, None]

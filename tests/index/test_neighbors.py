@@ -143,7 +143,9 @@ def test_nothing_there(metric):
 
 
 def test_equal_vectors_have_no_angle_and_opposite_ones_pi():
-    index = NearNeighbors("cosine", 3.0, dim=3, n=10, bands=1, rows=1, probes=6)  # all buckets of a cross-polytope
+    index = NearNeighbors(
+        "cosine", 3.0, dim=3, n=10, bands=1, rows_per_band=1, probes=6
+    )  # all buckets of a cross-polytope
     index.insert(["a", "b", "c"], np.array([[1e-30, 2e-30, 3e-30], [2e20, 4e20, 6e20], [-1, -2, -3]], np.float32))
     answer = {neighbor.key: neighbor.distance for neighbor in index.query(np.array([1, 2, 3], np.float32))}
     assert answer["c"] == pytest.approx(math.pi, abs=3e-8)
@@ -153,7 +155,7 @@ def test_equal_vectors_have_no_angle_and_opposite_ones_pi():
 
 
 def test_float64_points_are_not_rounded():
-    index = NearNeighbors("euclidean", 1.0, dim=2, n=10, dtype="float64", bands=1, rows=1)
+    index = NearNeighbors("euclidean", 1.0, dim=2, n=10, dtype="float64", bands=1, rows_per_band=1)
     index.insert("a", [1 + 1e-12, 1e9])
     assert index.query([1, 1e9]) == [Neighbor("a", (1 + 1e-12) - 1)]
     assert index.points_of(["a"]).tolist() == [[1 + 1e-12, 1e9]]
@@ -164,7 +166,7 @@ def test_float64_points_are_not_rounded():
 def test_sparse_points_are_answered_like_dense_ones(metric, dtype):
     points = sparse_points(80, 40, 5)
     points = scipy.sparse.vstack([points, points[:3] * 1.1], "csr")
-    options = {"radius": 0.5, "dim": 40, "n": 83, "dtype": dtype, "bands": 6, "rows": 1, "probes": 1}
+    options = {"radius": 0.5, "dim": 40, "n": 83, "dtype": dtype, "bands": 6, "rows_per_band": 1, "probes": 1}
     sparse, dense = NearNeighbors(metric, **options, nonzeros=6), NearNeighbors(metric, **options)
     for index in (sparse, dense):
         index.insert(range(83), points)
@@ -184,7 +186,7 @@ def test_csr_matrices_with_columns_in_any_order_and_repeated():
     matrix = scipy.sparse.csr_matrix(
         (np.array([1, 2, 3, 4, 0.0]), np.array([3, 0, 3, 1, 2]), np.array([0, 3, 5])), (2, 4)
     )
-    index = NearNeighbors("euclidean", 1.0, dim=4, n=2, nonzeros=2, bands=1, rows=1)
+    index = NearNeighbors("euclidean", 1.0, dim=4, n=2, nonzeros=2, bands=1, rows_per_band=1)
     index.insert(["a", "b"], matrix)
     assert index.points_of(["a", "b"]).dense().tolist() == [[2, 0, 0, 4], [0, 4, 0, 0]]
     with pytest.raises(ValueError, match="at most 2 nonzeros in a row, and row 1 has 3"):
@@ -216,7 +218,7 @@ def test_e4_only_far_points_count_against_the_budget():
 
     Points between radius and c * radius are answers, so they cannot use up the budget.
     """
-    index = NearNeighbors("hamming", 2, dim=64, n=100, bands=1, rows=1)
+    index = NearNeighbors("hamming", 2, dim=64, n=100, bands=1, rows_per_band=1)
     far, between = np.array([[2**10 - 1]], np.uint64), np.array([[2**4 - 2]], np.uint64)
     index.insert(range(10), np.repeat(far, 10, axis=0))
     query = np.zeros((1, 1), np.uint64)
@@ -251,7 +253,7 @@ def test_near_keeps_its_promise(metric, mode):
 @pytest.mark.parametrize(("mode", "promise"), [("first", 0.1321), ("closest", 0.2988)])
 def test_the_probabilities_of_the_textbooks(mode, promise):
     """With a recall of 1 - 1/e, they are 1/2 - 1/e and 2/3 - 1/e: Pr[too many far points] is at most 1/2 and 1/3."""
-    index = NearNeighbors("hamming", 2, dim=64, n=1000, bands=1, rows=1)
+    index = NearNeighbors("hamming", 2, dim=64, n=1000, bands=1, rows_per_band=1)
     plan = dataclasses.replace(index.plan, recall=1 - 1 / math.e)
     assert plan.success(mode) == pytest.approx(promise, abs=5e-5)
 
@@ -469,7 +471,7 @@ def test_a_closed_index():
 
 
 def test_what_an_index_says_of_itself():
-    alone = NearNeighbors("euclidean", 1.0, dim=3, n=10, bands=3, rows=2, probes=1)
+    alone = NearNeighbors("euclidean", 1.0, dim=3, n=10, bands=3, rows_per_band=2, probes=1)
     alone.insert(["x"], np.zeros((1, 3)))
     assert repr(alone).startswith("NearNeighbors(1 entry; euclidean, 3 dimensions")
     assert "a query searches 1 bucket in each" in repr(alone)
@@ -480,6 +482,6 @@ def test_what_an_index_says_of_itself():
     assert "3 bands of 2 rows; a query searches 3 buckets in each" in text
     assert repr(index).startswith("NearNeighbors(60 entries; euclidean, 3 dimensions")
     figures = index.stats()
-    assert (figures.entries, figures.bands, figures.rows, figures.probes) == (60, 3, 2, 3)
+    assert (figures.entries, figures.bands, figures.rows_per_band, figures.probes) == (60, 3, 2, 3)
     assert sum(figures.bucket_sizes.values()) > 0
     assert figures.nbytes > 60 * 2 * 8

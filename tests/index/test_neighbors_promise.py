@@ -66,7 +66,7 @@ def test_share_of_candidates(metric, probes, factor):
     distance = round(RADIUS[metric] * factor) if metric == "hamming" else RADIUS[metric] * factor
     rows, bands = {"cosine": (2, 2), "euclidean": (6, 3), "manhattan": (6, 3), "hamming": (8, 3)}[metric]
     seeds, n = 12, 600
-    options = {"dim": DIM[metric], "n": n, "bands": bands, "rows": rows, "probes": probes}
+    options = {"dim": DIM[metric], "n": n, "bands": bands, "rows_per_band": rows, "probes": probes}
     shares = []
     for seed in range(seeds):
         index = NearNeighbors(metric, RADIUS[metric], **options, seed=seed)
@@ -84,7 +84,14 @@ def test_number_of_far_candidates(metric):
         points = random_points(metric, n, DIM[metric], seed)
         sample = distances_between(metric, points[:40], points[40:])
         rows, bands = {"cosine": (1, 4), "manhattan": (4, 4)}.get(metric, (5, 4))
-        options = {"dim": DIM[metric], "n": n - 40, "bands": bands, "rows": rows, "probes": 1, "sample": sample}
+        options = {
+            "dim": DIM[metric],
+            "n": n - 40,
+            "bands": bands,
+            "rows_per_band": rows,
+            "probes": 1,
+            "sample": sample,
+        }
         index = NearNeighbors(metric, RADIUS[metric], **options, seed=seed)
         index.insert(range(n - 40), points[40:])
         counts.append(index.query(points[:40], k=1).examined.mean())
@@ -140,7 +147,9 @@ def test_a19_c9_searches_with_a_limit(mode, limit):
     found = without = 0
     for seed in range(trials):
         query, points = crowded_points(rng)
-        index = NearNeighbors("hamming", 32, dim=BITS, n=FAR + 1, c=2.0, bands=TABLES, rows=ROWS, probes=1, seed=seed)
+        index = NearNeighbors(
+            "hamming", 32, dim=BITS, n=FAR + 1, c=2.0, bands=TABLES, rows_per_band=ROWS, probes=1, seed=seed
+        )
         index.insert(range(FAR + 1), packed(points))
         answer = index.near(packed(query[np.newaxis])[0], mode=mode)
         words = [families_bits.draw(seed, families_bits.BIT_SAMPLING, j) for j in range(TABLES * ROWS)]

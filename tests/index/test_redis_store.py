@@ -33,8 +33,8 @@ __all__ = ["redis_server"]  # a fixture
 pytestmark = needs_redis
 
 EMPTY = 2**64 - 1
-SMALL = Parameters(num_perm=7, bands=3, rows=2, scheme="fast", seed=1, threshold=None)
-USUAL = Parameters(num_perm=128, bands=18, rows=7, scheme="classic", seed=2**64 - 1, threshold=0.8)
+SMALL = Parameters(num_perm=7, bands=3, rows_per_band=2, scheme="fast", seed=1, threshold=None)
+USUAL = Parameters(num_perm=128, bands=18, rows_per_band=7, scheme="classic", seed=2**64 - 1, threshold=0.8)
 NAMES = (f"test {number}" for number in count())
 
 
@@ -77,7 +77,7 @@ def answers(found):
 
 def expected(model, query, least, parameters=SMALL):
     """Return the answer to a query from a dict of signatures."""
-    b, r = parameters.bands, parameters.rows
+    b, r = parameters.bands, parameters.rows_per_band
     if minhash.is_empty(query):
         return []
     equal = {key: [x == y for x, y in zip(query, row, strict=True)] for key, row in model.items()}
@@ -336,7 +336,7 @@ def test_parameters_come_back_as_they_were(place):
 def test_other_parameters_are_refused(place):
     RedisStore(*place).bind(SMALL)
     store = RedisStore(*place)
-    for name, value in [("num_perm", 8), ("bands", 2), ("rows", 1), ("scheme", "classic"), ("seed", 2)]:
+    for name, value in [("num_perm", 8), ("bands", 2), ("rows_per_band", 1), ("scheme", "classic"), ("seed", 2)]:
         with pytest.raises(ValueError, match=f"{name} is {getattr(SMALL, name)!r} in this index, not {value!r}"):
             store.bind(replace(SMALL, **{name: value}))
     store.bind(replace(SMALL, threshold=0.5))

@@ -85,7 +85,7 @@ def main():
     elif what == "without":
         stir_tables(nullcontext, nullcontext)
     else:
-        index = LSHIndex(num_perm=K, bands=4, rows=2)
+        index = LSHIndex(num_perm=K, bands=4, rows_per_band=2)
         index.insert(np.arange(BATCH), SIGNATURES[:BATCH])
         with tempfile.TemporaryDirectory() as folder:
             index.save(Path(folder, "index"))

@@ -631,7 +631,7 @@ words[100:, :-2] = words[:100, :-2]
 several = [*texts, *map(" ".join, words)]
 ours = near.sketch(several, 2, seed=9)
 theirs = MinHasher(128, "fast", seed=9).sketch(shingle(several, size=2, seed=9))
-index = LSHIndex(0.5, 128, bands=18, rows=7, seed=9)
+index = LSHIndex(0.5, 128, bands=18, rows_per_band=7, seed=9)
 index.insert(range(len(several)), theirs)
 pairs = index.pairs(threshold=0.5)
 print(json.dumps({

@@ -124,7 +124,7 @@ def rows_of(numbers):
 
 @pytest.mark.parametrize("key_of", [int, str, lambda i: (i, "key")], ids=["int", "str", "object"])
 def test_an_index_that_many_threads_change_and_ask_one_by_one(key_of):
-    index = LSHIndex(num_perm=8, bands=2, rows=4)
+    index = LSHIndex(num_perm=8, bands=2, rows_per_band=4)
     each = 400
     number_of = {key_of(i): i for i in range(THREADS * each)}
 

@@ -149,7 +149,7 @@ def test_writers_and_readers_take_turns():
 
 def test_a_single_query_waits_behind_a_writer():
     """A thread that asks one query after the other does not overtake a batch that waits to be inserted."""
-    index, found = LSHIndex(num_perm=K, bands=2, rows=K // 2), []
+    index, found = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2), []
     index.insert(*batch_of(0))
     gate = index.store.gate
     gate.enter_read()
@@ -212,7 +212,7 @@ def test_a_thread_does_not_wait_for_itself():
 
 def test_a_callback_that_uses_its_index(tmp_path):
     """Progress is told while the index is locked: what the callback may not do is an error, and nothing hangs."""
-    index, seen = LSHIndex(num_perm=K, bands=2, rows=K // 2), []
+    index, seen = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2), []
     index.insert(*batch_of(0))
 
     def tell(*_):
@@ -285,7 +285,7 @@ def elsewhere(enter, leave):
 @forks
 def test_a_child_of_a_process_with_readers():
     """Readers are not there any more in the child, so that it may write at once."""
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     index.insert(*batch_of(0))
     gate = index.store.gate
 
@@ -301,7 +301,7 @@ def test_a_child_of_a_process_with_readers():
 @forks
 def test_a_child_of_a_process_with_a_writer_that_waits():
     """It has not changed anything yet; in the child it is no more."""
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     index.insert(*batch_of(0))
     gate = index.store.gate
 
@@ -320,7 +320,7 @@ def test_a_child_of_a_process_with_a_writer_that_waits():
 @forks
 def test_a_child_of_a_process_with_a_writer():
     """The index may be half written there: whoever uses it is told so, and nobody waits for ever."""
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     index.insert(*batch_of(0))
     uses = (
         lambda: index.query(queries()[0]), lambda: index.query(queries()), lambda: 1 in index,
@@ -352,7 +352,7 @@ def test_a_child_of_the_thread_that_holds_the_lock():
 def test_a_child_does_not_write_to_the_file(tmp_path):
     """It reads what was there at the fork; the parent's lock and file are as they were."""
     path = tmp_path / "index"
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     index.insert(*batch_of(0))
     index.save(path)
     with LSHIndex.open(path, "r+") as opened:
@@ -441,7 +441,7 @@ def stir(index, writers):
 
 @pytest.mark.parametrize("writers", [1, 2])
 def test_batches_appear_at_once_in_memory(writers):
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     for number in range(BATCHES):
         index.insert(*batch_of(number))
     stir_safely(index, writers)
@@ -458,7 +458,7 @@ def stir_safely(index, writers):
 
 def test_batches_appear_at_once_in_a_file(tmp_path):
     path = tmp_path / "index"
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     for number in range(BATCHES):
         index.insert(*batch_of(number))
     index.save(path)
@@ -474,7 +474,7 @@ def test_batches_appear_at_once_in_a_file(tmp_path):
 def test_a_query_while_a_file_is_let_go_of(tmp_path, monkeypatch):
     """One that comes before the file that was written anew is open finds what is in it all the same."""
     path, signature = tmp_path / "index", np.full(K, 7, np.uint64)
-    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)
     index.insert(1, signature)
     index.save(path)
     closed, asked, found = threading.Event(), threading.Event(), []
@@ -570,7 +570,7 @@ def test_an_interrupt_leaves_nothing_locked():
             for key in keys:
                 index.insert(key, np.full(K, 7 + turn, np.uint64))
 
-    index, keys = LSHIndex(num_perm=K, bands=2, rows=K // 2), count()
+    index, keys = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2), count()
     for turn in range(100):
         with pytest.raises(KeyboardInterrupt):
             insert(turn)

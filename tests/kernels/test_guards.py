@@ -234,7 +234,7 @@ def test_an_index_takes_signatures_and_keys_that_are_not_aligned(copy):
     hasher = MinHasher(16)
     signatures = np.asarray(hasher.sketch(TokenSets.from_sets([range(i, i + 30) for i in range(5)])))
     keys = np.arange(5)
-    index = LSHIndex(0.5, 16, bands=8, rows=2)
+    index = LSHIndex(0.5, 16, bands=8, rows_per_band=2)
     index.insert(astray(keys), astray(signatures), copy=copy)
     assert list(index.query(astray(signatures))) == list(index.query(signatures))
     assert index.query(astray(signatures[2])) == index.query(signatures[2])

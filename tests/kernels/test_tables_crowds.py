@@ -62,7 +62,7 @@ def test_many_keys_of_one_tag_in_an_index(kind, tmp_path):
     n = MANY if kind == "int" else MANY // 10
     keys, absent = NAMES[kind](n), NAMES[kind](n + 3)[n:]
     signatures = np.arange(n, dtype=np.uint64)[:, None]
-    index = LSHIndex(num_perm=1, bands=1, rows=1)
+    index = LSHIndex(num_perm=1, bands=1, rows_per_band=1)
     assert index.insert(keys, signatures) == n
     assert index.store.contains(keys).all()
     assert not index.store.contains(absent).any()

@@ -275,7 +275,7 @@ def test_the_empty_name_over_no_bytes_at_all():
 
 def test_a_damaged_file_is_read_without_a_crash(tmp_path):
     """Entries that lead out of the pool, in a file that is not verified: figures leave them out."""
-    index = LSHIndex(num_perm=8, bands=4, rows=2)
+    index = LSHIndex(num_perm=8, bands=4, rows_per_band=2)
     index.insert(range(100), np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64))
     index.save(tmp_path / "index")
     data = bytearray((tmp_path / "index").read_bytes())

@@ -106,11 +106,11 @@ class IndexFile:
     @property
     def is_apart(self):
         """Whether each band is judged alone."""
-        return bool(self.parameters["family"]) and self.parameters["rows"] == 1
+        return bool(self.parameters["family"]) and self.parameters["rows_per_band"] == 1
 
     def keys(self, row):
         """Return the band keys of a row, None for a band in which it has none."""
-        bands, rows = self.parameters["bands"], self.parameters["rows"]
+        bands, rows = self.parameters["bands"], self.parameters["rows_per_band"]
         if self.is_apart:
             full = [slot if slot != EMPTY else 0 for slot in row[:bands]]
             return [None if row[j] == EMPTY else key for j, key in enumerate(band_keys(full, bands, rows))]
@@ -129,7 +129,7 @@ class IndexFile:
 
     def candidates(self, query):
         """Return the keys of the entries that equal a query in all slots of some band, ascending."""
-        k, rows = self.words, self.parameters["rows"]
+        k, rows = self.words, self.parameters["rows_per_band"]
         found = set()
         for part in self.parts:
             for band, key in enumerate(self.keys(query)):
@@ -192,7 +192,7 @@ def read_directory(data, state, expected):
         numbers = struct.unpack_from(f"<{each // 8}Q", data, at)
         parts.append((numbers[0], [numbers[i : i + 3] for i in range(1, len(numbers), 3)]))
     parameters = {
-        "num_perm": num_perm, "bands": bands, "rows": rows, "scheme": scheme, "seed": seed,
+        "num_perm": num_perm, "bands": bands, "rows_per_band": rows, "scheme": scheme, "seed": seed,
         "threshold": None if math.isnan(threshold) else threshold, "shingles": shingles,
         "family": family, "payload": payload, "measure": measure,
     }  # fmt: skip

@@ -83,7 +83,7 @@ def index(sketch, b, r):
     """Hand a sketch to what makes buckets: as it is, or with the family of its sketcher."""
     family = FAMILIES.get(type(getattr(sketch, "hasher", None)))
     if family is not None and sketch.dtype == np.uint64:
-        made = LSHIndex(family=family(sketch.hasher), bands=8, rows=8)
+        made = LSHIndex(family=family(sketch.hasher), bands=8, rows_per_band=8)
         made.insert("key", sketch.reshape(-1))
         assert made.query(sketch.reshape(-1)) == ["key"]
     if isinstance(getattr(sketch, "hasher", None), (SimHasher, SignSketcher)) and sketch.dtype == np.uint64:

@@ -49,7 +49,7 @@ def dedup_files(
     scheme: Scheme | None = None,
     recall: float | None = None,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     keep: str = "first",
@@ -113,7 +113,7 @@ def dedup_files(
     max_columns : int, default 1000
         The largest number of columns of a CSV, TSV or Parquet output of JSONL inputs. A row with a name that would be a
         further column is an error. In Parquet, names inside objects count too.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, seed : optional
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
     verify, groups, threads, exact, measure : optional
@@ -198,7 +198,7 @@ def dedup_files(
     """
     options: dict[str, Any] = dict(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows=rows, seed=seed,
+        recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed,
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)

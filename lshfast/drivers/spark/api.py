@@ -24,8 +24,8 @@ ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 
 # Arguments of `make_plan` that a run on a cluster has.
 OPTIONS = (
-    "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows", "verify", "groups",
-    "seed", "measure", "ignore_common",
+    "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows_per_band", "verify",
+    "groups", "seed", "measure", "ignore_common",
 )  # fmt: skip
 
 # Those that a run has which finds pairs only.
@@ -48,7 +48,7 @@ def dedup(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     keep: Keep | Column = "first",
@@ -70,7 +70,7 @@ def dedup(
         without shingles: the row is kept.
     id : str, default "id"
         Name of the column of ids: integers or strings, all different and not null.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, seed, measure
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, seed, measure
         As for `lshfast.dedup`.
     ignore_common : float, optional
         As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all texts.
@@ -128,8 +128,8 @@ def dedup(
     """
     return dedup_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, keep=keep, seed=seed,
-        measure=measure, ignore_common=ignore_common,
+        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, keep=keep,
+        seed=seed, measure=measure, ignore_common=ignore_common,
     )[0]  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def pairs(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     seed: Seed = 1,
     measure: PairMeasure = "jaccard",
@@ -215,7 +215,7 @@ def pairs(
     ----------
     df, text, id
         As for `dedup`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, seed, measure, top, most
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed, measure, top, most
         As for `lshfast.pairs`.
     ignore_common : float, optional
         As for `dedup`.
@@ -259,8 +259,8 @@ def pairs(
     """
     return pairs_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, seed=seed, measure=measure,
-        ignore_common=ignore_common, top=top, most=most,
+        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed,
+        measure=measure, ignore_common=ignore_common, top=top, most=most,
     )[0]  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def plan(
     scheme: Scheme = "fast",
     recall: float = 0.95,
     bands: int | None = None,
-    rows: int | None = None,
+    rows_per_band: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
     measure: PairMeasure = "jaccard",
@@ -99,7 +99,7 @@ def plan(
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
     column, id_column, glob, encoding, format, max_row_bytes, delimiter, defuse_formulas
         As for `lshfast.dedup_files`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, groups, measure, seed
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, measure, seed
         As for `lshfast.dedup`.
     keep, annotate
         As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
@@ -134,8 +134,8 @@ def plan(
     check_listing(pairs, top, most)
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
-        measure=measure, exact=False, ignore_common=ignore_common, top=top, most=most,
+        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, threads=threads,
+        seed=seed, measure=measure, exact=False, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(

@@ -12,7 +12,7 @@ from lshfast.common.container import Manifest
 from lshfast.common.private_files import check_folder, private
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.inputs import policy_of, state_of
-from lshfast.engine.plan import Plan, make_plan
+from lshfast.engine.plan import Plan, described_plan
 from lshfast.kernels.text import HashKey
 from lshfast.readers import Corpus, DataError, Output
 from lshfast.readers.files import File, Layout, reason_of
@@ -47,7 +47,7 @@ class StagePlan:
     @cached_property
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
-        return replace(make_plan(**self.content["parameters"], threads=self.content["threads"]), capped=True)
+        return replace(described_plan(self.content["parameters"], self.content["threads"]), capped=True)
 
     @cached_property
     def budget(self) -> Budget:

@@ -70,7 +70,7 @@ class NearNeighbors(StoredIndex):
         angles or half of the bits, and otherwise all.
     memory : int, optional
         The most bytes that `n` entries may need.
-    bands, rows, probes : int, optional
+    bands, rows_per_band, probes : int, optional
         Tables, hash functions of a table, and searched buckets of a table, instead of a choice. With `bands`, the
         recall is what `describe` says.
     seed : int or "random", default 1
@@ -142,14 +142,14 @@ class NearNeighbors(StoredIndex):
         sample: npt.ArrayLike | None = None,
         memory: int | None = None,
         bands: int | None = None,
-        rows: int | None = None,
+        rows_per_band: int | None = None,
         probes: int | None = None,
         seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
     ) -> None:
         points = PointFormat(metric, dim, dtype, nonzeros)
-        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows, probes)
+        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes)
         plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
         store = MemoryStore() if store is None else check_store(store)
         measure = points.measure
@@ -468,7 +468,7 @@ class NearNeighbors(StoredIndex):
     ) -> NeighborLists:
         """Search for checked points."""
         value = None if within is None else self._points.value_at(within)
-        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows))
+        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows_per_band))
         parts: list[Neighbors] = []
         for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
@@ -486,7 +486,7 @@ class NearNeighbors(StoredIndex):
     def stats(self) -> NeighborStats:
         """Return the figures of the index, such as bucket sizes and memory."""
         plan = self.plan
-        return NeighborStats(**vars(stats_of(self.store, plan.bands, plan.rows)), probes=plan.probes)
+        return NeighborStats(**vars(stats_of(self.store, plan.bands, plan.rows_per_band)), probes=plan.probes)
 
     def __repr__(self) -> str:
         try:

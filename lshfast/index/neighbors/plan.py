@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ KEY_BYTES = 24
 class NeighborsPlan(Family[Any]):
     """What an index of near neighbours consists of, and what to expect of it; it is stored with the entries.
 
-    As a family of hash functions, it has groups of `rows` functions of `base`.
+    As a family of hash functions, it has groups of `rows_per_band` functions of `base`.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class NeighborsPlan(Family[Any]):
         As given to `NearNeighbors`.
     base : Family
         Family of the hash functions.
-    bands, rows, probes : int
+    bands, rows_per_band, probes : int
         Tables, functions of a table, and buckets that a query searches in each table.
     radius : float
         Distance at which `recall` is promised.
@@ -50,6 +51,7 @@ class NeighborsPlan(Family[Any]):
     """
 
     name: ClassVar[str] = "near-neighbors"
+    stored_names: ClassVar[Mapping[str, str]] = {"rows_per_band": "rows"}
 
     metric: str
     dim: int
@@ -57,7 +59,7 @@ class NeighborsPlan(Family[Any]):
     nonzeros: int | None
     base: Family[Any]
     bands: int
-    rows: int
+    rows_per_band: int
     probes: int
     radius: float
     recall: float
@@ -69,7 +71,7 @@ class NeighborsPlan(Family[Any]):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Family):
             raise TypeError(f"base must be a Family, not {self.base!r}")
-        for name in ("bands", "rows", "probes", "n"):
+        for name in ("bands", "rows_per_band", "probes", "n"):
             object.__setattr__(self, name, check_int(name, getattr(self, name), 1, 2**62))
         check_radius("radius", self.radius, self.points)
 
@@ -89,23 +91,23 @@ class NeighborsPlan(Family[Any]):
         return self.bands * self.probes
 
     def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
-        return self.base.buckets(items, count, self.rows, threads=threads)
+        return self.base.buckets(items, count, self.rows_per_band, threads=threads)
 
     def distance(self, a: Any, b: Any) -> Float64Array:
         return self.base.distance(a, b)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        return np.asarray(self.base.collision_probability(distance) ** self.rows)
+        return np.asarray(self.base.collision_probability(distance) ** self.rows_per_band)
 
     def probe(self, items: Any, threads: int | None = None) -> UInt64Array:
         """Return the buckets that queries search, uint64 (m, bands, probes)."""
         if self.probes == 1 or not isinstance(self.base, Probing):
             return self.hash(items, self.bands, threads=threads)[:, :, np.newaxis]
-        return self.base.probe(items, self.bands, self.rows, self.probes, threads=threads)
+        return self.base.probe(items, self.bands, self.rows_per_band, self.probes, threads=threads)
 
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
         """Return the probability that a query finds an entry at these distances."""
-        return found_in(probabilities_of_meeting(self.base, distance, self.rows, self.probes), self.bands)
+        return found_in(probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes), self.bands)
 
     def success(self, mode: str) -> float:
         """Return the least probability with which `near` succeeds in theory, if the plan is for its c.
@@ -131,9 +133,9 @@ class NeighborsPlan(Family[Any]):
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
         """Return the expected number of entries that a query examines, if n are at distances like these."""
         if self.probes == 1:
-            met = usual_probability(self.base, distances) ** self.rows
+            met = usual_probability(self.base, distances) ** self.rows_per_band
         else:
-            met = probabilities_of_meeting(self.base, distances, self.rows, self.probes)
+            met = probabilities_of_meeting(self.base, distances, self.rows_per_band, self.probes)
         return self.n * float(np.mean(found_in(met, self.bands)))
 
     def __str__(self) -> str:
@@ -146,7 +148,7 @@ class NeighborsPlan(Family[Any]):
                 f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
                 f"{self.radius:g}{near}, for {self.n:,} entries",
                 f"  family      {self.base!r}",
-                f"  tables      {self.bands} bands of {self.rows} rows; a query searches {searched}",
+                f"  tables      {self.bands} bands of {self.rows_per_band} rows; a query searches {searched}",
                 f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
                 f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",

@@ -74,7 +74,7 @@ class PlanRequest:
     sample: npt.ArrayLike | None = field(default=None, compare=False)
     memory: int | None = None
     bands: int | None = None
-    rows: int | None = None
+    rows_per_band: int | None = None
     probes: int | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class PlanRequest:
             object.__setattr__(self, "c", check_number("c", self.c))
             if not 1 < self.c < math.inf:
                 raise ValueError(f"c must be a finite number above 1, not {self.c}")
-        for name, most in (("memory", 2**62), ("bands", 2**15), ("rows", 2**10), ("probes", 2**12)):
+        for name, most in (("memory", 2**62), ("bands", 2**15), ("rows_per_band", 2**10), ("probes", 2**12)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
 
@@ -185,7 +185,7 @@ class NeighborsPlanner:
 
     def start(self) -> tuple[Choice, float]:
         """Return the best choice with the fewest probes, and its cost."""
-        rows = range(1, MOST_ROWS + 1) if self.request.rows is None else (self.request.rows,)
+        rows = range(1, MOST_ROWS + 1) if self.request.rows_per_band is None else (self.request.rows_per_band,)
         choices = [Choice(family, row, 0) for family in range(len(self.families)) for row in rows]
         if self.probes[0] > 1:  # simulations take a while
             choices = choices[:: max(1, len(choices) // 16)]
@@ -205,10 +205,10 @@ class NeighborsPlanner:
     def _steps(self, choice: Choice) -> Iterator[Choice]:
         steps = [(0, 1, 1), (0, 2, 1), (0, 0, 1), (0, 0, -1), (0, -1, -1), (0, -2, -1), (1, 0, 0), (-1, 0, 0)]
         steps += [(1, 2, 0), (-1, -2, 0), (1, -2, 0), (-1, 2, 0), (0, 1, 0), (0, -1, 0), (0, 3, 0), (0, -3, 0)]
-        scale = max(1, choice.rows // 8)
+        scale, fixed = max(1, choice.rows // 8), self.request.rows_per_band
         for step in steps:
             family, rows, probes = choice.family + step[0], choice.rows + scale * step[1], choice.probes + step[2]
-            allowed = 1 <= rows <= MOST_ROWS if self.request.rows is None else rows == self.request.rows
+            allowed = 1 <= rows <= MOST_ROWS if fixed is None else rows == fixed
             if allowed and 0 <= family < len(self.families) and 0 <= probes < len(self.probes):
                 yield Choice(family, rows, probes)
 
@@ -238,7 +238,7 @@ class NeighborsPlanner:
 
     def _cost(self, choice: Choice) -> float:
         request, family = self.request, self.families[choice.family]
-        if request.c is not None and request.rows is None:
+        if request.c is not None and request.rows_per_band is None:
             far = family.collision_probability(min(request.c * request.radius, request.points.longest))
             if request.n * float(far) ** choice.rows > 1:
                 return 1e30 / choice.rows

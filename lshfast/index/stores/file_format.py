@@ -79,7 +79,7 @@ class Directory:
         p = self.parameters
         threshold = math.nan if p.threshold is None else p.threshold
         head = _HEAD.pack(
-            _MAGIC, self.version, len(self.segments), p.num_perm, p.bands, p.rows, p.seed, threshold,
+            _MAGIC, self.version, len(self.segments), p.num_perm, p.bands, p.rows_per_band, p.seed, threshold,
             p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
         )  # fmt: skip
         body = [head]
@@ -207,7 +207,7 @@ def open_segment(
     deleted = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
     try:
         tables = BandTables.over(
-            p.num_perm, p.bands, p.rows, directory.kind, arrays, deleted,
+            p.num_perm, p.bands, p.rows_per_band, directory.kind, arrays, deleted,
             payload=p.payload, apart=p.apart, bits=p.bits,
         )  # fmt: skip
     except ValueError as error:
@@ -275,7 +275,7 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
         wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
         signatures = segment.tables.signatures_of(rows)
         keys = np.empty((len(signatures), p.bands), np.uint64)
-        band_keys(signatures, p.bands, p.rows, keys, p.apart)
+        band_keys(signatures, p.bands, p.rows_per_band, keys, p.apart)
         for band in range(p.bands):
             full = keys[:, band] != EMPTY
             wanted[:, band] += _sums(keys[full, band] >> _HALF << _HALF | rows[full].astype(np.uint64))

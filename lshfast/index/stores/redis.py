@@ -423,7 +423,7 @@ class RedisStore(Store):
             if p.apart:
                 same &= a[:, : p.num_perm] != EMPTY
             equal[piece] = _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
-            good[piece] = same[:, : p.bands * p.rows].reshape(-1, p.bands, p.rows).all(2).any(1)
+            good[piece] = same[:, : p.bands * p.rows_per_band].reshape(-1, p.bands, p.rows_per_band).all(2).any(1)
         return good, equal
 
     # Values
@@ -450,7 +450,7 @@ class RedisStore(Store):
         if signatures.dtype != np.uint64:
             raise TypeError(f"signatures must be uint64, not {signatures.dtype}")
         keys = np.empty((len(signatures), parameters.bands), np.uint64)
-        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows, keys, parameters.apart)
+        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows_per_band, keys, parameters.apart)
         return np.concatenate((signatures, keys), axis=1).astype("<u8", copy=False)
 
     def _array(self, data: bytes) -> UInt64Array:
@@ -548,7 +548,7 @@ def _address(client: Any) -> str:
 def _fields(parameters: Parameters) -> dict[str, str]:
     """Return parameters as they are stored, in the order of FIELDS."""
     threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
-    numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows))
+    numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows_per_band))
     form = FORMATS[bool(parameters.family)]
     texts = (form, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
     fields = dict(zip(scripts.FIELDS, texts, strict=True))

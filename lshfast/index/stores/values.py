@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
 from lshfast.common.checks import check_int
+from lshfast.common.choices import OnDuplicate as OnDuplicate
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
-
-OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 # The most bytes of the description of a family.
 MOST_FAMILY = 1 << 20
@@ -27,8 +26,8 @@ class Parameters:
     ----------
     num_perm : int
         Slots of a signature, k.
-    bands, rows : int
-        Numbers of bands, and of rows (slots) per band; bands * rows is at most num_perm.
+    bands, rows_per_band : int
+        Numbers of bands, and of rows (slots) per band; bands * rows_per_band is at most num_perm.
     scheme : str
         Scheme of the MinHasher.
     seed : int
@@ -50,7 +49,7 @@ class Parameters:
 
     num_perm: int
     bands: int
-    rows: int
+    rows_per_band: int
     scheme: str
     seed: int
     threshold: float | None
@@ -81,7 +80,7 @@ class Parameters:
     @property
     def apart(self) -> bool:
         """Whether each band is judged alone: a slot of all ones is a value that is missing in one band."""
-        return bool(self.family) and self.rows == 1
+        return bool(self.family) and self.rows_per_band == 1
 
     @property
     def bits(self) -> int:
@@ -99,7 +98,17 @@ class Parameters:
 
         The threshold is not compared, because only the bands determine which entries are found.
         """
-        for name in ("family", "num_perm", "scheme", "seed", "bands", "rows", "shingles", "payload", "measure"):
+        for name in (
+            "family",
+            "num_perm",
+            "scheme",
+            "seed",
+            "bands",
+            "rows_per_band",
+            "shingles",
+            "payload",
+            "measure",
+        ):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 if name == "family":

@@ -41,7 +41,7 @@ def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
 OPTIONS = [
     {},
     {"threshold": 0.5, "size": 2, "num_perm": 64, "scheme": "classic", "recall": 0.9, "seed": 5},
-    {"unit": "char", "size": 9, "bands": 20, "rows": 5, "threads": 1},
+    {"unit": "char", "size": 9, "bands": 20, "rows_per_band": 5, "threads": 1},
     {"verify": "signature", "groups": "components", "keep": "last"},
     {"keep": "max:score", "annotate": True, "verify": "none"},
 ]

@@ -33,7 +33,7 @@ def frame(spark, rows):
         {"groups": "components", "keep": "longest", "threshold": 0.6, "limits": Limits(driver_records=1000)},
         {"keep": "last", "verify": "signature", "unit": "char", "size": 9},
         {"keep": "shortest", "num_perm": 64, "scheme": "classic"},
-        {"verify": "none", "seed": 7, "bands": 20, "rows": 5},
+        {"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5},
         {"groups": "components", "verify": "none", "keep": "last"},
         {"groups": "components", "verify": "signature", "recall": 0.5},
         {"measure": "containment", "limits": Limits(0, 1)},

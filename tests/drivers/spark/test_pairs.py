@@ -44,7 +44,7 @@ def frame(spark, rows):
         {"threshold": 0.6, "limits": Limits(driver_records=1000)},
         {"verify": "signature", "unit": "char", "size": 9},
         {"verify": "signature", "limits": Limits(0, 1)},
-        {"verify": "none", "seed": 7, "bands": 20, "rows": 5},
+        {"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5},
         {"verify": "none", "limits": Limits(0, 1)},
         {"num_perm": 64, "scheme": "classic", "recall": 0.5, "limits": Limits(1 << 20, 1)},
         {"measure": "containment"},

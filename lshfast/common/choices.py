@@ -1,0 +1,18 @@
+"""The values that options may take: the command line shows them in its help without importing what carries them out."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Unit: TypeAlias = Literal["word", "char", "stopword"]
+Scheme: TypeAlias = Literal["fast", "classic"]
+Verify: TypeAlias = Literal["exact", "signature", "none"]
+PairMeasure: TypeAlias = Literal["jaccard", "containment"]
+Grouping: TypeAlias = Literal["star", "components"]
+OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
+OnError: TypeAlias = Literal["stop", "skip"]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"]
+OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
+
+MAX_ROW_BYTES = 256 << 20
+MAX_COLUMNS = 1000
