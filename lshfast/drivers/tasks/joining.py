@@ -17,11 +17,10 @@ from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.engine.marks import WIDTH, RowMarks
-from lshfast.engine.parts import divide
-from lshfast.engine.short_texts import FEWEST_TEXTS, sample_of
+from lshfast.engine.parts import compared_copies, divide
+from lshfast.engine.short_texts import sample_for
 from lshfast.join.external.contraction import contract_links
 from lshfast.join.external.external_join import links
-from lshfast.join.groups import best_copies, preferred
 from lshfast.kernels import sets
 from lshfast.readers import DataError
 from lshfast.readers.files import kind_of
@@ -129,7 +128,7 @@ def group(plan: StagePlan, task: int) -> None:
             ranks = ranks_of_rows(plan, first_row, kinds, members)
         parts = _parts_of(plan, first_row, members, labels, ranks)
         del labels
-        sample = sample_of(rows) if rows >= FEWEST_TEXTS and plan.engine.threshold < 1 else np.empty(0, np.int64)
+        sample = sample_for(rows, plan.engine)
         for shard in range(plan.shards):
             low, high = np.searchsorted(members, first_row[shard : shard + 2])
             begin, end = np.searchsorted(sample, first_row[shard : shard + 2])
@@ -203,10 +202,7 @@ def _parts_of(
     nbytes, first = marks.nbytes, marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
-    chosen = first
-    if plan.order_column is not None or plan.keep == "last":
-        values = places if plan.order_column is None else ranks
-        chosen = best_copies(preferred(len(first), values), first)[0][first]
+    chosen = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
     _, component = np.unique(labels, return_inverse=True)
     texts = np.bincount(component[chosen == places], minlength=1)
     read = (chosen == places) & (texts[component] > 1)

@@ -213,13 +213,9 @@ class ExternalJoin:
         The time is proportional to the number of records, also where many rows share a bucket.
         """
         self._begin()
-        graph = Components(len(self))
-        for band in range(self.bands):
-            for left, right in links(self._runs.records(band, self._memory // 2)):
-                graph.join(left, right)
-            self._runs.forget(band)
+        labels = components_of_runs(self._runs, self._memory // 2)
         self.written = self._runs.written
-        return np.asarray(graph.finished(), np.int64)
+        return labels
 
     def _begin(self) -> None:
         if self._joined or self._closed:
@@ -365,6 +361,19 @@ def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Arr
             rows = piece[:, 1].astype(np.int64)
             yield rows[same], rows[same + 1]
             last = piece[-1:].copy()
+
+
+def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
+    """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,); forget the records.
+
+    `memory` is that of a merge; 8 bytes a row are taken besides.
+    """
+    graph = Components(runs.n)
+    for band in range(len(runs)):
+        for left, right in links(runs.records(band, memory)):
+            graph.join(left, right)
+        runs.forget(band)
+    return np.asarray(graph.finished(), np.int64)
 
 
 def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
