@@ -28,7 +28,7 @@ from lshfast.engine.run import comparison_of
 from lshfast.engine.screening import alone_in_crowds
 from lshfast.engine.sketching import Clock, Sketched, naming_stage, sketched
 from lshfast.join.external.bucket_runs import BucketRuns
-from lshfast.join.external.external_join import components_of_runs
+from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.shared_slots import UInt32Array
 from lshfast.kernels.text import Texts
