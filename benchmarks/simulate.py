@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.join.external import SortedRuns
+from lshfast.join.external.components import links
 from lshfast.join.external.contraction import BUFFER_RECORD_BYTES, MERGE_SHARE, StarContraction
-from lshfast.join.external.external_join import links
 from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.kernels import runs as kernels
 

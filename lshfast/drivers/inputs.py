@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args, overload
@@ -11,6 +11,7 @@ from typing import Any, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.plan import Keep
 from lshfast.kernels.checksum import checksum
@@ -80,7 +81,7 @@ def output_of(
     return Output(os.fspath(path), kind, defuse)
 
 
-def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:
+def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
     """Read a corpus once; `progress` is called with ("read", bytes of input read, total bytes)."""
     done = 0
     for batch in corpus.batches():
@@ -110,17 +111,23 @@ def faults_of(corpus: Corpus) -> Iterator[None]:
         raise corpus.fault(error.row, error.reason) from None
 
 
-def texts_again(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Iterator[tuple[Int64Array, Texts, int]]:
-    """Read texts again, and check that they have the lengths that they had.
+def texts_again(
+    corpus: Corpus, rows: Int64Array, nbytes: Int64Array, progress: Progress | None = None
+) -> Iterator[tuple[Int64Array, Texts]]:
+    """Read the texts of some rows again, and check that they have the lengths that they had, `nbytes` of all rows.
 
-    Yields some of the rows, their texts, and the bytes of the inputs that were read for them.
+    Yields some of the rows and their texts. `progress` is called with ("texts", bytes of input read, total bytes).
     """
+    done = 0
     for found, batch, source_bytes in corpus.texts_of(rows):
         texts = Texts(batch)
         changed = np.flatnonzero(texts.lengths != nbytes[found])
         if len(changed):
             raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
-        yield found, texts, source_bytes
+        yield found, texts
+        done += source_bytes
+        if progress:
+            progress("texts", done, corpus.total_bytes)
 
 
 def policy_of(keep: str) -> tuple[str, str | None]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.engine.columns import ShingledTexts
+from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import Sketched
 from lshfast.join.banded import equal_rows
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
@@ -82,6 +83,18 @@ class RowMarks:
         first = equal_rows(self.words)
         self.words[empty, 0] = before
         return first
+
+
+class MarkedRows(NamedTuple):
+    """What the first reading of a run in parts leaves of some rows: their marks, and their bucket keys (m, b)."""
+
+    marks: RowMarks
+    keys: UInt64Array
+
+    @classmethod
+    def of(cls, piece: Sketched, plan: Plan, secret: Secret) -> Self:
+        """Return what is left of texts that were sketched, and are still held."""
+        return cls(RowMarks.of(piece, secret), plan.bands.keys(piece.signatures))
 
 
 def _texts_of(piece: Sketched) -> Texts:

@@ -1,25 +1,34 @@
 """A run in parts: rows of different components of buckets are never compared, so each part is a run of its own.
 
 The labels of components are all that has to be known of all rows at once. The rows of a part are read again, and go
-through the same stages as the rows of a run in memory; a row that shares no bucket is in no part.
+through the same stages as the rows of a run in memory; a row that shares no bucket is in no part. Of rows with the same
+bytes, only the preferred one is compared.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.progress import Progress
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import Earlier
-from lshfast.engine.listed_pairs import renumbered
-from lshfast.engine.run import PartRun
+from lshfast.engine.listed_pairs import listed, renumbered
+from lshfast.engine.pair_runs import PairRuns
+from lshfast.engine.plan import Keep, Plan
+from lshfast.engine.run import PartRun, run_part
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, SketchedRows
+from lshfast.engine.spool import StoredSignatures
 from lshfast.join.copies import with_copies
-from lshfast.join.groups import Groups, smallest
+from lshfast.join.groups import Groups, best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
+from lshfast.kernels.text import Texts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -59,6 +68,24 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     return part_of_label[labels]
 
 
+def compared_copies(first: Int64Array, keep: str, ranks: Int64Array | None) -> Int64Array:
+    """Return, for each row, the preferred row with the same bytes.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n,)
+        The first row with the same bytes.
+    keep : str
+        The policy, as for `run_files`.
+    ranks : ndarray of int64, shape (n,), optional
+        Values by which rows are preferred, if the policy names a column.
+    """
+    if ranks is None and keep != "last":  # of equal texts, the first is preferred
+        return first
+    values = np.arange(len(first), dtype=np.int64) if ranks is None else ranks
+    return best_copies(preferred(len(first), values), first)[0][first]
+
+
 @dataclass(frozen=True)
 class PartResult:
     """What the run of a part has found; rows are numbers in the part.
@@ -88,6 +115,48 @@ class PartResult:
         found, copies = part.found, part.sketches.copies
         different = found.pairs[copies[found.pairs["j"]] == found.pairs["j"]]
         return cls(found.groups.keeper, found.groups.similarity, copies, different, found.candidates)
+
+
+def compare_part(
+    texts: Texts,
+    first: Int64Array,
+    plan: Plan,
+    clock: Clock,
+    *,
+    keep: Keep | Int64Array,
+    pairs: PairRuns | None = None,
+    signatures: str | None = None,
+    progress: Progress | None = None,
+) -> PartResult:
+    """Compare the texts of a part.
+
+    Parameters
+    ----------
+    texts : Texts
+    first : ndarray of int64, shape (m,)
+        The first row of the run with the same bytes as each text.
+    plan : Plan
+    clock : Clock
+    keep : str or ndarray of int64, shape (m,)
+        As for `run_part`.
+    pairs : PairRuns, optional
+        Takes all similar pairs, with the first rows of the run that have the same tokens.
+    signatures : str, optional
+        A new file for the signatures, which are in memory otherwise. It is removed at the end.
+    progress : callable, optional
+    """
+
+    def take(every: SimilarPairs, sketches: SketchedRows) -> None:
+        assert pairs is not None
+        kinds = kinds_of(sketches.copies, first)
+        pairs.add_all(listed((renumbered(some, kinds) for some in every.of_different_rows()), plan))
+
+    stored = nullcontext() if signatures is None else StoredSignatures(signatures, plan.hasher.num_perm)
+    with stored as store:
+        part = run_part(
+            [texts], plan, clock, keep=keep, similar=None if pairs is None else take, store=store, progress=progress
+        )
+        return PartResult.of(part)
 
 
 class Merged:

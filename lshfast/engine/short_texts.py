@@ -102,19 +102,25 @@ def sample_of(n: int) -> Int64Array:
     return np.unique(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)) if n else np.empty(0, np.int64)
 
 
+def sample_for(n: int, plan: Plan) -> Int64Array:
+    """Return the rows of n that a run measures: none if it gives no advice in any case."""
+    return sample_of(n if n >= FEWEST_TEXTS and plan.threshold < 1 else 0)
+
+
 def lengths_of(texts: Texts | StoredTexts) -> Lengths:
     """Measure a sample of texts."""
     rows = sample_of(len(texts))
-    return lengths_of_sample(rows, texts.lengths[rows], texts.take(rows))
+    nbytes = texts.lengths[rows]
+    return lengths_of_sample(rows, nbytes, texts.take(rows[nbytes <= LONG_BYTES]))
 
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
-    """Measure the texts of a sample, given their rows and lengths; a text of more than LONG_BYTES may be missing."""
+    """Measure the texts of a sample, given their rows and lengths, and those of at most LONG_BYTES themselves."""
     counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
         try:
-            numbers[short] = shingle(texts.take(short), unit, 1, threads=1).counts  # type: ignore[arg-type]
+            numbers[short] = shingle(texts, unit, 1, threads=1).counts  # type: ignore[arg-type]
         except TextError as error:
             raise TextError(int(rows[short][error.row]), error.reason) from None
     wordy = counts["word"] > 0
@@ -184,11 +190,11 @@ def advice_for(column: Column, plan: Plan) -> str:
 
 
 def advice_of(lengths: Lengths, plan: Plan) -> str:
-    """Return the advice of `advice_for` for at least FEWEST_TEXTS texts with these lengths."""
+    """Return the advice of `advice_for` for a sample of texts with these lengths."""
     if plan.shingles.unit == "stopword":  # the number of shingles does not follow from the length
         return ""
     wanted = min(plan.equal_jaccard, HIGHEST)
-    if len(lengths.words) < FEWEST_TEXTS:
+    if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
         return ""
     reached = similarity_after(1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size)
     if reached >= wanted:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from lshfast.common.checks import check_number
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import Column, as_column, duplicate, listed, take
+from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
-from lshfast.index.stores.values import OnDuplicate
+from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
@@ -199,7 +199,7 @@ class TreeEntries:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
             known = self._keys.find(keys)
-            places = _places(keys, known, on_duplicate)
+            places = places_to_insert(keys, known, on_duplicate)
             if len(places) == 0:
                 return 0
             if len(places) < len(keys):
@@ -392,24 +392,6 @@ def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
     ordered, groups = np.sort(sizes), _groups_of(len(sizes), partitions)
     edges = np.unique(ordered[np.arange(1, groups, dtype=np.int64) * len(ordered) // groups - 1])
     return np.asarray(edges[edges < ordered[-1:]])
-
-
-def _places(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
-    """Return the positions of the keys to insert, or raise an error for a duplicate; `known` are their present rows."""
-    if len(keys) == 1 and known[0] < 0:
-        return np.zeros(1, np.int64)
-    if on_duplicate == "skip":
-        first = dict(zip(reversed(listed(keys)), range(len(keys) - 1, -1, -1), strict=True))
-        places = np.sort(np.fromiter(first.values(), np.int64, len(first)))
-        return places[known[places] < 0]
-    last = dict(zip(listed(keys), range(len(keys)), strict=True))
-    if on_duplicate == "error" and (len(last) < len(keys) or (known >= 0).any()):
-        met = set[Any]()
-        for place, key in enumerate(listed(keys)):
-            if known[place] >= 0 or key in met:
-                raise duplicate(keys, place)
-            met.add(key)
-    return np.sort(np.fromiter(last.values(), np.int64, len(last)))
 
 
 def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:

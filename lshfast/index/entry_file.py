@@ -63,12 +63,9 @@ class EntryFile:
         FileExistsError
             If the file exists and is of another kind, and `overwrite` is false.
         """
-        kind = kind_of(keys) if len(keys) else "int"
-        if kind not in KINDS:
-            raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
-        packed = _packed(keys)
+        kind, packed = packed_keys(keys)
         arrays = [[packed], *([np.ascontiguousarray(column, "<u8")] for column in columns)]
-        head = KINDS.index(kind), *fields, len(keys), len(packed)
+        head = kind, *fields, len(keys), len(packed)
         self.container.write(path, head, arrays, overwrite or self.container.is_at(path), progress)
 
     def read(
@@ -94,22 +91,25 @@ class EntryFile:
         (kind, *fields, n, _), (keys, *columns) = self.container.read(path, sizes)
         rows = [np.array(column.view("<u8"), np.uint64) for column in columns]
         shaped = [row.reshape(n, width) for row, width in zip(rows, widths(*fields), strict=True)]
-        return tuple(fields), _unpacked(keys, KINDS[kind], n), shaped
+        return tuple(fields), unpacked_keys(keys, kind, n), shaped
 
 
-def _packed(keys: Column) -> Bytes:
-    """Return keys as bytes."""
+def packed_keys(keys: Column) -> tuple[int, Bytes]:
+    """Return the number of the kind of keys, and the keys as bytes; raise TypeError for keys of other kinds."""
+    kind = kind_of(keys) if len(keys) else "int"
+    if kind not in KINDS:
+        raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
     if isinstance(keys, np.ndarray):
-        return np.ascontiguousarray(keys, "<i8").view(np.uint8)
+        return KINDS.index(kind), np.ascontiguousarray(keys, "<i8").view(np.uint8)
     check_utf8(keys)
     parts = [key.encode() for key in keys]
     places = np.cumsum([0, *map(len, parts)], dtype="<i8")
-    return np.concatenate([places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)])
+    return KINDS.index(kind), np.concatenate([places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)])
 
 
-def _unpacked(data: Bytes, kind: str, n: int) -> Column:
-    """Return keys from their bytes, or raise FormatError."""
-    if kind == "int":
+def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:
+    """Return keys from the number of their kind and their bytes, or raise FormatError."""
+    if KINDS[kind] == "int":
         if len(data) != 8 * n:
             raise FormatError(f"keys: {len(data)} bytes for {n} ints")
         return np.array(data.view("<i8"), np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from numbers import Number
 from typing import Any, TypeAlias
@@ -105,6 +106,46 @@ def equal_int(key: Any) -> int | None:
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
         return None
     return whole if whole == key else None
+
+
+class KeyedEntries(ABC):
+    """Base class of all indexes: entries are removed by their keys."""
+
+    @abstractmethod
+    def _remove(self, keys: Column) -> None:
+        """Remove the entries of some keys, all or none; a KeyError has the first key that is not there."""
+
+    def _remove_one(self, key: Any) -> None:
+        self._remove(as_column([key]))
+
+    def remove(self, keys: Any) -> None:
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
+
+        Raises
+        ------
+        KeyError
+            With the first key that is not in the index.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        2
+        >>> index.remove("a")
+        >>> list(index)
+        ['b']
+        """
+        if is_batch(keys):
+            self._remove(as_column(keys))
+        else:
+            self._remove_one(keys)
 
 
 class DuplicateKeyError(ValueError):

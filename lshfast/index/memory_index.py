@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.stats import EntryStats, bytes_of
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.entry_file import EntryFile
-from lshfast.index.keys import Column, as_column, is_batch, listed
+from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.gate import Gate
 
@@ -55,7 +55,7 @@ class Entries(Protocol):
         """Return what does not agree with the rows that have entries, "" if all does."""
 
 
-class MemoryIndex(ABC):
+class MemoryIndex(KeyedEntries):
     """Base class of `LSHForest`, `LSHEnsemble` and `HammingIndex`.
 
     Attributes
@@ -81,32 +81,8 @@ class MemoryIndex(ABC):
     def _made(cls: type[AnIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> AnIndex:
         """Return an index with the content of a file, or raise ValueError."""
 
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the index.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex
-        >>> index = HammingIndex()
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> index.remove("a")
-        >>> list(index)
-        ['b']
-        """
-        self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
+    def _remove(self, keys: Column) -> None:
+        self._entries.remove(keys)
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from lshfast.common.progress import Progress
 from lshfast.common.stats import bytes_of
-from lshfast.index.keys import as_column, is_batch, listed
+from lshfast.index.keys import Column, KeyedEntries, listed
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.values import OnDuplicate, Parameters
@@ -17,7 +17,7 @@ from lshfast.index.stores.values import OnDuplicate, Parameters
 AnIndex = TypeVar("AnIndex", bound="StoredIndex")
 
 
-class StoredIndex(ABC):
+class StoredIndex(KeyedEntries):
     """Base class of indexes whose entries are in a store.
 
     Attributes
@@ -129,34 +129,11 @@ class StoredIndex(ABC):
             store.abandon()
             raise
 
-    def remove(self, keys: Any) -> None:
-        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+    def _remove(self, keys: Column) -> None:
+        self.store.remove(keys)
 
-        Parameters
-        ----------
-        keys : hashable, or a batch of hashable objects
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the index.
-        TypeError
-            If an object cannot be a key.
-
-        Examples
-        --------
-        >>> from lshfast import LSHIndex
-        >>> index = LSHIndex(shingles="word:2")
-        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
-        2
-        >>> index.remove("a")
-        >>> list(index)
-        ['b']
-        """
-        if is_batch(keys):
-            self.store.remove(as_column(keys))
-        else:
-            self.store.remove_one(keys)
+    def _remove_one(self, key: Any) -> None:
+        self.store.remove_one(key)
 
     def __len__(self) -> int:
         return len(self.store)

@@ -36,9 +36,8 @@ from lshfast.jobs.samples import (
 )
 from lshfast.jobs.sharing import Sample, Sharing, rows_wanted, sharing
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
-from lshfast.join.external.external_join import links
+from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.run_file import RECORD_BYTES
-from lshfast.kernels.sets import Components
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus, write_rows
 
@@ -301,13 +300,10 @@ def _seconds_of_a_row(plan: Plan, memory: int, folder: str, clock: Timer) -> flo
     memory = max(min(memory, enough), least_memory(plan.bands.bands))
 
     def run() -> None:
-        graph = Components(BENCH_ROWS)
         with BucketRuns(folder, plan.bands.bands, memory) as runs:
             runs.add(keys)
             runs.settle()
-            for band in range(len(runs)):
-                for left, right in links(runs.records(band, memory)):
-                    graph.join(left, right)
+            components_of_runs(runs, memory)
         RowMarks(words).first()
 
     return _best(clock, run) / BENCH_ROWS

@@ -14,7 +14,6 @@ def sample(
 def fingerprints(
     offsets: npt.NDArray[np.int64], tokens: npt.NDArray[np.uint64], key: tuple[int, int]
 ) -> npt.NDArray[np.uint64]: ...
-def overlap_needed(a: int, b: int, threshold: float, containment: bool = False) -> int: ...
 def similarities(
     offsets: npt.NDArray[np.int64],
     tokens: npt.NDArray[np.uint64],

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast.common.container import is_sealed, sealed
 from lshfast.common.threads import for_each_piece, ordered_map, thread_count
 from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import cardinality as kernels
-from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
@@ -33,8 +33,7 @@ UPDATE_TOKENS = 1 << 20
 
 _MAGIC = b"LSHFHLL\0"
 _VERSION = 1
-_HEADER = struct.Struct("<8sIIQQ")  # magic, version, p, seed, rows
-_SUM = struct.Struct("<Q")
+_HEADER = struct.Struct("<8sIIQQ")  # magic, version, p, seed, rows; the checksum comes after the registers
 
 
 class Overlap(NamedTuple):
@@ -553,8 +552,7 @@ class DistinctCounter:
         56
         """
         array = np.ascontiguousarray(np.atleast_2d(self._check(registers, "registers")))
-        whole = _HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes()
-        return whole + _SUM.pack(checksum(whole))
+        return sealed(_HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes())
 
     def _check(self, registers: npt.ArrayLike, name: str) -> UInt8Array:
         array = checked(registers, name, self, np.uint8, 2**self.p, "registers of ", f"= 2**{self.p} registers a set")
@@ -598,14 +596,14 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
         view = memoryview(data).cast("B")
     except (TypeError, ValueError):
         raise TypeError(f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}") from None
-    if len(view) < _HEADER.size + _SUM.size or view[: len(_MAGIC)] != _MAGIC:
+    if len(view) < _HEADER.size or view[: len(_MAGIC)] != _MAGIC:
         raise ValueError("not registers that lshfast wrote: the first bytes are wrong")
     _, version, p, seed, rows = _HEADER.unpack_from(view)
     if version != _VERSION:
         raise ValueError(f"registers of version {version}, where this library reads {_VERSION}")
-    if not kernels.MIN_P <= p <= kernels.MAX_P or len(view) != _HEADER.size + (rows << p) + _SUM.size:
+    if not kernels.MIN_P <= p <= kernels.MAX_P or len(view) != _HEADER.size + (rows << p) + 8:
         raise ValueError(f"registers are damaged: {len(view)} bytes do not hold {rows} sets with p = {p}")
-    if _SUM.unpack_from(view, len(view) - _SUM.size)[0] != checksum(view[: -_SUM.size]):
+    if not is_sealed(view):
         raise ValueError("registers are damaged: their checksum is wrong")
     counter = DistinctCounter(p, seed)
     array = np.frombuffer(view, np.uint8, rows << p, _HEADER.size).reshape(rows, 2**p).copy()

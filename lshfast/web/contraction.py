@@ -148,7 +148,7 @@ def contract(
         raise ValueError(f"nodes must be in 0..{n - 1}, not {largest}")
     if n > MAX_NODES:
         raise ValueError(f"nodes must be in 0..{MAX_NODES - 1}, not {largest}")
-    graph = _Graph(*links, _smallest(pairs, n), rule, check_int("min_links", min_links, 1))
+    graph = _Graph(*links, components(*np.ascontiguousarray(pairs.T), n), rule, check_int("min_links", min_links, 1))
     rounds = merged = 0
     changed: Int64Array | None = None  # all
     while len(merges := graph.merges(changed)):
@@ -390,11 +390,3 @@ def _pairs_of(same: npt.ArrayLike | Sequence[Any] | None) -> Int64Array:
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"same must be pairs of nodes, of shape (k, 2), not {array.shape}")
     return _integers(array, "same")
-
-
-def _smallest(pairs: Int64Array, n: int) -> Int64Array:
-    """Return the smallest node of the component of each node."""
-    labels = components(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), n)
-    smallest = np.full(n, n, np.int64)
-    np.minimum.at(smallest, labels, np.arange(n, dtype=np.int64))
-    return np.asarray(smallest[labels])

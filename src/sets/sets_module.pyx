@@ -42,7 +42,6 @@ cdef extern from "sets/sets.h":
     struct sets_rule:
         sets_measure measure
         double threshold
-    size_t sets_overlap_needed(size_t, size_t, sets_rule) nogil
     struct pair_walk:
         pass
     bint sets_compare_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, sets_rule, uint64_t*,
@@ -173,12 +172,6 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
                 done = 0
                 pause(&last_pause)
     return out_array
-
-
-def overlap_needed(size_t a, size_t b, double threshold, bint containment=False):
-    """Return the least overlap of sets of a and b tokens whose similarity, as of `similarities`, reaches the threshold."""
-    cdef sets_rule rule = _rule(threshold, containment)
-    return sets_overlap_needed(a, b, rule) if a or b else 0
 
 
 cdef sets_rule _rule(double threshold, bint containment) except *:

@@ -46,8 +46,6 @@ cdef extern from "trees/trees.h":
     void trees_codes(const tree_shape*, const uint64_t*, uint64_t*, size_t) nogil
     size_t trees_mark_words(size_t) nogil
     void trees_marks(const uint64_t*, size_t, uint64_t*) nogil
-    size_t trees_equal_marks(const uint64_t*, const uint64_t*, size_t) nogil
-    size_t trees_equal_low_marks(const uint64_t*, const uint64_t*, size_t) nogil
     void trees_lay_out_fences(c_run*) nogil
     void trees_set_fences(const c_run*, const uint64_t*, uint64_t*) nogil
     void trees_sort_codes(uint64_t*, uint32_t*, size_t, uint64_t*, uint32_t*) nogil
@@ -99,15 +97,6 @@ def large_empty(shape, dtype):
     return memory[start:start + nbytes].view(dtype).reshape(shape)
 
 
-def code_bits(size_t levels, size_t depth):
-    """Return how many bits of a code the first `depth` of so many levels take."""
-    if not 1 <= levels <= TREES_MOST_LEVELS:
-        raise ValueError(f"levels must be in 1..{MOST_LEVELS}, not {levels}")
-    if depth > levels:
-        raise ValueError(f"depth must be in 0..{levels}, not {depth}")
-    return trees_code_bits(levels, depth)
-
-
 def slot_marks(const uint64_t[:, ::1] signatures not None):
     """Return the marks of signatures, (n, k): uint64 (n, 2 ceil(k / 16))."""
     signatures = aligned_rows(signatures)
@@ -120,15 +109,6 @@ def slot_marks(const uint64_t[:, ::1] signatures not None):
             for i in range(n):
                 trees_marks(&signatures[0, 0] + i * k, k, &out[0, 0] + i * trees_mark_words(k))
     return out_array
-
-
-def equal_marks(const uint64_t[::1] a not None, const uint64_t[::1] b not None, size_t k):
-    """Return how many lower halves, and how many marks, are equal of two rows of marks of k slots."""
-    a, b = aligned(a), aligned(b)
-    if not 1 <= k <= SKETCH_MAX_SLOTS or <size_t>len(a) != trees_mark_words(k) or <size_t>len(b) != trees_mark_words(k):
-        raise ValueError(
-            f"marks of k slots, 1..{SKETCH_MAX_SLOTS}, are 2 ceil(k / 16) words; not {len(a)} and {len(b)} for {k}")
-    return trees_equal_low_marks(&a[0], &b[0], k), trees_equal_marks(&a[0], &b[0], k)
 
 
 cdef _check_slots(size_t k):

@@ -101,13 +101,16 @@ def hamming(path, keys):
     return words
 
 
-def prefix(path, threshold, seed):
+def prefix(path, keys, threshold, seed):
     """Write the sets of a PrefixIndex, one of which was removed; its bytes are golden, too."""
     index = PrefixIndex(threshold=threshold, measure="dice", seed=seed)
-    index.insert(TokenSets.from_sets(SETS, seed=seed))
-    index.remove([1])
+    sets = dict(zip(keys, SETS, strict=False))
+    index.insert([*sets], TokenSets.from_sets(sets.values(), seed=seed))
+    if keys:
+        index.remove(keys[1])
+        del sets[keys[1]]
     index.save(path)
-    return {number: one for number, one in enumerate(SETS) if number != 1}
+    return sets
 
 
 def tree(path, keys, make):
@@ -145,9 +148,12 @@ HAMMING = {
     "hamming-strings.lsh": lambda path: hamming(path, STRINGS),
 }
 PREFIX = {
-    "prefix-fraction.lsh": lambda path: prefix(path, (4, 7), 3),
-    "prefix-number.lsh": lambda path: prefix(path, 0.5, 2**64 - 1),
+    "prefix-empty.lsh": lambda path: prefix(path, [], 0.5, 3),
+    "prefix-integers.lsh": lambda path: prefix(path, INTEGERS, (4, 7), 3),
+    "prefix-strings.lsh": lambda path: prefix(path, STRINGS, 0.5, 2**64 - 1),
 }
+# Of version 1, whose keys were numbers from 0.
+NUMBERED = "prefix-fraction.lsh", "prefix-number.lsh"
 TREES = {
     f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: tree(path, keys, make)
     for kind, make in (("forest", LSHForest), ("ensemble", LSHEnsemble))

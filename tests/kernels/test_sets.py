@@ -1,5 +1,7 @@
 """Comparing sets and signatures, and grouping, against brute force and the reference."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -206,24 +208,17 @@ def least_overlap(a, b, threshold):
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_overlap_needed(threshold):
-    sizes = [*range(26), 40, 99, 100]
-    found = [[sets.overlap_needed(a, b, threshold) for b in sizes] for a in sizes]
-    assert found == [[least_overlap(a, b, threshold) for b in sizes] for a in sizes]
-
-
-@given(st.integers(1, 2**40), st.integers(1, 2**40), st.floats(0, 1))
-def test_overlap_needed_of_large_sets(a, b, threshold):
-    needed = sets.overlap_needed(a, b, threshold)
-    assert 0 <= needed <= min(a, b) + 1
-    assert needed > min(a, b) or needed / (a + b - needed) >= threshold
-    assert needed == 0 or (needed - 1) / (a + b - needed + 1) < threshold
-
-
-@pytest.mark.parametrize("threshold", [-0.5, -1.0, 1.5, float("nan"), float("inf"), -float("inf")])
-def test_overlap_needed_wants_a_threshold(threshold):
-    with pytest.raises(ValueError, match=r"threshold must be in \[0, 1\]"):
-        sets.overlap_needed(3, 4, threshold)
+def test_the_least_overlap_that_reaches_the_threshold(threshold):
+    """Of sets of a and b tokens, with overlaps around the least one."""
+    cases = []
+    for a, b in product([*range(1, 26), 40, 99, 100], repeat=2):
+        least = least_overlap(a, b, threshold)
+        cases += [(a, b, overlap) for overlap in range(max(0, least - 1), min(a, b, least + 1) + 1)]
+    rows = [row for a, b, overlap in cases for row in (range(a), range(a - overlap, a - overlap + b))]
+    left = np.arange(0, len(rows), 2)
+    found = sets.similarities(*csr(rows), left, left + 1, threshold).tolist()
+    wanted = [overlap / (a + b - overlap) for a, b, overlap in cases]
+    assert found == [similarity if similarity >= threshold else -1 for similarity in wanted]
 
 
 # Signatures

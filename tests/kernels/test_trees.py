@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshfast.kernels import trees as kernels
-from lshfast.kernels.trees import Run, Snapshot, equal_marks, slot_marks
+from lshfast.kernels.trees import Run, Snapshot, slot_marks
 from tests.reference import forest as reference
 from tests.reference.hashing import EMPTY
 
@@ -56,13 +56,15 @@ def lists(found):
 
 
 @pytest.mark.parametrize("levels", range(1, kernels.MOST_LEVELS + 1))
-def test_code_bits(levels):
+def test_codes_of_each_number_of_levels(levels):
     widths = reference.widths(levels)
-    assert [kernels.code_bits(levels, depth) for depth in range(levels + 1)] == [
-        sum(widths[:d]) for d in range(levels + 1)
-    ]
-    assert kernels.code_bits(levels, levels) <= 64
+    assert sum(widths) <= 64
     assert widths[0] >= 22
+    rows = np.random.default_rng(levels).integers(0, 2**63, (20, 2 * levels), dtype=np.uint64)
+    run = Run.build(rows, np.arange(20), 2)
+    for tree in range(2):
+        codes = [reference.whole_code(row, 2, tree) for row in rows.tolist()]
+        assert run.codes[tree].tolist() == sorted(codes)
 
 
 @st.composite
@@ -167,19 +169,14 @@ def test_large_arrays(shape):
 
 @pytest.mark.parametrize("k", [*range(1, 20), 127, 128, 129, 240, 241, 300, 1000])
 def test_marks(k):
-    """Equal slots have equal marks; 300 slots are more than a nibble's sum of fifteen words can count."""
-    generator = np.random.default_rng(k)
-    pair = generator.integers(0, 2**64 - 1, (2, k), dtype=np.uint64)
-    same = generator.random(k) < generator.random()
-    pair[1, same] = pair[0, same]
-    pair[:, k // 2 :] |= np.uint64(1)  # read-only, and not at the start of their memory
-    pair.flags.writeable = False
-    low, both = equal_marks(*slot_marks(pair), k)
-    marks = [[reference.mark(slot) for slot in row] for row in pair.tolist()]
-    assert low == sum((a ^ b) & 15 == 0 for a, b in zip(*marks, strict=True))
-    assert both == sum(a == b for a, b in zip(*marks, strict=True))
-    assert low >= both >= (pair[0] == pair[1]).sum()
-    assert equal_marks(*slot_marks(pair[[0, 0]]), k) == (k, k)
+    """Lower halves come before upper ones, sixteen to a word; the slots that fill up the last word have mark 0."""
+    rows = np.random.default_rng(k).integers(0, 2**64 - 1, (3, k), dtype=np.uint64)
+    rows.flags.writeable = False
+    found = slot_marks(rows).reshape(3, 2, -1, 1)
+    low, high = ((found >> np.arange(0, 64, 4, dtype=np.uint64)) & np.uint64(15)).reshape(3, 2, -1).swapaxes(0, 1)
+    marks = (high << np.uint64(4) | low).tolist()
+    missing = [0] * (-k % 16)
+    assert marks == [[reference.mark(slot) for slot in row] + missing for row in rows.tolist()]
 
 
 # Searches
@@ -514,11 +511,5 @@ def test_numbers_out_of_range_are_refused():
         snapshot.within(one, np.ones(1, np.int64), np.full((1, 1), 2, np.uint32), 0.5)
     with pytest.raises(ValueError, match="the rows have no sizes"):
         Snapshot(*parts(sizes=None)).within(one, np.ones(1, np.int64), np.ones((1, 1), np.uint32), 0.5)
-    for levels, depth in ((0, 0), (9, 1), (3, 4)):
-        with pytest.raises(ValueError, match="must be in"):
-            kernels.code_bits(levels, depth)
     with pytest.raises(ValueError, match="at least one slot"):
         slot_marks(np.ones((1, 0), np.uint64))
-    for words, k in ((2, 0), (2, 17), (4, 16), (0, 0)):
-        with pytest.raises(ValueError, match=r"marks of|at least one slot"):
-            equal_marks(np.ones(words, np.uint64), np.ones(words, np.uint64), k)

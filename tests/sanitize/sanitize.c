@@ -784,6 +784,14 @@ static void check_overlap(void) {
             }
         }
     }
+    for (size_t round = 0; round < 20000; round++) {
+        size_t a = 1 + below(UINT64_C(1) << below(41)), b = 1 + below(UINT64_C(1) << below(41)), most = a < b ? a : b;
+        struct sets_rule rule = {SETS_JACCARD, (double)below(1000001) / 1e6};
+        size_t needed = sets_overlap_needed(a, b, rule);
+        CHECK(needed <= most + 1);
+        CHECK(needed > most || (double)needed / (double)(a + b - needed) >= rule.threshold);
+        CHECK(needed == 0 || (double)(needed - 1) / (double)(a + b - needed + 1) < rule.threshold);
+    }
 }
 
 static void check_similarities(void) {

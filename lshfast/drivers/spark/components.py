@@ -16,8 +16,8 @@ from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
 from lshfast.drivers.spark.tasks import array_of_binary
 from lshfast.join.banded import number_buckets
+from lshfast.join.external.components import components_of_ends
 from lshfast.kernels import grouping as kernels
-from lshfast.kernels import sets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,10 +59,8 @@ def components_of_edges(edges: DataFrame, driver_records: int) -> Components:
 def components_on_driver(edges: DataFrame) -> Components:
     """Collect edges, and find their components."""
     table: Any = edges.toArrow()
-    ends = np.concatenate([table.column(name).to_numpy() for name in ("u", "v")])
-    nodes, places = np.unique(ends, return_inverse=True)
-    left, right = np.split(places.reshape(-1).astype(np.int64), 2)
-    return _from_driver(edges.sparkSession, nodes, nodes[sets.components(left, right, len(nodes))])
+    nodes, labels = components_of_ends(*(table.column(name).to_numpy() for name in ("u", "v")))
+    return _from_driver(edges.sparkSession, nodes, labels)
 
 
 def _from_driver(session: SparkSession, nodes: Int64Array, labels: Int64Array) -> Components:

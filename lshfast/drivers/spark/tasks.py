@@ -21,13 +21,14 @@ from lshfast.common.run_key import P
 from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.engine.listed_pairs import PairArray, listed
+from lshfast.engine.marks import MarkedRows
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, sketch_rows
+from lshfast.engine.sketching import Clock, Sketched, sketch_rows, sketched
 from lshfast.join.copies import copy_pairs
 from lshfast.kernels import sets
-from lshfast.kernels.text import HashKey, TextError, Texts, tokens_of_texts
+from lshfast.kernels.text import HashKey, TextError, Texts
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 
@@ -114,31 +115,26 @@ class SketchTask:
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         for batch in batches:
-            texts = Texts(batch.column("text"))
             at = 0
-            for rows in pieces(texts.lengths, PIECE_BYTES):
-                count = rows.stop - rows.start
-                part = batch.slice(at, count)
-                columns = {name: part.column(name) for name in part.schema.names if name != "text"}
-                columns |= self._sketched(texts.take(rows), part.column("id"))
-                yield pa.RecordBatch.from_pydict(columns)
-                at += count
+            with naming_text(batch.column("id")):
+                for found in sketched([Texts(batch.column("text"))], self.plan, Clock(), self._columns):
+                    part = batch.slice(at, len(found["length"]))
+                    columns = {name: part.column(name) for name in part.schema.names if name != "text"}
+                    yield pa.RecordBatch.from_pydict(columns | found)
+                    at += part.num_rows
 
-    def _sketched(self, texts: Texts, ids: Any) -> dict[str, Any]:
-        plan = self.plan
-        with naming_text(ids):
-            tokens = plan.shingles.tokens_of(texts, plan.hasher.seed)
-        signatures = plan.hasher.sketch(tokens, threads=1)
-        keys = plan.bands.keys(signatures)
-        low, high = (tokens_of_texts(texts, HashKey(key, 1, 1, 0)) for key in self.key)
+    def _columns(self, piece: Sketched) -> dict[str, Any]:
+        """Return the columns of some rows that were sketched."""
+        one, other = self.key
+        marks, keys = MarkedRows.of(piece, self.plan, (HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0)))
         columns: dict[str, Any] = {
-            "low": signed(low),
-            "high": signed(high),
-            "length": texts.lengths,
-            "keys": _binary(keys, signatures[:, 0] == EMPTY),
+            "low": signed(marks.words[:, 1]),
+            "high": signed(marks.words[:, 2]),
+            "length": marks.nbytes,
+            "keys": _binary(keys, marks.empty),
         }
         if self.codes:
-            columns["codes"] = _binary(signatures.astype(np.uint8))
+            columns["codes"] = _binary(piece.signatures.astype(np.uint8))
         return columns
 
 

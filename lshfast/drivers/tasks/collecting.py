@@ -48,9 +48,7 @@ def collect(plan: StagePlan, shard: int) -> None:
                 keys=np.frombuffer(b"".join(keys), np.uint8),
                 texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
             )
-        known = dict(zip(short.tolist(), np.searchsorted(read, short).tolist(), strict=True))
-        sample = Texts([texts[known[row]] if row in known else b"" for row in sampled.tolist()])
-        measured = lengths_of_sample(sampled, nbytes[sampled], sample)
+        measured = lengths_of_sample(sampled, nbytes[sampled], texts.take(np.searchsorted(read, short)))
         writer.figures = {"words": measured.words.tolist(), "characters": measured.characters.tolist()}
 
 
@@ -81,7 +79,7 @@ def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
 def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
     """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take their memory."""
     with SpooledTexts() as spooled:
-        for _, texts, _ in texts_again(corpus, rows, nbytes):
+        for _, texts in texts_again(corpus, rows, nbytes):
             spooled.add(np.frombuffer(texts.packed(), np.uint8))
         return spooled.texts(nbytes[rows])
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast.common.growing import GrowingArray
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.budget import obtainable
 from lshfast.drivers.tasks.ordering import check_kinds, ranks_of_rows
@@ -17,20 +15,11 @@ from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.engine.marks import WIDTH, RowMarks
-from lshfast.engine.parts import divide
-from lshfast.engine.short_texts import FEWEST_TEXTS, sample_of
-from lshfast.join.external.contraction import contract_links
-from lshfast.join.external.external_join import links
-from lshfast.join.groups import best_copies, preferred
-from lshfast.kernels import sets
+from lshfast.engine.parts import compared_copies, divide
+from lshfast.engine.short_texts import sample_for
+from lshfast.join.external.components import components_of_links, links, spanning_links
 from lshfast.readers import DataError
 from lshfast.readers.files import kind_of
-
-# Links that are reduced at a time: of the links between some rows, those of a spanning forest are enough.
-PIECE_LINKS = 1 << 20
-
-# Bytes of the union-find for each row, and of the arrays that find the rows of components in it.
-UNION_BYTES = 24
 
 # What a row takes in its part if its text is not read: its numbers, and its key.
 KEY_BYTES = 200
@@ -53,8 +42,7 @@ def join(plan: StagePlan, task: int) -> None:
                     ):
                         raise file.fault("it has records of another shard or task")
                     runs.add(records)
-        for batch in _batched(links(runs.merged(plan.budget.work(0) // 2))):
-            forest = _spanning(batch)
+        for forest in spanning_links(links(runs.merged(plan.budget.work(0) // 2))):
             writer.add(0, links=forest)
             found += len(forest)
         writer.figures = {"links": found}
@@ -67,53 +55,6 @@ def _records_of(file: TaskFile, words: UInt64Array) -> UInt64Array:
     return words.reshape(-1, 2)
 
 
-def _batched(found: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
-    """Yield links (2, m) in batches of about PIECE_LINKS, without empty ones."""
-    held: list[Int64Array] = []
-    count = 0
-    for left, right in found:
-        held.append(np.stack([left, right]))
-        count += len(left)
-        if count >= PIECE_LINKS:
-            yield np.concatenate(held, axis=1)
-            held, count = [], 0
-    if count:
-        yield np.concatenate(held, axis=1)
-
-
-def _spanning(batch: Int64Array) -> Int64Array:
-    """Return links (m, 2) that join the same rows: from each row to the smallest one of its component."""
-    nodes, places = np.unique(batch, return_inverse=True)
-    left, right = places.reshape(batch.shape).astype(np.int64)
-    labels = sets.components(left, right, len(nodes))
-    own = np.flatnonzero(labels != np.arange(len(nodes), dtype=np.int64))
-    return np.stack([nodes[own], nodes[labels[own]]], axis=1)
-
-
-def linked_rows(
-    plan: StagePlan, pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return the rows that occur in links (left, right), ascending, and the smallest row that each is joined to.
-
-    If the union-find of all rows does not fit into the memory of a task, the links are contracted in files of a
-    temporary folder.
-    """
-    memory = plan.budget.work(0)
-    if UNION_BYTES * rows <= memory:
-        graph = sets.Components(rows)
-        for left, right in pairs:
-            graph.join(left, right)
-        every = np.asarray(graph.finished(), np.int64)
-        found = np.flatnonzero(np.bincount(every, minlength=1)[every] > 1)
-        return found, every[found]
-    members, labels = GrowingArray(np.int64), GrowingArray(np.int64)
-    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
-        for nodes, of_nodes in contract_links(pairs, folder, "links", obtainable(memory)):
-            members.extend(nodes)
-            labels.extend(of_nodes)
-    return members.finished(), labels.finished()
-
-
 def group(plan: StagePlan, task: int) -> None:
     """Find the components of all links, and divide them into parts that fit into memory."""
     with writing(plan, "group", task) as writer:
@@ -123,13 +64,13 @@ def group(plan: StagePlan, task: int) -> None:
         kinds = [shard["orders"] for shard in of_shards]
         check_kinds(plan, kinds)
         rows = int(first_row[-1])
-        members, labels = linked_rows(plan, _links(plan, first_row), rows)
+        members, labels = components_of_links(_links(plan, first_row), rows, obtainable(plan.budget.work(0)))
         ranks = np.empty(0, np.int64)
         if plan.order_column is not None:
             ranks = ranks_of_rows(plan, first_row, kinds, members)
         parts = _parts_of(plan, first_row, members, labels, ranks)
         del labels
-        sample = sample_of(rows) if rows >= FEWEST_TEXTS and plan.engine.threshold < 1 else np.empty(0, np.int64)
+        sample = sample_for(rows, plan.engine)
         for shard in range(plan.shards):
             low, high = np.searchsorted(members, first_row[shard : shard + 2])
             begin, end = np.searchsorted(sample, first_row[shard : shard + 2])
@@ -203,10 +144,7 @@ def _parts_of(
     nbytes, first = marks.nbytes, marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
-    chosen = first
-    if plan.order_column is not None or plan.keep == "last":
-        values = places if plan.order_column is None else ranks
-        chosen = best_copies(preferred(len(first), values), first)[0][first]
+    chosen = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
     _, component = np.unique(labels, return_inverse=True)
     texts = np.bincount(component[chosen == places], minlength=1)
     read = (chosen == places) & (texts[component] > 1)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from lshfast.common.types import Int64Array
-from lshfast.drivers.pair_runs import MOST_ROWS, PairRuns, merged_pairs, renumber
 from lshfast.drivers.pair_tables import write_pairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.pair_runs import MOST_ROWS, PairRuns, merged_pairs, renumber
 from lshfast.readers.string_file import StringFile
 
 

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import RANGE_BYTES, TaskWriter, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
-from lshfast.engine.marks import WIDTH, RowMarks
-from lshfast.engine.sketching import Clock, Sketched, sketched
+from lshfast.engine.marks import WIDTH, MarkedRows, RowMarks
+from lshfast.engine.sketching import Clock, sketched
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels
@@ -31,22 +31,15 @@ from lshfast.readers import Corpus, Reject
 OF_ROWS, OF_CORPUS, OF_ORDERS = 0, 1, 2
 
 
-class _SketchedPiece(NamedTuple):
-    marks: RowMarks
-    keys: UInt64Array
-
-
 def sketch(plan: StagePlan, shard: int) -> None:
     """Read the texts of a shard; write what later tasks need of each row, except the text."""
     engine, secret, corpus = engine_of(plan), plan.keys, plan.corpus(shard)
-
-    def finish(piece: Sketched) -> _SketchedPiece:
-        return _SketchedPiece(RowMarks.of(piece, secret), engine.bands.keys(piece.signatures))
-
     rows = empty = nbytes = 0
     with writing(plan, "sketch", shard) as writer:
         with faults_of(corpus), quick_switches():
-            for marks, keys in sketched(text_batches(corpus), engine, Clock(), finish):
+            for marks, keys in sketched(
+                text_batches(corpus), engine, Clock(), lambda piece: MarkedRows.of(piece, engine, secret)
+            ):
                 writer.add(OF_ROWS, prints=marks.words, keys=keys)
                 rows += len(marks)
                 nbytes += int(marks.nbytes.sum())

@@ -13,7 +13,7 @@ from lshfast.drivers.tasks.task_files import figures_of
 from lshfast.drivers.tasks.task_order import STAGES, StageName, is_done, tasks_of
 from lshfast.engine.account import summary_of
 from lshfast.engine.report import Stage, Summary
-from lshfast.engine.short_texts import FEWEST_TEXTS, Lengths, advice_of
+from lshfast.engine.short_texts import Lengths, advice_of
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,11 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
         delimiters={name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()},
-        advice=_advice(plan, rows, figures["collect"]),
+        advice=_advice(plan, figures["collect"]),
     )
 
 
-def _advice(plan: StagePlan, rows: int, of_shards: list[dict[str, Any]]) -> str:
-    if rows < FEWEST_TEXTS or plan.engine.threshold == 1:
-        return ""
+def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
     words, characters = (
         np.sort(np.array([length for shard in of_shards for length in shard[name]], np.int64))
         for name in ("words", "characters")

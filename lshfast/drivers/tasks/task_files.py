@@ -1,9 +1,9 @@
 """The files of a task: one data file, and one manifest that says that the task is done.
 
-A data file has a header of 24 bytes, little-endian: the magic number (8 bytes), the version (uint64) and the stamp of
-the plan (uint64). Then come ranges: each has a number, and holds a part of each column, one column after another. The
-index comes last: for each range its number, the counts of its columns, and its checksum (uint64). Numbers do not
-descend, so what another task needs, the ranges of one number, is one contiguous part of the file.
+A data file has a header (`lshfast.common.container`) with the stamp of the plan (uint64). Then come ranges: each has a
+number, and holds a part of each column, one column after another. The index comes last: for each range its number, the
+counts of its columns, and its checksum (uint64). Numbers do not descend, so what another task needs, the ranges of one
+number, is one contiguous part of the file.
 
 The manifest is JSON: the stamp, the columns with their types, the size of the data file, the number of ranges, the
 checksum of the index, the figures of the task, and a checksum of all that. It is written after the data file; both
@@ -13,7 +13,6 @@ appear complete or not at all.
 from __future__ import annotations
 
 import os
-import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import atomic_file, printable
-from lshfast.common.container import Manifest
+from lshfast.common.container import Header, Manifest
 from lshfast.common.errors import FormatError
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.kernels.checksum import checksum
 
-MAGIC, VERSION = b"LSHFTSK\0", 3
-HEAD = struct.Struct("<8sQQ")
+VERSION = 4
+HEAD = Header(b"LSHFTSK\0", (VERSION,), "Q", "a data file of a task")
 _MANIFEST = Manifest(VERSION, "task")
 
 # The largest number of bytes in a range that tasks write at a time, where they have a choice.
@@ -74,7 +73,7 @@ class TaskWriter:
         self._began = time.perf_counter()
         self._stream, self._columns, self._stamp = stream, COLUMNS[stage], stamp
         self._index: list[list[int]] = []
-        stream.write(HEAD.pack(MAGIC, VERSION, stamp))
+        stream.write(HEAD.pack(VERSION, stamp))
         self._nbytes = HEAD.size
 
     def add(self, number: int, **arrays: npt.NDArray[Any]) -> None:

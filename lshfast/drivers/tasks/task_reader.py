@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.container import named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.types import UInt64Array
 from lshfast.drivers.tasks.stage_plan import StagePlan
-from lshfast.drivers.tasks.task_files import COLUMNS, HEAD, MAGIC, VERSION, manifest_of, task_path
+from lshfast.drivers.tasks.task_files import COLUMNS, HEAD, manifest_of, task_path
 from lshfast.kernels.checksum import checksum
 
 # A count above this would overflow sums of sizes.
@@ -45,16 +46,15 @@ class TaskFile:
     """
 
     def __init__(self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None) -> None:
-        path = task_path(plan, stage, task, "data")
-        self._shown, self._columns = printable(path), COLUMNS[stage]
+        self._path, self._columns = task_path(plan, stage, task, "data"), COLUMNS[stage]
         manifest = manifest_of(plan, stage, task)
         if manifest is None:
             raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")
         self.figures: dict[str, Any] = dict(manifest["figures"])
         try:
-            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+            self._file = open(self._path, "rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:
-            raise FormatError(f"{self._shown}: missing, and its manifest is there") from None
+            raise self.fault("missing, and its manifest is there") from None
         try:
             self._index, self._offsets = self._checked(manifest, plan.stamp)
         except BaseException:
@@ -72,12 +72,8 @@ class TaskFile:
 
     def _checked(self, manifest: Mapping[str, Any], stamp: int) -> tuple[UInt64Array, list[int]]:
         """Check the header, the size and the index; return the index, and where each range begins."""
-        head = self._file.read(HEAD.size)
-        if len(head) < HEAD.size or head[:8] != MAGIC:
-            raise self.fault("not a data file of a task")
-        _, version, own = HEAD.unpack(head)
-        if version != VERSION:
-            raise self.fault(f"version {version}; this lshfast reads version {VERSION}")
+        with named_format(self._path):
+            _, own = HEAD.unpack(self._file.read(HEAD.size))
         if own != stamp:
             raise self.fault("it belongs to another plan")
         size, wanted = os.fstat(self._file.fileno()).st_size, manifest["nbytes"]
@@ -105,7 +101,7 @@ class TaskFile:
 
     def fault(self, reason: str) -> FormatError:
         """Return an error that names the file."""
-        return FormatError(f"{self._shown}: {reason}")
+        return FormatError(f"{printable(self._path)}: {reason}")
 
     def _read(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         data = np.empty(nbytes, np.uint8)

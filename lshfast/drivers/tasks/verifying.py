@@ -14,7 +14,6 @@ import numpy as np
 from lshfast.common.atomic_files import all_or_none, printable
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.drivers.pair_runs import PairRuns, pairs_of_kinds
 from lshfast.drivers.tasks.collecting import NO_TEXT
 from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.pairing import TaskPairs
@@ -22,12 +21,10 @@ from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
 from lshfast.engine.listed_pairs import lists_copies
-from lshfast.engine.parts import Merged, PartResult, kinds_of
+from lshfast.engine.parts import Merged, compare_part
 from lshfast.engine.plan import Plan
-from lshfast.engine.run import run_part
-from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, SketchedRows
-from lshfast.engine.spool import SpooledTexts, StoredSignatures
+from lshfast.engine.sketching import Clock
+from lshfast.engine.spool import SpooledTexts
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
 
@@ -52,16 +49,16 @@ def verify(plan: StagePlan, task: int) -> None:
     found: list[RemovedRows] = []
     with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
-        every = None
-        if folder is not None:
-            place = tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True)
-            every = TaskPairs(stack.enter_context(place), kind_of_ids(overall["ids"]))
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True))
+        every = None if folder is None else TaskPairs(place, kind_of_ids(overall["ids"]))
         if plan.shards <= MOST_OPEN:
             files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
         for number in range(low, high):
             part = _gathered(plan, number, overall, files)
+            large = part.texts.nbytes + len(part.compared) * plan.budget.row_bytes > overall["part_memory"]
+            signatures = os.path.join(place, f"part-{number}.signatures") if large else None
             try:
-                removed, more = part.run(plan, engine, overall["part_memory"], every)
+                removed, more = part.run(plan, engine, signatures, every)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
@@ -119,17 +116,20 @@ class PartRows:
     texts: Texts
 
     def run(
-        self, plan: StagePlan, engine: Plan, memory: int, every: TaskPairs | None = None
+        self, plan: StagePlan, engine: Plan, signatures: str | None, every: TaskPairs | None = None
     ) -> tuple[RemovedRows, dict[str, int]]:
-        """Find the rows that are removed, and the figures of the part, which may take so much memory.
+        """Find the rows that are removed, and the figures of the part.
 
-        `every` takes all similar pairs.
+        `signatures` is as for `compare_part`, and `every` takes all similar pairs.
         """
         own, whole = self.compared, Merged(self.chosen, smallest(self.chosen))
-        with ExitStack() as stack:
-            runs = None if every is None else stack.enter_context(every.part(self.rows, self.keys))
+        keep: Any = plan.keep if plan.order_column is None else self.ranks[own]
+        with nullcontext() if every is None else every.part(self.rows, self.keys) as runs:
             if len(own):
-                whole.add(own, self._compare(plan, engine, memory, whole.first[own], runs))
+                found_in_part = compare_part(
+                    self.texts, whole.first[own], engine, Clock(), keep=keep, pairs=runs, signatures=signatures
+                )
+                whole.add(own, found_in_part)
             found, first = whole.findings()
             if runs is not None and lists_copies(engine):
                 runs.add_copies(first)
@@ -139,29 +139,6 @@ class PartRows:
         figures |= {"copies": found.copies, "groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
         keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
         return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
-
-    def _compare(
-        self, plan: StagePlan, engine: Plan, memory: int, first: Int64Array, runs: PairRuns | None
-    ) -> PartResult:
-        """Compare the texts, given the first row with the bytes of each; `runs` takes all similar pairs."""
-
-        def similar(every: SimilarPairs, sketches: SketchedRows) -> None:
-            assert runs is not None
-            runs.add_all(pairs_of_kinds(every, kinds_of(sketches.copies, first), engine))
-
-        keep: Any = plan.keep if plan.order_column is None else self.ranks[self.compared]
-        large = self.texts.nbytes + len(first) * plan.budget.row_bytes > memory
-        with ExitStack() as stack:
-            store = None
-            if large:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
-                path = os.path.join(folder, "signatures")
-                store = stack.enter_context(StoredSignatures(path, engine.hasher.num_perm))
-            part = run_part(
-                [self.texts], engine, Clock(), keep=keep,
-                similar=None if runs is None else similar, store=store,
-            )  # fmt: skip
-            return PartResult.of(part)
 
 
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:

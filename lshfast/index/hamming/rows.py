@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from lshfast.index.hamming.plan import (
     plan_of,
     scan_of,
 )
-from lshfast.index.keys import Column, duplicate, equal_int, listed, take
-from lshfast.index.stores.values import OnDuplicate
+from lshfast.index.keys import Column, equal_int, listed, take
+from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.hamming import MAX_ROWS, Best, Blocks, IntKeys, scan_within
 from lshfast.kernels.keys import KeyTable
@@ -203,7 +202,7 @@ class CodeRows:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
             known = self.find(keys)
-            places = places_of(keys, known, on_duplicate)
+            places = places_to_insert(keys, known, on_duplicate)
             if len(places) < len(keys):
                 keys, codes, known = take(keys, places), codes[places], known[places]
             if len(keys) == 0:
@@ -295,34 +294,3 @@ def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Code
         blocks.fill(i)
     independent = plan_of(len(codes), bits, radius, plan.block_bits)
     return CodeSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
-
-
-def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
-    """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
-
-    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the first.
-    """
-    n = len(keys)
-    if isinstance(keys, np.ndarray) and (keys[1:] > keys[:-1]).all():
-        again = np.zeros(n, np.bool_)
-    elif isinstance(keys, np.ndarray):
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        again = np.zeros(n, np.bool_)  # whether an equal key is before it, or after it for "replace"
-        if n and on_duplicate == "replace":
-            again[order[:-1]] = ordered[1:] == ordered[:-1]
-        elif n:
-            again[order[1:]] = ordered[1:] == ordered[:-1]
-    else:
-        met = set[Any]()
-        again = np.zeros(n, np.bool_)
-        for place in range(n - 1, -1, -1) if on_duplicate == "replace" else range(n):
-            again[place] = keys[place] in met
-            met.add(keys[place])
-    if on_duplicate == "error":
-        again |= known >= 0
-        if again.any():
-            raise duplicate(keys, int(np.argmax(again)))
-    elif on_duplicate == "skip":
-        again |= known >= 0
-    return np.flatnonzero(~again).astype(np.int64, copy=False)

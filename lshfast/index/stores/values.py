@@ -11,7 +11,7 @@ import numpy as np
 from lshfast.common.checks import check_int
 from lshfast.common.choices import OnDuplicate as OnDuplicate
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.index.keys import Column, concatenate
+from lshfast.index.keys import Column, concatenate, duplicate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 # The most bytes of the description of a family.
@@ -140,6 +140,37 @@ def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
     if on_duplicate not in get_args(OnDuplicate):
         raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
     return on_duplicate
+
+
+def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
+    """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
+
+    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the first.
+    """
+    n = len(keys)
+    if isinstance(keys, np.ndarray) and (keys[1:] > keys[:-1]).all():
+        again = np.zeros(n, np.bool_)
+    elif isinstance(keys, np.ndarray):
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        again = np.zeros(n, np.bool_)  # whether an equal key is before it, or after it for "replace"
+        if n and on_duplicate == "replace":
+            again[order[:-1]] = ordered[1:] == ordered[:-1]
+        elif n:
+            again[order[1:]] = ordered[1:] == ordered[:-1]
+    else:
+        met = set[Any]()
+        again = np.zeros(n, np.bool_)
+        for place in range(n - 1, -1, -1) if on_duplicate == "replace" else range(n):
+            again[place] = keys[place] in met
+            met.add(keys[place])
+    if on_duplicate == "error":
+        again |= known >= 0
+        if again.any():
+            raise duplicate(keys, int(np.argmax(again)))
+    elif on_duplicate == "skip":
+        again |= known >= 0
+    return np.flatnonzero(~again).astype(np.int64, copy=False)
 
 
 class Found(NamedTuple):

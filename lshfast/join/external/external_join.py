@@ -19,19 +19,16 @@ from lshfast.common.checks import check_int
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import MOST_PAIRS, check_copies
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
+from lshfast.join.external.components import PIECE_RECORDS, components_of_runs
 from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels
-from lshfast.kernels.sets import Components
 
 # The default memory of a join in bytes.
 MEMORY = 256 << 20
 
 # More memory than any system has.
 MOST_MEMORY = 2**60
-
-# Records that are processed at once outside of kernels.
-PIECE_RECORDS = 1 << 16
 
 HIGHEST = 2**64 - 1
 
@@ -213,13 +210,9 @@ class ExternalJoin:
         The time is proportional to the number of records, also where many rows share a bucket.
         """
         self._begin()
-        graph = Components(len(self))
-        for band in range(self.bands):
-            for left, right in links(self._runs.records(band, self._memory // 2)):
-                graph.join(left, right)
-            self._runs.forget(band)
+        labels = components_of_runs(self._runs, self._memory // 2)
         self.written = self._runs.written
-        return np.asarray(graph.finished(), np.int64)
+        return labels
 
     def _begin(self) -> None:
         if self._joined or self._closed:
@@ -353,18 +346,6 @@ def whole_buckets(batches: Iterable[UInt64Array], most: int, error: Exception) -
         yield records[:start]
         open_bucket = records[start:].copy()
     yield open_bucket
-
-
-def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield (left, right) of consecutive records with the same first word: chains through all rows of each bucket."""
-    last = np.empty((0, 2), np.uint64)
-    for batch in batches:
-        for at in range(0, len(batch), PIECE_RECORDS):
-            piece = np.concatenate([last, batch[at : at + PIECE_RECORDS]])
-            same = np.flatnonzero(piece[1:, 0] == piece[:-1, 0])
-            rows = piece[:, 1].astype(np.int64)
-            yield rows[same], rows[same + 1]
-            last = piece[-1:].copy()
 
 
 def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:

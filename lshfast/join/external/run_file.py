@@ -12,11 +12,12 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
+from typing import BinaryIO
 
 import numpy as np
 
 from lshfast.common.atomic_files import printable
-from lshfast.common.container import Header, named_format
+from lshfast.common.container import Header, named_format, write_all
 from lshfast.common.errors import FormatError
 from lshfast.common.private_files import private
 from lshfast.common.types import UInt64Array
@@ -50,7 +51,7 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
     try:
         with open(path, "xb", buffering=0, opener=private) as file:
             try:
-                return _write(file.fileno(), batches, stamp)
+                return _write(file, batches, stamp)
             except BaseException:
                 with suppress(OSError):
                     os.unlink(path)
@@ -61,10 +62,10 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
         raise OSError(error.errno, error.strerror, printable(path)) from error
 
 
-def _write(number: int, batches: Iterable[UInt64Array], stamp: int) -> int:
+def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
     sums: list[int] = []
     part, count = np.empty((BLOCK_RECORDS, 2), "<u8"), 0  # the block that is not complete yet
-    _write_all(number, bytes(HEADER_BYTES))
+    write_all(file, bytes(HEADER_BYTES))
     for batch in batches:
         at = 0
         filled = count % BLOCK_RECORDS
@@ -72,33 +73,27 @@ def _write(number: int, batches: Iterable[UInt64Array], stamp: int) -> int:
             at = min(BLOCK_RECORDS - filled, len(batch))
             part[filled : filled + at] = batch[:at]
             if filled + at == BLOCK_RECORDS:
-                sums.append(_write_block(number, part))
+                sums.append(_write_block(file, part))
         whole = np.ascontiguousarray(batch[at : at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS], "<u8")
         if len(whole):
             sums += [checksum(whole[i : i + BLOCK_RECORDS]) for i in range(0, len(whole), BLOCK_RECORDS)]
-            _write_all(number, whole.data.cast("B"))
+            write_all(file, whole.data.cast("B"))
             at += len(whole)
         if at < len(batch):
             part[: len(batch) - at] = batch[at:]
         count += len(batch)
     if count % BLOCK_RECORDS:
-        sums.append(_write_block(number, part[: count % BLOCK_RECORDS]))
+        sums.append(_write_block(file, part[: count % BLOCK_RECORDS]))
     table = np.array(sums, "<u8")
-    _write_all(number, table.data.cast("B") if sums else b"")
-    os.lseek(number, 0, os.SEEK_SET)
-    _write_all(number, _HEAD.pack(1, BLOCK_RECORDS, count, stamp, checksum(table)))
+    write_all(file, table.data.cast("B") if sums else b"")
+    file.seek(0)
+    write_all(file, _HEAD.pack(1, BLOCK_RECORDS, count, stamp, checksum(table)))
     return count
 
 
-def _write_block(number: int, block: UInt64Array) -> int:
-    _write_all(number, block.data.cast("B"))
+def _write_block(file: BinaryIO, block: UInt64Array) -> int:
+    write_all(file, block.data.cast("B"))
     return checksum(block)
-
-
-def _write_all(number: int, data: bytes | memoryview) -> None:
-    left = memoryview(data)
-    while len(left):
-        left = left[os.write(number, left) :]
 
 
 class RunReader:

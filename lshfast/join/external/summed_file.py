@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.container import write_all
 from lshfast.common.errors import FormatError
 from lshfast.common.private_files import private
 from lshfast.kernels.checksum import checksum
@@ -75,9 +76,7 @@ class SummedFile:
         try:
             with open(self.path, self._mode, buffering=0, opener=private) as file:
                 self._mode = "ab"
-                left = data[:end]
-                while len(left):
-                    left = left[file.write(left) :]
+                write_all(file, data[:end])
         except OSError as error:
             raise OSError(error.errno, error.strerror, printable(self.path)) from error
         self.nbytes += end

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.drivers import budget, pair_runs
+from lshfast.drivers import budget
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files import cap, capped
 from lshfast.drivers.inputs import Inputs
-from lshfast.drivers.pair_runs import PairRuns, merged_pairs
+from lshfast.engine import pair_runs, screening
+from lshfast.engine.pair_runs import PairRuns, merged_pairs
 from lshfast.engine.parts import NO_PART, divide
 from lshfast.engine.plan import make_plan
 from lshfast.engine.spool import PartWriter, read_part
@@ -109,9 +110,9 @@ def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, s
             read[screened] += len(texts)
             add(writer, numbers, texts)
 
-        monkeypatch.setattr(capped, "SCREENED", screened)
-        monkeypatch.setattr(capped, "MOST_HELD", 0.7)
-        monkeypatch.setattr(capped, "MOST_UNLIKE", 0)
+        monkeypatch.setattr(screening, "SCREENED", screened)
+        monkeypatch.setattr(screening, "MOST_HELD", 0.7)
+        monkeypatch.setattr(screening, "MOST_UNLIKE", 0)
         monkeypatch.setattr(slot_file, "CrowdedBuckets", MostBuckets)
         monkeypatch.setattr(capped.PartWriter, "add", counted)
         found = outputs(tmp_path, f"b{screened}", source, memory=2 * MEMORY, **given)

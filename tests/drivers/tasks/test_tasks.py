@@ -218,7 +218,7 @@ def test_damaged_manifests_are_named(copied, stage):
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
     path.write_text(json.dumps(task | {"version": 1}))
-    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 3"):
+    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 4"):
         stages.status(copied)
 
 
@@ -407,7 +407,7 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
     with monkeypatch.context() as patch:
         patch.setattr(sketching, "BLOCK_RECORDS", 64)  # so many records are sorted in memory
         patch.setattr(sketching, "RECORD_BYTES", 1 << 40)
-        patch.setattr(run_file, "_write_all", fail)
+        patch.setattr(run_file, "write_all", fail)
         patch.setattr(tempfile, "TemporaryFile", lambda: Full(real(), fail))
         patch.setattr(SpooledTexts, "add", lambda held, data: held._pieces.append(data) or held._spill())
         with pytest.raises(OSError, match=r"No space left on device: '.*tmp"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lshfast import FormatError
 from lshfast.external import contract_links
+from lshfast.join.external import run_file
 from lshfast.join.external.contraction import LEAST_CONTRACTION, StarContraction
 from lshfast.join.external.sorted_runs import LEAST_MEMORY
 from lshfast.kernels import sets
@@ -130,16 +131,16 @@ def test_bad_arguments(tmp_path):
 
 
 def test_a_full_disk_at_any_write_is_one_error_and_leaves_nothing(tmp_path, monkeypatch):
-    write, left = os.write, -1
+    write, left = run_file.write_all, -1
 
-    def limited(number, data):
+    def limited(file, data):
         nonlocal left
         left -= 1
         if left == -1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(number, data)
+        write(file, data)
 
-    monkeypatch.setattr(os, "write", limited)
+    monkeypatch.setattr(run_file, "write_all", limited)
     u, v = random_links(MANY)
     list(contract_links([(u, v)], str(tmp_path), "links", LEAST_CONTRACTION))
     writes = -1 - left

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lshfast import FormatError, MinHasher, TokenSets, candidates
 from lshfast.join.external import ExternalJoin, external_candidates
 from lshfast.join.external.bucket_runs import least_memory
-from lshfast.join.external.external_join import links, whole_buckets
+from lshfast.join.external.components import links
+from lshfast.join.external.external_join import whole_buckets
 from lshfast.kernels import sets
 from tests.reference.hashing import EMPTY
 

@@ -5,8 +5,8 @@
 [(0, 1, 0.75)]
 """
 
+from lshfast.exact.prefix_index import PrefixIndex
 from lshfast.join.exact_join import JoinResult, join, pairs
-from lshfast.join.prefix_index import PrefixIndex
 from lshfast.join.thresholds import Measure, Threshold
 
 __all__ = ["JoinResult", "Measure", "PrefixIndex", "Threshold", "join", "pairs"]

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.engine.listed_pairs import PairArray, listed, renumbered
-from lshfast.engine.plan import Plan
-from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.listed_pairs import PairArray
 from lshfast.join.copies import copy_pairs
 from lshfast.join.external.run_file import RECORD_BYTES, write_run
 from lshfast.join.external.sorted_runs import SortedRuns, merge_runs, most_files
@@ -106,11 +104,6 @@ def renumber(folder: str, name: str, numbers: Int64Array) -> None:
         renumbered, (_records_of(numbers[pairs["i"]], numbers[pairs["j"]], pairs["similarity"]) for pairs in batches)
     )
     os.replace(renumbered, path)
-
-
-def pairs_of_kinds(every: SimilarPairs, kinds: Int64Array, plan: Plan) -> Iterator[PairArray]:
-    """Yield the pairs of different rows of a part that are listed, with the numbers of `kinds`, in any order."""
-    return listed((renumbered(pairs, kinds) for pairs in every.of_different_rows()), plan)
 
 
 def _records_of(i: Int64Array, j: Int64Array, similarity: Float64Array) -> UInt64Array:

@@ -1,0 +1,528 @@
+"""`PrefixIndex`: the sets of an index whose similarity to a query reaches the threshold, all of them, exactly."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import Seed, check_seed
+from lshfast.common.errors import FormatError
+from lshfast.common.stats import EntryStats, bytes_of
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
+from lshfast.index.key_pairs import KeyPairs, pairs_once
+from lshfast.index.keys import Column, KeyedEntries, as_column, concatenate, is_batch, listed, take
+from lshfast.index.matches import Match, Matches, best_first
+from lshfast.index.stores.values import OnDuplicate, check_on_duplicate, places_to_insert
+from lshfast.join.copies import spread_across
+from lshfast.join.exact_join import ROWS, check_rows, join
+from lshfast.join.jaccard import PAIR, as_pairs
+from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
+from lshfast.join.thresholds import Measure, Rule, Threshold, plain_threshold, rule_of
+from lshfast.kernels import setjoin
+from lshfast.tokens import TokenSets
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Bytes of the dict of keys for each key, without the key object.
+KEY_BYTES = 100
+
+# Sets that `verify` searches at once.
+VERIFIED_ROWS = 1 << 13
+
+
+class _KeyedSets(NamedTuple):
+    """Sets, their numbers, ascending, and their keys."""
+
+    numbers: Int64Array
+    keys: Column
+    sets: TokenSets
+
+
+@dataclass(frozen=True)
+class PrefixSegment:
+    """Sets that were indexed together, their numbers, ascending, and their keys. It never changes."""
+
+    numbers: Int64Array
+    keys: Column
+    collection: Collection
+    tokens: RankedTokens
+    indexed: RankedSets
+    index: setjoin.Prefixes
+
+    @classmethod
+    def of(cls, some: _KeyedSets, rule: Rule, threads: int) -> PrefixSegment:
+        """Index sets."""
+        collection = Collection.of(some.sets)
+        tokens = RankedTokens([collection])
+        indexed = tokens.ranked(collection, rule, False, threads)
+        index = setjoin.Prefixes(rule.of_kernels, indexed.records, False)
+        return cls(some.numbers, some.keys, collection, tokens, indexed, index)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def matches(self, queries: Collection, rule: Rule, threads: int) -> npt.NDArray[np.void]:
+        """Return the pairs of a row of the segment and a query, as i, j and similarity."""
+        probes = self.tokens.ranked(queries, rule, True, threads)
+        n = len(probes.rows)
+
+        def work(first: int) -> npt.NDArray[np.uint32]:
+            return setjoin.Search(self.index, probes.records).run(first, min(n, first + ROWS))
+
+        parts = [np.empty((0, 3), np.uint32), *ordered_map(work, range(0, n, ROWS), threads)]
+        row, probe, overlap = np.concatenate(parts).T
+        similarity = rule.similarity(overlap, self.indexed.records.sizes[row], probes.records.sizes[probe])
+        found = as_pairs(self.indexed.rows[row], probes.rows[probe], similarity)
+        return spread_across(found, self.collection.copies, queries.copies)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A segment, and which of its sets have not been removed."""
+
+    segment: PrefixSegment
+    present: BoolArray
+
+    @classmethod
+    def of(cls, segment: PrefixSegment) -> _Part:
+        return cls(segment, np.ones(len(segment), bool))
+
+    def without(self, numbers: Int64Array) -> _Part:
+        """Return the part without the sets of these numbers."""
+        gone = np.isin(self.segment.numbers, numbers)
+        return _Part(self.segment, self.present & ~gone) if gone.any() else self
+
+
+@dataclass(frozen=True)
+class _State:
+    """The index at one moment."""
+
+    parts: tuple[_Part, ...] = ()
+    next_number: int = 0
+    held: Held = "any"
+
+    def without(self, numbers: Int64Array) -> list[_Part]:
+        """Return the parts without the sets of these numbers."""
+        return [part.without(numbers) for part in self.parts] if len(numbers) else [*self.parts]
+
+
+class _FoundSets(NamedTuple):
+    """Matches: queries, the numbers and keys of the sets, and similarities."""
+
+    query: Int64Array
+    numbers: Int64Array
+    keys: Column
+    similarity: Float64Array
+
+
+class PrefixIndex(KeyedEntries):
+    """An index that finds all sets whose exact similarity to a query is at least a threshold.
+
+    Unlike `LSHIndex` it keeps the sets themselves, and finds every match. Several threads may use it at once: a query
+    sees the index as it was when the query began.
+
+    Parameters
+    ----------
+    threshold : float, Fraction or tuple of two ints, default 0.8
+        The least similarity, as for `join`.
+    measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
+        As for `join`. Containment is that of the query in the sets of the index.
+    seed : int or "random", default "random"
+        Seed of the hash of elements, in 0..2**64 - 1. It is stored in files. With a random seed, nobody can choose
+        elements with equal hashes, and an index takes either TokenSets, whose tokens are the elements, or other sets,
+        but not both. With a seed that is given it takes both. TokenSets must then have been hashed with this seed,
+        because sets of another seed match nothing.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
+        of the batch. "replace" stores the last set. "skip" keeps the first one.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use.
+
+    Attributes
+    ----------
+    threshold, measure, seed, on_duplicate
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    Notes
+    -----
+    A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other
+    object is one key.
+
+    New sets form a segment of their own; segments of about one size are merged, so each set is indexed again at most
+    log2(n) times. Memory is about 16 bytes for each token, 40 for each different token, and 100 for each set.
+
+    Examples
+    --------
+    >>> from lshfast.exact import PrefixIndex
+    >>> index = PrefixIndex(threshold=0.9, measure="containment")
+    >>> index.insert(["letters", "end"], [{"a", "b", "c", "d"}, {"x", "y"}])
+    2
+    >>> list(index.query([{"b", "c"}, {"y", "z"}]))
+    [[Match(key='letters', similarity=1.0)], []]
+    >>> index.remove("letters")
+    >>> len(index), index.query([{"b", "c"}])[0]
+    (1, [])
+    """
+
+    threshold: Threshold
+    measure: Measure
+    seed: int
+    on_duplicate: OnDuplicate
+
+    def __init__(
+        self,
+        *,
+        threshold: Threshold = 0.8,
+        measure: Measure = "jaccard",
+        seed: Seed = "random",
+        on_duplicate: OnDuplicate = "error",
+        threads: int | None = None,
+    ) -> None:
+        self._rule = rule_of(measure, threshold, "probing")
+        self.threshold, self.measure, self.seed = threshold, measure, check_seed(seed)
+        self.on_duplicate = check_on_duplicate(on_duplicate)
+        self._threads = thread_count(threads)
+        self._state = _State(held="nothing" if seed == "random" else "any")
+        self._writing = threading.Lock()
+        # The number of the set of each key, as in `_state`. A writer takes it away while it changes both, so that it is
+        # made again after an interruption.
+        self._numbers: dict[Any, int] | None = {}
+
+    def __len__(self) -> int:
+        return sum(int(np.count_nonzero(part.present)) for part in self._state.parts)
+
+    def __contains__(self, key: Any) -> bool:
+        column = as_column([key])
+        with self._writing:
+            numbers = self._numbers = self._known()
+            return listed(column)[0] in numbers
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys that are in the index at the time of the call, in the order of their insertion."""
+        return iter(listed(_remaining(self._state.parts).keys))
+
+    def _known(self) -> dict[Any, int]:
+        """Return the number of the set of each key; to be called by one thread at a time."""
+        if self._numbers is not None:
+            return self._numbers
+        rest = _remaining(self._state.parts)
+        return dict(zip(listed(rest.keys), rest.numbers.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"PrefixIndex({len(self)} sets, threshold={self.threshold!r}, measure={self.measure!r})"
+
+    def insert(self, keys: Any, sets: Any) -> int:
+        """Insert one set, or a batch of sets: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of n hashable objects
+            One key for one set; a batch for several.
+        sets : iterable, or TokenSets or iterable of n iterables
+            As for `join`; see also `seed`.
+
+        Returns
+        -------
+        int
+            Number of sets that are new or replaced.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a key cannot be stored or is a duplicate and `on_duplicate` is "error", the numbers of keys and sets
+            differ, an element has the wrong type, a set has more than 2**29 elements, or the seed is random and the
+            index holds sets of the other kind.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> index = PrefixIndex(on_duplicate="replace")
+        >>> index.insert("a", {1, 2, 3}), index.insert(["a", "b"], [{1, 2}, {7, 8}])
+        (1, 2)
+        >>> index.query([{2, 1}])[0]
+        [Match(key='a', similarity=1.0)]
+        """
+        one = not is_batch(keys)
+        column = as_column([keys] if one else keys)
+        rows = self._token_sets([sets] if one and not isinstance(sets, TokenSets) else sets).distinct()
+        kind = _kind_of(sets)
+        if len(column) != len(rows):
+            raise ValueError(f"there must be a key for each set, not {len(column)} for {len(rows)}")
+        with self._writing:
+            _check_kind(kind, self._state.held)
+            known = self._known()
+            own = np.fromiter((known.get(key, -1) for key in listed(column)), np.int64, len(column))
+            places = places_to_insert(column, own, self.on_duplicate)
+            if len(places) < len(rows):
+                column, rows, own = take(column, places), rows.take(places), own[places]
+            if len(rows):
+                state = self._state
+                numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
+                parts = [*state.without(own[own >= 0]), self._indexed(_KeyedSets(numbers, column, rows))]
+                while len(parts) > 1 and len(parts[-2].segment) < 2 * len(parts[-1].segment):
+                    parts[-2:] = [self._merged(parts[-2:])]
+                self._numbers = None
+                self._state = self._tidied(parts, state.next_number + len(rows), kind)
+                known.update(zip(listed(column), numbers.tolist(), strict=True))
+                self._numbers = known
+        return len(rows)
+
+    def _remove(self, keys: Column) -> None:
+        with self._writing:
+            known = self._known()
+            numbers = [known.get(key, -1) for key in listed(keys)]
+            if -1 in numbers:
+                raise KeyError(listed(keys)[numbers.index(-1)])
+            state = self._state
+            changed = self._tidied(state.without(np.array(numbers, np.int64)), state.next_number, state.held)
+            self._numbers = None
+            self._state = changed
+            for key in listed(keys):
+                known.pop(key, None)
+            self._numbers = known
+
+    def _tidied(self, parts: list[_Part], next_number: int, held: Held) -> _State:
+        """Return a state with these parts; they are merged if more than half of their sets have been removed."""
+        left = sum(int(np.count_nonzero(part.present)) for part in parts)
+        if 2 * left < sum(len(part.segment) for part in parts):
+            parts = [self._merged(parts)] if left else []
+        return _State(tuple(parts), next_number, held if self._state.held == "nothing" else self._state.held)
+
+    def query(self, sets: Any) -> Matches[Match]:
+        """Return all sets of the index whose similarity to a query is at least the threshold.
+
+        Parameters
+        ----------
+        sets : TokenSets or iterable of iterables
+            The m queries. An empty set matches nothing.
+
+        Returns
+        -------
+        Matches of m lists of Match
+            (key, similarity), the most similar first, and equally similar ones in the order of their keys.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `insert`.
+        """
+        state = self._state
+        _check_kind(_kind_of(sets), state.held)
+        queries = self._token_sets(sets).distinct()
+        found = self._matches(state, queries)
+        counts = np.bincount(found.query, minlength=len(queries))
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets, keys, similarity = best_first(offsets, found.keys, found.similarity)
+        assert similarity is not None
+        return Matches(offsets, keys, np.asarray(similarity, np.float64))
+
+    def _matches(self, state: _State, sets: TokenSets) -> _FoundSets:
+        """Return all matches, sorted by query."""
+        queries = Collection.of(sets)
+        found, numbers, keys = [np.empty(0, PAIR)], [np.empty(0, np.int64)], list[Column]()
+        for part in state.parts:
+            pairs = part.segment.matches(queries, self._rule, self._threads)
+            pairs = pairs[part.present[pairs["i"]]]
+            found.append(pairs)
+            numbers.append(part.segment.numbers[pairs["i"]])
+            keys.append(take(part.segment.keys, pairs["i"]))
+        every = np.concatenate(found)
+        order = np.argsort(every["j"], kind="stable")
+        column = concatenate(keys or [np.empty(0, np.int64)])
+        every = every[order]
+        return _FoundSets(every["j"], np.concatenate(numbers)[order], take(column, order), every["similarity"])
+
+    def pairs(self) -> KeyPairs:
+        """Return all pairs of sets of the index whose similarity is at least the threshold.
+
+        Returns
+        -------
+        KeyPairs
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+            Containment is that of the smaller set in the larger one, as in `pairs`.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> index = PrefixIndex(threshold=0.5)
+        >>> index.insert(["a", "b", "c"], [{"a", "b", "c"}, {"x", "y"}, {"a", "b"}])
+        3
+        >>> [(left, right, round(similarity, 2)) for left, right, similarity in index.pairs()]
+        [('a', 'c', 0.67)]
+        """
+        rest = _remaining(self._state.parts)
+        found = join(rest.sets, threshold=self.threshold, measure=self.measure, threads=self._threads).pairs
+        return KeyPairs(*pairs_once([(take(rest.keys, found["i"]), take(rest.keys, found["j"]), found["similarity"])]))
+
+    def describe(self) -> str:
+        """Return what the index finds as text.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> PrefixIndex(threshold=0.9).describe()
+        'all sets whose similarity to a query (jaccard) is at least 0.9'
+        """
+        return f"all sets whose similarity to a query ({self.measure}) is at least {self.threshold}"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the index, in bytes; that of its tables is an estimate."""
+        return self.stats().nbytes
+
+    def stats(self) -> EntryStats:
+        """Return the figures of the index, such as its memory; the bytes of tables and keys are an estimate.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> index = PrefixIndex()
+        >>> index.insert(range(2), [{"a", "b", "c"}, {"x", "y"}])
+        2
+        >>> index.stats().entries
+        2
+        """
+        parts = self._state.parts
+        n, own = sum(len(part.segment) for part in parts), [part.segment.collection.sets for part in parts]
+        tokens, present = sum(len(sets.tokens) for sets in own), sum(int(part.present.sum()) for part in parts)
+        figures = {
+            "segments": len(parts),
+            "removed sets": n - present,
+            "set bytes": 8 * tokens + 17 * n,
+            "key bytes": 8 * n + KEY_BYTES * present,
+            "table bytes": 8 * tokens + 40 * sum(part.segment.tokens.most for part in parts) + 80 * n,
+        }
+        return EntryStats(present, bytes_of(figures), figures)
+
+    def verify(self) -> None:
+        """Check that each set is found by itself. Files are checked when they are opened.
+
+        Raises
+        ------
+        FormatError
+            If a set is not found; the error names it.
+
+        Examples
+        --------
+        >>> from lshfast.exact import PrefixIndex
+        >>> PrefixIndex().verify()
+        """
+        state = self._state
+        rest = _remaining(state.parts)
+        least = self._rule.p if self.measure == "overlap" else 1
+        for first in range(0, len(rest.numbers), VERIFIED_ROWS):
+            own = rest.numbers[first : first + VERIFIED_ROWS]
+            rows = rest.sets.take(np.arange(first, first + len(own), dtype=np.int64))
+            found = self._matches(state, rows)
+            missing = np.setdiff1d(own[rows.counts >= least], found.numbers[own[found.query] == found.numbers])
+            if len(missing):
+                place = np.flatnonzero(rest.numbers == missing[0])
+                raise FormatError(f"tables: the set of key {listed(take(rest.keys, place))[0]!r} is not found")
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the keys and sets to a file, which appears under its name when it is complete.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool, default False
+            Replace an existing file.
+
+        Raises
+        ------
+        TypeError
+            If the keys are neither all ints of 64 bits nor all strs.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        OSError
+            If it cannot be written; a file that was there is unchanged then.
+        """
+        state = self._state
+        threshold = plain_threshold(self.measure, self.threshold)
+        rest = _remaining(state.parts)
+        write_sets(path, SavedSets(self.measure, threshold, state.held, self.seed, rest.keys, rest.sets), overwrite)
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error", threads: int | None = None
+    ) -> Self:
+        """Read an index from a file, check all of it, and build its tables.
+
+        Parameters
+        ----------
+        path : path
+        on_duplicate, threads
+            As for the class.
+
+        Returns
+        -------
+        PrefixIndex
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged, or `save` did not write it. The error names the file and the reason.
+        OSError
+            If it cannot be read.
+        """
+        saved = read_sets(path)
+        index = cls(
+            threshold=saved.threshold, measure=saved.measure, seed=saved.seed, on_duplicate=on_duplicate,
+            threads=threads,
+        )  # fmt: skip
+        n = len(saved.keys)
+        parts = [index._indexed(_KeyedSets(np.arange(n, dtype=np.int64), saved.keys, saved.sets))] if n else []
+        index._state, index._numbers = _State(tuple(parts), n, saved.held), None
+        return index
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a PrefixIndex cannot be pickled: save it to a file")
+
+    def _token_sets(self, sets: Any) -> TokenSets:
+        if isinstance(sets, TokenSets):
+            return sets
+        check_rows("sets", sets)
+        return TokenSets.from_sets(sets, seed=self.seed)
+
+    def _merged(self, parts: Sequence[_Part]) -> _Part:
+        return self._indexed(_remaining(parts))
+
+    def _indexed(self, some: _KeyedSets) -> _Part:
+        return _Part.of(PrefixSegment.of(some, self._rule, self._threads))
+
+
+def _kind_of(sets: Any) -> Held:
+    return "TokenSets" if isinstance(sets, TokenSets) else "sets"
+
+
+def _check_kind(kind: Held, held: Held) -> None:
+    """Raise TypeError if sets of a kind cannot match those that an index holds."""
+    if held not in ("any", "nothing", kind):
+        raise TypeError(
+            f"sets must {'' if held == 'TokenSets' else 'not '}be TokenSets, like those that this index holds: its "
+            "seed is random, and only an index with a seed that is given takes both"
+        )
+
+
+def _remaining(parts: Iterable[_Part]) -> _KeyedSets:
+    """Return the sets of some parts that have not been removed."""
+    numbers, keys, sets = [np.empty(0, np.int64)], list[Column](), []
+    for part in parts:
+        segment, chosen = part.segment, np.flatnonzero(part.present)
+        numbers.append(segment.numbers[chosen])
+        keys.append(take(segment.keys, chosen))
+        sets.append(segment.collection.sets if part.present.all() else segment.collection.sets.take(chosen))
+    return _KeyedSets(np.concatenate(numbers), concatenate(keys or [numbers[0]]), TokenSets.concatenate(sets))

@@ -1,0 +1,102 @@
+"""Connected components of more rows than fit into memory: of rows that share buckets, and of links between rows.
+
+A union-find takes 8 bytes a row, however many links there are. Links between more rows are contracted in files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from lshfast.common.growing import GrowingArray
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.join.external.bucket_runs import BucketRuns
+from lshfast.join.external.contraction import contract_links
+from lshfast.kernels.sets import Components, components
+
+# Records that are processed at once outside of kernels.
+PIECE_RECORDS = 1 << 16
+
+# Links that are reduced to a spanning forest at a time.
+PIECE_LINKS = 1 << 20
+
+# Bytes of the union-find for each row, and of the arrays that find the rows of components in it.
+UNION_BYTES = 24
+
+
+def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield (left, right) of consecutive records with the same first word: chains through all rows of each bucket."""
+    last = np.empty((0, 2), np.uint64)
+    for batch in batches:
+        for at in range(0, len(batch), PIECE_RECORDS):
+            piece = np.concatenate([last, batch[at : at + PIECE_RECORDS]])
+            same = np.flatnonzero(piece[1:, 0] == piece[:-1, 0])
+            rows = piece[:, 1].astype(np.int64)
+            yield rows[same], rows[same + 1]
+            last = piece[-1:].copy()
+
+
+def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
+    """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,).
+
+    The records, which are settled, are merged in this memory and then removed; a row takes 8 bytes besides.
+    """
+    graph = Components(runs.n)
+    for band in range(len(runs)):
+        for left, right in links(runs.records(band, memory)):
+            graph.join(left, right)
+        runs.forget(band)
+    return np.asarray(graph.finished(), np.int64)
+
+
+def components_of_links(
+    pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int, memory: int
+) -> tuple[Int64Array, Int64Array]:
+    """Return the rows that occur in links (left, right), ascending, and the smallest row that each is joined to.
+
+    If the union-find of all rows does not fit into the memory, the links are contracted in files of a temporary folder.
+    """
+    if UNION_BYTES * rows <= memory:
+        graph = Components(rows)
+        for left, right in pairs:
+            graph.join(left, right)
+        every = np.asarray(graph.finished(), np.int64)
+        found = np.flatnonzero(np.bincount(every, minlength=1)[every] > 1)
+        return found, every[found]
+    members, labels = GrowingArray(np.int64), GrowingArray(np.int64)
+    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+        for nodes, of_nodes in contract_links(pairs, folder, "links", memory):
+            members.extend(nodes)
+            labels.extend(of_nodes)
+    return members.finished(), labels.finished()
+
+
+def components_of_ends(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the different ends of links, ascending, and the smallest end of the component of each."""
+    nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
+    return nodes, nodes[components(*places.reshape(2, -1).astype(np.int64), len(nodes))]
+
+
+def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
+    """Yield links (m, 2) that join the same rows as links (left, right): of each portion, a spanning forest.
+
+    The links of a portion lead from its rows to the smallest row of their component.
+    """
+    held: list[tuple[Int64Array, Int64Array]] = []
+    count = 0
+    for left, right in pairs:
+        held.append((left, right))
+        count += len(left)
+        if count >= PIECE_LINKS:
+            yield _spanning(held)
+            held, count = [], 0
+    if count:
+        yield _spanning(held)
+
+
+def _spanning(pairs: list[tuple[Int64Array, Int64Array]]) -> Int64Array:
+    nodes, labels = components_of_ends(*map(np.concatenate, zip(*pairs, strict=True)))
+    own = nodes != labels
+    return np.stack([nodes[own], labels[own]], axis=1)
