@@ -125,7 +125,13 @@ OPTIONS: dict[str, Option] = {
             "Also write key, kept_key and similarity (or containment) of removed rows, as --pairs does.",
             ALL_FILES,
         ),
-        Option("split", None, "paragraph: remove similar paragraphs, not rows.", ("files",)),
+        Option(
+            "split",
+            None,
+            "paragraph: remove similar paragraphs, not rows.",
+            ("files",),
+            without="paragraphs are deduplicated in memory",
+        ),
         Option("against", None, "Also remove rows similar to an entry of this index.", ("memory", "files", "cap")),
         Option(
             "save_index",
