@@ -3,34 +3,56 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lshfast.engine.common_shingles import COUNT_BYTES
 from lshfast.engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
 from lshfast.join.external.bucket_runs import least_memory
 
-# Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
-# one that is written.
-PROCESS_BYTES = 86 << 20
-PARQUET_BYTES = 192 << 20
-
-# Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
-# similarity, and arrays that are in use while these are computed; and the place of its id in a file.
-STATE_BYTES = 128
-ID_BYTES = 24
-
-# What a row takes that is removed for an entry of an index: the key of the entry, and the similarity to it.
-EARLIER_BYTES = 160
-
-# The least memory for records, and for a part.
-LEAST_WORK = 32 << 20
-
 # Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
 # and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less.
 TOKEN_BYTES = 52
 
-# What a part takes more if all of its similar pairs are wanted: candidates of a batch and their similarities.
-PAIRS_BYTES = 192 << 20
+
+@dataclass(frozen=True)
+class Costs:
+    """Bytes that a run takes besides those of its records and parts.
+
+    Attributes
+    ----------
+    process : int
+        The interpreter with numpy.
+    parquet : int
+        pyarrow with the pages of a Parquet file that is read, and a row group of one that is written.
+    counts : int
+        The hashes of shingles while they are counted.
+    thread : int
+        What a thread works on.
+    row : int
+        What is held of each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
+        similarity, and arrays that are in use while these are computed.
+    id : int
+        The place of the id of a row in a file.
+    earlier : int
+        A row that is removed for an entry of an index: the key of the entry, and the similarity to it.
+    pairs : int
+        What a part takes more if all of its similar pairs are wanted: candidates of a batch and their similarities.
+    least : int
+        The least memory for records, and for a part.
+    """
+
+    process: int = 86 << 20
+    parquet: int = 192 << 20
+    counts: int = COUNT_BYTES
+    thread: int = WORK_BYTES
+    row: int = 128
+    id: int = 24
+    earlier: int = 160
+    pairs: int = 192 << 20
+    least: int = 32 << 20
+
+
+COSTS = Costs()
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,8 @@ class Budget:
         Whether an input or an output is a Parquet file.
     against : bool
         Whether rows are compared with the entries of an index.
+    costs : Costs
+        By default `COSTS`.
     """
 
     memory: int
@@ -58,6 +82,7 @@ class Budget:
     ids: bool = False
     parquet: bool = False
     against: bool = False
+    costs: Costs = field(default_factory=lambda: COSTS)
 
     @property
     def row_bytes(self) -> int:
@@ -88,7 +113,7 @@ class Budget:
 
     @property
     def _of_threads(self) -> int:
-        return WORK_BYTES * self.plan.threads
+        return self.costs.thread * self.plan.threads
 
     @property
     def _of_byte(self) -> int:
@@ -106,13 +131,14 @@ class Budget:
 
     def least(self, rows: int, longest: int = 0) -> int:
         """Return the least memory for so many rows, of which the longest has so many bytes."""
-        work = max(LEAST_WORK, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+        work = max(self.costs.least, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
         return self._fixed(rows) + self.row_work(longest) + work
 
     def _fixed(self, rows: int) -> int:
-        of_rows = (STATE_BYTES + ID_BYTES * self.ids + EARLIER_BYTES * self.against) * rows
-        of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + PAIRS_BYTES * self.pairs
-        of_process += COUNT_BYTES * (self.plan.ignore_common is not None)
+        costs = self.costs
+        of_rows = (costs.row + costs.id * self.ids + costs.earlier * self.against) * rows
+        of_process = costs.process + costs.parquet * self.parquet + costs.pairs * self.pairs
+        of_process += costs.counts * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows
 
 

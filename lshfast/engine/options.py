@@ -123,7 +123,13 @@ OPTIONS: dict[str, Option] = {
         ),
         Option("html", None, "Also write a page that shows what was found: .html.", OF_FILES),
         Option("html_texts", True, "Whether the page shows texts.", OF_FILES),
-        Option("split", None, "paragraph: remove similar paragraphs, not rows.", ("files",)),
+        Option(
+            "split",
+            None,
+            "paragraph: remove similar paragraphs, not rows.",
+            ("files",),
+            without="paragraphs are deduplicated in memory",
+        ),
         Option("against", None, "Also remove rows similar to an entry of this index.", ("memory", "files", "cap")),
         Option(
             "save_index",

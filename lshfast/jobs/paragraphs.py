@@ -21,6 +21,7 @@ from lshfast.drivers.files.run import Outputs
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.display import SIMILARITY_NAMES, empty_note, groups_figure
+from lshfast.engine.options import refuse
 from lshfast.engine.plan import Keep, Plan
 from lshfast.engine.report import DedupResult, Summary
 from lshfast.engine.run import run_part
@@ -155,7 +156,7 @@ def run_paragraphs(
     if outputs.pairs or outputs.annotate or outputs.page or (indexes and (indexes.against or indexes.save)):
         raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
     if cap is not None:
-        raise ValueError("paragraphs are deduplicated in memory, so memory must not be given")
+        refuse("cap", ["split"])
     job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)
     corpus = job.open(inputs, outputs.rows)
     job.check()

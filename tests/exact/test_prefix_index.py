@@ -225,7 +225,9 @@ def with_sets(data, keys, offsets, tokens):
     keys, *sets = (np.array(part, dtype) for part, dtype in ((keys, "<i8"), (offsets, "<i8"), (tokens, "<u8")))
     changes = {"kind": 0, "n": len(keys), "m": len(tokens), "key_bytes": 8 * len(keys)}
     head = with_header(data, **changes, keys=checksum(keys), sets=checksum(*sets))
-    return head[: FILE.size].ljust(FILE.size + -FILE.size % 8, b"\0") + b"".join(part.tobytes() for part in (keys, *sets))
+    return head[: FILE.size].ljust(FILE.size + -FILE.size % 8, b"\0") + b"".join(
+        part.tobytes() for part in (keys, *sets)
+    )
 
 
 def with_numbers(numbers, **changes):

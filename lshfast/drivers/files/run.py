@@ -160,7 +160,7 @@ def run_files(
     pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
-        held = {"exact": banded.exact, "save_index": indexes.save}
+        held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None)
     elif not plan.exact and indexes.save is None:

@@ -10,7 +10,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,7 +43,7 @@ BATCH_BYTES = 32 << 20
 SPOOL_BYTES = 256 << 20
 
 # Pairs in an output batch.
-PAIRS_AT_ONCE = 1 << 16
+BATCH_PAIRS = 1 << 16
 
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
@@ -211,11 +211,12 @@ class ScreenTask:
 
     Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`. Codes hold 8 bits of each
     slot, so rows with `least` equal slots have at least as many equal codes: no similar pair is separated. The rows of
-    a bucket of more than CROWD_ROWS rows are connected without comparison, so only the rows of a batch and CROWD_ROWS
-    more are in memory.
+    a bucket of more than `most` rows are connected without comparison, so only the rows of a batch and `most` more are
+    in memory.
     """
 
     least: int
+    most: int = CROWD_ROWS
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         held, crowded = None, False  # the rows of the last bucket; of a crowded one, the last row
@@ -234,7 +235,7 @@ class ScreenTask:
                 if stop - start > 1:
                     edges.append(self._connected(node[start:stop], codes[start:stop], crowded and not start))
             last = int(starts[-1])
-            crowded = (crowded and not last) or len(node) - last > CROWD_ROWS
+            crowded = (crowded and not last) or len(node) - last > self.most
             if crowded:
                 edges.append(np.stack([node[last:-1], node[last + 1 :]]))
                 last = len(node) - 1
@@ -245,7 +246,7 @@ class ScreenTask:
 
     def _connected(self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool) -> Int64Array:
         """Return edges (2, m) that connect the rows of a bucket, or if it is not crowded, those with equal codes."""
-        if crowded or len(nodes) > CROWD_ROWS:
+        if crowded or len(nodes) > self.most:
             return np.stack([nodes[:-1], nodes[1:]])
         equal = [
             np.flatnonzero((codes[row + 1 :] == codes[row]).sum(axis=1) >= self.least) for row in range(len(codes))
@@ -264,16 +265,18 @@ class SetTask:
     """
 
     plan: Plan
+    batch_bytes: int = field(default=BATCH_BYTES, kw_only=True)
+    spool_bytes: int = field(default=SPOOL_BYTES, kw_only=True)
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        with closing(HeldRows()) as held:
+        with closing(HeldRows(self.spool_bytes)) as held:
             for batch in batches:
                 labels = batch.column("label").to_numpy()
                 cut = int(np.searchsorted(labels, labels[-1])) if len(labels) else 0
                 for part in (batch.slice(0, cut), batch.slice(cut)):
                     if not part.num_rows:
                         continue
-                    if held.nbytes >= BATCH_BYTES and held.label != part.column("label")[0].as_py():
+                    if held.nbytes >= self.batch_bytes and held.label != part.column("label")[0].as_py():
                         yield from self._found(held.table())
                         held.close()
                     held.append(part)
@@ -325,6 +328,8 @@ class PairTask(SetTask):
     each table has the number of candidates, which is 0 in the others.
     """
 
+    batch_pairs: int = field(default=BATCH_PAIRS, kw_only=True)
+
     def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
@@ -340,8 +345,8 @@ class PairTask(SetTask):
     def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
         """Yield pairs of rows with their ids."""
         pa = optional("pyarrow", "spark")
-        for at in range(0, len(pairs), PAIRS_AT_ONCE):
-            part = pairs[at : at + PAIRS_AT_ONCE]
+        for at in range(0, len(pairs), self.batch_pairs):
+            part = pairs[at : at + self.batch_pairs]
             columns = {f"id_{end}": ids.take(pa.array(part[end])) for end in ("i", "j")}
             columns["similarity"] = pa.array(part["similarity"])
             columns["copy"] = pa.array(np.full(len(part), copy, np.bool_))
@@ -350,12 +355,13 @@ class PairTask(SetTask):
 
 
 class HeldRows:
-    """Rows that wait for the end of their set: in memory, and in a file if they have more than SPOOL_BYTES."""
+    """Rows that wait for the end of their set: in memory, and in a file if they have more than `spool_bytes`."""
 
     nbytes: int
     label: int | None
 
-    def __init__(self) -> None:
+    def __init__(self, spool_bytes: int) -> None:
+        self._spool_bytes = spool_bytes
         self._file: Any = None
         self._writer: Any = None
         self._batches: list[Batch] = []
@@ -367,7 +373,7 @@ class HeldRows:
         self._in_memory += batch.nbytes
         self.nbytes += batch.nbytes
         self.label = batch.column("label")[-1].as_py()
-        if self._in_memory > SPOOL_BYTES:
+        if self._in_memory > self._spool_bytes:
             self._spool()
 
     def _spool(self) -> None:

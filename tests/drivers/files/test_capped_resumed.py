@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,7 +88,8 @@ def test_threads_and_batches_do_not_matter(tmp_path, small_parts, monkeypatch, t
 
 
 def test_a_run_with_other_threads_or_memory_is_resumed_in_the_same_parts(tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(budget, "WORK_BYTES", MEMORY // 4)  # threads take memory from the parts
+    costs = replace(budget.COSTS, thread=MEMORY // 4)  # threads take memory from the parts
+    monkeypatch.setattr(budget, "COSTS", costs)
     source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 4000))
     wanted = outputs(tmp_path, "a", source)
     for before, now, memory in ((1, 2, MEMORY), (2, 1, MEMORY), (1, 1, 2 * MEMORY), (1, 1, MEMORY - MEMORY // 4)):
@@ -238,8 +240,7 @@ def damaged(content, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [0, 1])
-def test_each_damaged_file_is_named(tmp_path, small_parts, monkeypatch, parts):
-    monkeypatch.setattr(budget, "PAIRS_BYTES", 0)
+def test_each_damaged_file_is_named(tmp_path, small_parts, parts):
     source, pairs = write_jsonl(tmp_path / "in.jsonl", corpus(17, 3000)), tmp_path / "pairs.csv"
     work, rng = begun(tmp_path, source, parts, pairs=pairs), random.Random(1)
     files = sorted(path for path in work.iterdir() if path.name != "lock")
@@ -327,7 +328,6 @@ def failure(run):
 @pytest.mark.parametrize("resumed", [False, True], ids=["temporary", "resumed"])
 def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, small_parts, monkeypatch, resumed):
     """The disk is full from the n-th call on that needs space, for each n of a run."""
-    monkeypatch.setattr(budget, "PAIRS_BYTES", 0)
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
     source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 700), *crowd(120)]), tmp_path / "out"
     work = tmp_path / "work" if resumed else None

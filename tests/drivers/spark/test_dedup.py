@@ -26,27 +26,6 @@ def frame(spark, rows):
     frame.unpersist()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"groups": "components", "keep": "longest", "threshold": 0.6, "limits": Limits(driver_records=1000)},
-        {"keep": "last", "verify": "signature", "unit": "char", "size": 9},
-        {"keep": "shortest", "num_perm": 64, "scheme": "classic"},
-        {"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5},
-        {"groups": "components", "verify": "none", "keep": "last"},
-        {"groups": "components", "verify": "signature", "recall": 0.5},
-        {"measure": "containment", "limits": Limits(0, 1)},
-        {"unit": "stopword", "stop_words": ["w1", "w2", "w3"], "threshold": 0.5},
-        {"ignore_common": 0.05, "threshold": 0.5, "size": 2},
-    ],
-    ids=str,
-)
-def test_rows_and_figures_are_those_of_the_native_engine(rows, frame, options):
-    found = distributed(frame, **options)
-    assert found == native(*rows, exact=False, **{name: value for name, value in options.items() if name != "limits"})
-
-
 @pytest.mark.parametrize("partitions", [2, 7, 200])
 def test_partitions_do_not_matter(spark, rows, partitions):
     names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"

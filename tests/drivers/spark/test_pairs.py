@@ -37,33 +37,6 @@ def frame(spark, rows):
     frame.unpersist()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"threshold": 0.6, "limits": Limits(driver_records=1000)},
-        {"verify": "signature", "unit": "char", "size": 9},
-        {"verify": "signature", "limits": Limits(0, 1)},
-        {"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5},
-        {"verify": "none", "limits": Limits(0, 1)},
-        {"num_perm": 64, "scheme": "classic", "recall": 0.5, "limits": Limits(1 << 20, 1)},
-        {"measure": "containment"},
-        {"measure": "containment", "threshold": 0.5, "size": 2, "limits": Limits(0, 1)},
-        {"unit": "stopword", "stop_words": ["w1", "w2", "w3"], "threshold": 0.5, "limits": Limits(0, 1 << 20)},
-        {"threshold": 0.5, "size": 2, "top": 1, "ignore_common": 0.05},
-        {"threshold": 0.5, "most": 0.95, "limits": Limits(0, 1)},
-    ],
-    ids=str,
-)
-def test_pairs_are_those_of_the_native_engine(rows, frame, options):
-    found, summary = distributed_pairs(frame, **options)
-    expected = native_pairs(*rows, **{name: value for name, value in options.items() if name != "limits"})
-    assert found == expected
-    assert len(found) > 20
-    assert summary.pairs == len(found)
-    assert (summary.read, summary.kept, summary.removed, summary.groups) == (240, 240, 0, 0)
-
-
 @pytest.mark.parametrize("kind", ["long", "string", "binary text"])
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_are_paired_with_the_first_row_of_their_tokens(spark, seed, kind):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, shingle
-from lshfast.drivers.spark import tasks
 from lshfast.drivers.spark.tasks import (
     ChainTask,
     EngineTask,
@@ -81,9 +80,7 @@ def test_screens_connect_the_rows_with_enough_equal_codes(rows, size, least, mos
         if a[0] == b[0] and (a[0] in crowds or (codes[a[1]] == codes[b[1]]).sum() >= least)
     ]
     table = pa.table(columns_of(rows) | {"codes": pa.array([codes[node].tobytes() for _, node in rows], pa.binary())})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "CROWD_ROWS", most)
-        assert parts(edges_of(ScreenTask(least), table, size), nodes) == parts(pairs, nodes)
+    assert parts(edges_of(ScreenTask(least, most), table, size), nodes) == parts(pairs, nodes)
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -146,11 +143,9 @@ def two_sets(answer):
 @pytest.mark.parametrize(("size", "held", "spooled"), [(1, 1, 1 << 30), (7, 2000, 1 << 30), (1000, 1 << 30, 500)])
 def test_engines_answer_for_each_set(monkeypatch, tmp_path, size, held, spooled):
     """Two corpora are two sets: between them there are no pairs, although some texts are in both."""
-    monkeypatch.setattr(tasks, "BATCH_BYTES", held)
-    monkeypatch.setattr(tasks, "SPOOL_BYTES", spooled)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     table, expected = two_sets(lambda ids, texts: native(ids, texts)[0])
-    found = collected(EngineTask(make_plan(threads=1), "first"), table, size)
+    found = collected(EngineTask(make_plan(threads=1), "first", batch_bytes=held, spool_bytes=spooled), table, size)
     removed = [(key, kept, similarity) for key, kept, similarity, *_ in zip(*found.to_pydict().values(), strict=True)]
     assert [row for row in removed if row[0] is not None] == [
         (key, kept, similarity) for key, keep, kept, similarity, _ in expected if not keep
@@ -160,11 +155,9 @@ def test_engines_answer_for_each_set(monkeypatch, tmp_path, size, held, spooled)
 
 @pytest.mark.parametrize(("size", "held", "most"), [(1, 1, 1), (7, 2000, 5), (1000, 1 << 30, 1 << 16)])
 def test_pairs_of_each_set_come_in_batches(monkeypatch, size, held, most):
-    monkeypatch.setattr(tasks, "BATCH_BYTES", held)
-    monkeypatch.setattr(tasks, "PAIRS_AT_ONCE", most)
     monkeypatch.setattr(all_pairs, "BATCH_PAIRS", 2 * most)
     table, expected = two_sets(native_pairs)
-    found = list(PairTask(make_plan(threads=1))(batches(table, size)))
+    found = list(PairTask(make_plan(threads=1), batch_bytes=held, batch_pairs=most)(batches(table, size)))
     assert all(0 < batch.num_rows <= most for batch in found)
     rows = [row for batch in found for row in batch.to_pylist()]
     pairs = [(row["id_i"], row["id_j"], row["similarity"]) for row in rows if row["id_j"] is not None]

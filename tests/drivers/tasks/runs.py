@@ -51,19 +51,6 @@ def in_memory(folder, source, **options):
     return result.summary, kept.read_bytes(), removed.read_bytes()
 
 
-def pairs_in_stages(folder, source, **options):
-    """Run in stages with all similar pairs; return the summary, and the lines of each file of pairs."""
-    pairs = folder / "pairs"
-    summary, *_ = in_stages(folder, source, pairs=pairs, **options)
-    return summary, [path.read_bytes().splitlines() for path in sorted(pairs.iterdir())]
-
-
-def pairs_in_memory(folder, source, **options):
-    """Run by `dedup_files` with all similar pairs; return the summary, and the lines of the file of pairs."""
-    summary, *_ = in_memory(folder, source, pairs=folder / "pairs.jsonl", **options)
-    return summary, (folder / "pairs.jsonl").read_bytes().splitlines()
-
-
 def rewritten(plan, stage, change):
     """Write the file of the first task of a stage again, with a change of its ranges and with right checksums."""
     with TaskFile(plan, stage, 0) as file:

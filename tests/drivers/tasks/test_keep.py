@@ -1,87 +1,17 @@
 """The row with the greatest or least value of a column is kept, as by `dedup_files`."""
 
-import random
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lshfast import DataError, FormatError, stages
 from lshfast.drivers.tasks.sketching import OF_ORDERS
 from lshfast.drivers.tasks.stage_plan import read_stage_plan
-from tests.drivers.tasks.runs import corpus, in_memory, in_stages, rewritten, run_all, write_files
-
-VALUES = {
-    "integers": lambda rng: rng.choice([rng.randrange(-9, 9), rng.randrange(-(2**63), 2**63)]),
-    "numbers": lambda rng: rng.choice([rng.randrange(9), rng.random(), 2**53 + 1, 2.0**53]),
-    "strings": lambda rng: rng.choice(["a", "aé", "a\ud800", "b" * 9, f"{'c' * 99}{rng.random()}"]),
-}
-
-
-@pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.parametrize("policy", ["max", "min"])
-@pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])
-def test_equals_the_run_in_memory(tmp_path, kind, policy, shards, tasks):
-    """Also of rows with equal bytes."""
-    rng = random.Random(7)
-    rows = corpus(3, 600)
-    for row in rows:
-        row["value"] = VALUES[kind](rng)
-    source = write_files(tmp_path / "in", rows, 7)
-    options = {"keep": f"{policy}:value", "annotate": True, "groups": rng.choice(["star", "components"])}
-    wanted = in_memory(tmp_path, source, **options)
-    assert wanted[0].copies > 20
-    assert in_stages(tmp_path, source, shards=shards, tasks=tasks, **options) == wanted
-
-
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.booleans(), st.integers(-2, 2)), max_size=30),
-    st.integers(1, 5),
-    st.sampled_from([int, float, str]),
-    st.sampled_from(["max", "min"]),
-)
-def test_small_corpora(tmp_path_factory, rows, shards, kind, policy):
-    folder = tmp_path_factory.mktemp("runs")
-    texts = [
-        " ".join(f"{'W' if large else 'w'}{one}.{i if i < 30 - cut else i + one * 100}" for i in range(30 * (one > 0)))
-        for one, cut, large, _ in rows
-    ]
-    records = [{"text": text, "value": kind(rows[i][3])} for i, text in enumerate(texts)]
-    source = write_files(folder / "in", records, 5)
-    options = {"keep": f"{policy}:value", "threshold": 0.6}
-    assert in_stages(folder, source, shards=shards, tasks=2, **options) == in_memory(folder, source, **options)
-
-
-@pytest.mark.parametrize(
-    "values", [[1, 2, 3, "a"], ["a", "b", 1.5, 2], ["a", "b", "c", None], [1, 2, [], 4], [0, 1, 2, "x" * 99]]
-)
-def test_errors_are_those_of_one_run(tmp_path, values):
-    rows = [{"text": f"text {i}", "value": value} for i, value in enumerate(values)]
-    source = write_files(tmp_path / "in", rows, 4)
-    with pytest.raises(DataError) as wanted:
-        in_memory(tmp_path, source, keep="max:value")
-    with pytest.raises(DataError) as found:
-        in_stages(tmp_path, source, shards=4, keep="max:value")
-    assert str(found.value) == str(wanted.value)
+from tests.drivers.tasks.runs import in_memory, in_stages, rewritten, run_all, write_files
 
 
 def test_shards_without_rows(tmp_path):
     source = write_files(tmp_path / "in", [{"text": "a b c", "value": value} for value in ("x", "y")], 5)
     options = {"keep": "max:value", "size": 2}
     assert in_stages(tmp_path, source, shards=5, **options) == in_memory(tmp_path, source, **options)
-
-
-@pytest.mark.parametrize("keep", ["longer", "max", "max:", "first:a", "Max:a"])
-def test_policies_that_there_are_not(tmp_path, keep):
-    source = write_files(tmp_path / "in", corpus(1, 9), 1)
-    reason = "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not"
-    with pytest.raises(ValueError, match=reason):
-        in_memory(tmp_path, source, keep=keep)
-    with pytest.raises(ValueError, match=reason):
-        stages.plan(source, tmp_path / "work", tmp_path / "kept", keep=keep)
-    assert not (tmp_path / "work").exists()
 
 
 def test_parquet(tmp_path):

@@ -1,20 +1,17 @@
-"""The similar pairs of a run in stages are those of `dedup_files`, for any division into tasks."""
+"""Tables of all similar pairs, which the verify tasks write."""
 
 import json
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lshfast import dedup_files, stages
 from lshfast.drivers import budget
 from lshfast.drivers.tasks import pairing
 from lshfast.drivers.tasks.stage_plan import read_stage_plan
 from lshfast.drivers.tasks.task_files import figures_of
-from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.plan import make_plan
-from tests.drivers.tasks.runs import corpus, pairs_in_memory, pairs_in_stages, run_all, write_files
+from tests.drivers.tasks.runs import corpus, in_memory, in_stages, run_all, write_files
 
 
 def with_copies(seed, n):
@@ -26,73 +23,19 @@ def with_copies(seed, n):
     return rows
 
 
-def check(folder, source, shards, tasks, **options):
-    """Compare a run in stages with one in memory; return the lines of each file of pairs."""
-    of_memory = {name: value for name, value in options.items() if name not in ("threads", "memory")}
-    summary, wanted = pairs_in_memory(folder, source, **of_memory)
-    of_stages = {name: value for name, value in options.items() if name != "exact"}
-    found_summary, found = pairs_in_stages(folder, source, shards=shards, tasks=tasks, **of_stages)
-    assert found_summary == summary
-    assert len(found) == tasks
-    assert summary.pairs == len(wanted)
-    assert sorted(line for lines in found for line in lines) == sorted(wanted)
-    place = {line: i for i, line in enumerate(wanted)}
-    for lines in found:
-        assert lines == sorted(lines, key=place.__getitem__)
-    return found
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"id_column": "id"},
-        {"id_column": "number", "keep": "last", "groups": "components"},
-        {"keep": "longest", "verify": "signature"},
-        {"verify": "none", "unit": "char", "threads": 2},
-        {"measure": "containment", "threshold": 0.9, "exact": False},
-        {"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"},
-        {"top": 2, "threshold": 0.5, "ignore_common": 0.03},
-        {"ignore_common": 0.1, "keep": "last", "id_column": "id"},
-    ],
-)
-@pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])
-def test_equal_those_of_a_run_in_memory(tmp_path, options, shards, tasks):
-    source = write_files(tmp_path / "in", with_copies(3, 900), 7)
-    found = check(tmp_path, source, shards, tasks, **options)
-    assert {*json.loads(found[0][0])} == {"key_i", "key_j", SIMILARITY_NAMES[options.get("measure", "jaccard")]}
-    assert sum(map(bool, found)) > tasks // 2
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 12), st.booleans()), max_size=40),
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.sampled_from(["first", "last", "longest", "shortest"]),
-    st.sampled_from([None, "id", "number"]),
-)
-def test_equal_those_of_a_run_in_memory_on_small_corpora(tmp_path_factory, rows, shards, tasks, keep, id_column):
-    """Copies of bytes and of words, chains of texts that differ in some words, empty texts, and nulls."""
-    folder = tmp_path_factory.mktemp("runs")
-    texts = [
-        " ".join(f"{'W' if large else 'w'}{kind}.{i if i < 30 - cut else i + kind * 100}" for i in range(30))
-        for kind, cut, large in rows
-    ]
-    records = [{"text": text if rows[i][0] else None, "id": f"é{i}", "number": -i} for i, text in enumerate(texts)]
-    source = write_files(folder / "in", records, 5)
-    check(folder, source, shards, tasks, keep=keep, id_column=id_column, threshold=0.6)
-
-
 @pytest.mark.parametrize("id_column", [None, "number"])
-def test_tasks_of_several_parts(tmp_path, monkeypatch, id_column):
+def test_tasks_of_several_parts(tmp_path, small_parts, monkeypatch, id_column):
     """The pairs of all parts of a task are in one order."""
-    for name in ("PROCESS_BYTES", "PARQUET_BYTES", "WORK_BYTES", "STATE_BYTES", "LEAST_WORK", "PAIRS_BYTES"):
-        monkeypatch.setattr(budget, name, 0)
     renumbered, real = [], pairing.renumber
     monkeypatch.setattr(pairing, "renumber", lambda *args: renumbered.append(1) or real(*args))
     source = write_files(tmp_path / "in", with_copies(6, 900), 4)
-    check(tmp_path, source, 4, 2, memory=7 << 18, id_column=id_column)
+    pairs, options = tmp_path / "pairs", {"id_column": id_column}
+    wanted = in_memory(tmp_path, source, pairs=tmp_path / "pairs.jsonl", **options)
+    assert in_stages(tmp_path, source, pairs=pairs, shards=4, tasks=2, memory=7 << 18, **options) == wanted
+    place = {line: i for i, line in enumerate((tmp_path / "pairs.jsonl").read_bytes().splitlines())}
+    parts = [path.read_bytes().splitlines() for path in sorted(pairs.iterdir())]
+    assert all(lines == sorted(lines, key=place.__getitem__) for lines in parts)
+    assert sorted(line for lines in parts for line in lines) == sorted(place)
     bounds = figures_of(read_stage_plan(str(tmp_path / "work")), "group", 0)["bounds"]
     assert bounds[-1] > 3
     assert len(renumbered) > 3

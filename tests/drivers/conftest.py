@@ -1,14 +1,18 @@
-"""The Spark session that all tests of this folder share."""
+"""What the tests of all ways of running share: little memory, and a Spark session."""
 
 import os
 import shutil
 import sys
 import warnings
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import lshfast
+from lshfast.drivers import budget
+from lshfast.join.external import slot_file
 
 # Warnings of PySpark itself.
 OF_PYSPARK = ("ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore::ResourceWarning")
@@ -17,11 +21,27 @@ OF_PYSPARK = ("ignore:PySpark does not yet fully support pandas:FutureWarning", 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if "spark" in getattr(item, "fixturenames", ()) or Path(__file__).parent / "spark" in item.path.parents:
             for warning in OF_PYSPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning))
-            if "spark" in item.fixturenames:  # each process of the suite would start a JVM
-                item.add_marker(pytest.mark.slow)
+        if "spark" in getattr(item, "fixturenames", ()):  # each process of the suite would start a JVM
+            item.add_marker(pytest.mark.slow)
+
+
+@contextmanager
+def little_costs():
+    """Let the memory of a run be that of its records and parts alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        names = [field.name for field in fields(budget.Costs)]
+        patch.setattr(budget, "COSTS", budget.Costs(**dict.fromkeys(names, 0)))
+        patch.setattr(slot_file, "BLOCK_BYTES", 1 << 14)
+        yield
+
+
+@pytest.fixture
+def small_parts():
+    with little_costs():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,239 @@
+"""Each way of running gives the answer of a run over files in memory, for each option that it takes, or refuses it.
+
+Which way takes which option is declared in `lshfast.engine.options`. An option that is added there needs a case here.
+"""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lshfast
+from lshfast.engine.options import NAMES, OPTIONS, taken_by
+from lshfast.spark import Limits
+from tests.cli.commands import failing
+from tests.corpora import WORDS
+from tests.drivers.conftest import little_costs
+from tests.drivers.drivers import MANY, Capped, Case, Files, Memory, Run, Spark, Stages, corpus, write_inputs
+
+CASES = [
+    Case(),
+    Case({"keep": "last"}, ids="id"),
+    Case({"keep": "longest", "groups": "components"}, ids="number"),
+    Case({"keep": "shortest", "verify": "signature"}, ids="id"),
+    Case({"threads": 2, "verify": "none", "unit": "char"}),
+    Case({"keep": "last", "verify": "signature", "unit": "char", "size": 9}, ids="id"),
+    Case({"groups": "components", "verify": "signature", "scheme": "classic", "num_perm": 64}, ids="number"),
+    Case({"groups": "components", "verify": "none", "keep": "last", "recall": 0.5, "threshold": 0.6}, ids="id"),
+    Case({"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5}, ids="id"),
+    Case({"measure": "containment", "threshold": 0.9, "keep": "last"}, ids="id"),
+    Case(
+        {"measure": "containment", "groups": "components", "unit": "stopword", "stop_words": tuple(WORDS[:99])},
+        ids="id",
+    ),
+    Case({"ignore_common": 0.05, "threshold": 0.5, "size": 2}, ids="id"),
+    Case({"exact": True, "threshold": 0.7}),
+    Case({"against": True}, ids="id"),
+    Case({"against": True, "keep": "last", "verify": "signature"}, ids="number"),
+    Case({"against": True, "keep": "longest", "verify": "none"}),
+    # the values of a column
+    *(
+        Case({"keep": f"{policy}:{column}", **more}, ids=ids)
+        for policy, ids in (("max", "id"), ("min", None))
+        for column, more in (("integer", {}), ("float", {"groups": "components"}), ("string", {}))
+    ),
+    # all similar pairs
+    Case(ids="id", pairs=True),
+    Case({"keep": "last", "groups": "components"}, ids="number", pairs=True),
+    Case({"keep": "longest", "verify": "signature"}, pairs=True),
+    Case({"verify": "none", "unit": "char", "threads": 2}, pairs=True),
+    Case({"measure": "containment", "threshold": 0.9}, ids="id", pairs=True),
+    Case({"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"}, ids="id", pairs=True),
+    Case({"top": 2, "threshold": 0.5, "ignore_common": 0.03}, pairs=True),
+    Case({"most": 0.9, "ignore_common": 0.1, "keep": "shortest"}, ids="id", pairs=True),
+    Case({"against": True}, ids="id", pairs=True),
+    # all rows, with what they are copies of
+    Case({"annotate": True}),
+    Case({"annotate": True, "keep": "last"}, ids="number"),
+    Case({"annotate": True, "measure": "containment", "groups": "components"}),
+    Case({"annotate": True, "keep": "min:id", "against": True}, ids="id"),
+    Case({"annotate": True, "keep": "max:string"}),
+    # formats
+    Case({"format": "jsonl", "encoding": "latin-1", "column": "more.body", "glob": "*[1-5].data"}, "jsonl_"),
+    Case({"on_error": "skip", "max_row_bytes": 1000}, "jsonl.gz", ids="id"),
+    Case({"max_columns": 6, "output_format": "csv"}),
+    Case(data="csv"),
+    Case({"keep": "max:number"}, "csv;", ids="id"),
+    Case({"delimiter": "#", "on_error": "skip"}, "csv#"),
+    Case({"annotate": True, "defuse_formulas": True}, "csv.gz"),
+    Case({"groups": "components"}, "csv.zst"),
+    Case({"annotate": True, "keep": "min:id"}, "tsv", ids="number"),
+    Case({"format": "tsv", "column": "text"}, "tsv"),
+    Case(data="parquet"),
+    Case({"annotate": True}, "parquet", ids="id"),
+    Case({"keep": "max:number"}, "parquet", ids="number"),
+    Case(data="txt"),
+]
+
+LOCAL = [Memory(), Capped(), Stages(1, 1), Stages(5, 3)]
+LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
+OF_SPARK = [case for case in CASES if Spark(None, None).takes(case)]
+
+# Options that change no answer, or that are about other outputs; they have tests of their own.
+NOT_COMPARED = {"overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split"}
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory):
+    """Runs over files in memory: their files, and their answers."""
+    made = {}
+
+    def of(case, n):
+        rows = corpus(n if case.data == "jsonl" else 400)
+        if (str(case), n) not in made:
+            folder = tmp_path_factory.mktemp("case")
+            run = Run(case, rows, write_inputs(case, folder / "in", rows), folder / "out")
+            run.out.mkdir()
+            made.clear()  # the cases come one after another
+            made[str(case), n] = run, Files().run(run)
+            check_size(case, made[str(case), n][1]["summary"])
+        return made[str(case), n]
+
+    return of
+
+
+def check_size(case, summary):
+    """Check that a case has something to compare."""
+    assert summary.removed > 15
+    assert summary.copies > 5
+    assert (summary.rejected > 5) == ("on_error" in case.options)
+    assert (summary.earlier > 5) == ("against" in case.options)
+    assert summary.pairs > 10
+
+
+def check(run, wanted, driver, out):
+    found = driver.run(Run(run.case, run.rows, run.source, out))
+    expected = driver.form_of(wanted)
+    assert found.keys() == expected.keys()
+    for name in found:
+        assert found[name] == expected[name], name
+    return found
+
+
+@pytest.mark.parametrize(
+    ("case", "driver"),
+    [
+        pytest.param(
+            case,
+            driver,
+            id=f"{case}-{driver.name}{getattr(driver, 'shards', '')}",
+            marks=[pytest.mark.slow] * (driver == Stages(1, 1)),
+        )
+        for case in CASES
+        for driver in LOCAL
+        if driver.takes(case)
+    ],
+)
+def test_the_answer_is_that_of_a_run_in_memory(tmp_path, small_parts, reference, case, driver):
+    run, wanted = reference(case, MANY)
+    check(run, wanted, driver, tmp_path)
+
+
+@pytest.mark.parametrize("case", OF_SPARK, ids=str)
+def test_the_answer_of_spark_is_that_of_a_run_in_memory(tmp_path, spark, reference, case):
+    run, wanted = reference(case, 400)
+    check(run, wanted, Spark(spark, LIMITS[OF_SPARK.index(case) % len(LIMITS)]), tmp_path)
+
+
+# Copies of bytes and of words, chains of texts that differ in some words, texts without words, and values to choose by.
+STYLES = [str, str.upper, "{}!".format]
+SMALL_ROWS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 12), st.sampled_from(STYLES), st.integers(-2, 2)), max_size=40
+)
+SMALL_OPTIONS = st.fixed_dictionaries(
+    {
+        "threshold": st.just(0.6),
+        "groups": st.sampled_from(["star", "components"]),
+        "keep": st.sampled_from(["first", "last", "longest", "shortest", "max:number", "min:string", "max:float"]),
+        "verify": st.sampled_from(["exact", "signature", "none"]),
+    },
+    optional={"annotate": st.just(True), "top": st.integers(1, 3), "ignore_common": st.sampled_from([0.2, 0.6])},
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=120)
+@given(SMALL_ROWS, SMALL_OPTIONS, st.sampled_from([None, "id", "number"]), st.booleans(), st.integers(1, 7), st.data())
+def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, shards, data):
+    """Also with files without rows."""
+    folder = tmp_path_factory.mktemp("case")
+    records = [
+        {
+            "id": f"é{i:02}",
+            "number": -i,
+            "text": style(" ".join(f"w{kind}.{word if word < 30 - cut else word + kind * 100}" for word in range(30)))
+            if kind
+            else data.draw(st.sampled_from([None, ""])),
+            "float": float(value),
+            "string": str(value),
+        }
+        for i, (kind, cut, style, value) in enumerate(rows)
+    ]
+    case = Case(options if pairs else {name: options[name] for name in options if name != "top"}, ids=ids, pairs=pairs)
+    run = Run(case, records, write_inputs(case, folder / "in", records), folder / "out")
+    run.out.mkdir()
+    wanted = Files().run(run)
+    with little_costs():
+        for number, driver in enumerate((Memory(), Capped(), Stages(shards, data.draw(st.integers(1, 5))))):
+            if driver.takes(case):
+                (folder / f"{number}").mkdir()
+                check(run, wanted, driver, folder / f"{number}")
+
+
+# Values with which an option is refused, if there is no case that has it.
+VALUES = {
+    "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
+    "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
+    "glob": "*", "against": "index.lsh",
+}  # fmt: skip
+COMMANDS = {
+    "files": ["dedup", "-o", "kept.jsonl"],
+    "cap": ["dedup", "-o", "kept.jsonl", "--memory", "1G"],
+    "stages": ["stage", "plan", "--work", "work", "-o", "kept"],
+    "spark": ["dedup", "-o", "kept.jsonl", "--engine", "spark", "--id-column", "id"],
+}
+
+
+def value_of(name):
+    """Return a value of an option that is not its default."""
+    return VALUES.get(name) or next(case.options[name] for case in CASES if name in case.options)
+
+
+@pytest.mark.parametrize(
+    ("driver", "name"),
+    [
+        (driver, name)
+        for driver in NAMES
+        for name, option in OPTIONS.items()
+        if driver not in option.drivers and (driver, name) != ("files", "memory")  # with it, there is a cap
+    ],
+)
+def test_other_options_are_refused_by_name(tmp_path, monkeypatch, driver, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "a b c d e f"}\n')
+    value = value_of(name)
+    if driver == "memory":
+        with pytest.raises(TypeError, match=f"'{name}'"):
+            lshfast.dedup(["a"], **{name: value})
+    else:
+        shown = OPTIONS[name].shown
+        said = failing(2, *COMMANDS[driver], "in.jsonl", shown, *([] if value is True else [value]))
+        assert re.search(rf"\b({name}|{shown[2:]})\b", said)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize("driver", [Memory(), Files(), Capped(), Stages(1, 1), Spark(None, None)], ids=lambda d: d.name)
+def test_each_option_is_in_a_case_of_each_way_of_running_that_takes_it(driver):
+    compared = driver.given.union(*(case.names for case in CASES if driver.takes(case)))
+    assert set(taken_by(driver.name)) - NOT_COMPARED <= compared
