@@ -19,6 +19,7 @@ PACKAGE = Path(lshfast.__file__).parent
 BELOW = {
     "kernels": [],
     "common": ["kernels"],
+    "reports": ["common"],
     "readers": ["common", "kernels"],
     "tokens": ["common", "kernels"],
     "shingling": ["tokens", "common", "kernels"],
@@ -32,13 +33,14 @@ BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = ["hashing", "families", *BELOW["families"]]
 BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
-BELOW["engine"] = ["index", "readers", "join", *BELOW["join"]]
+BELOW["engine"] = ["index", "readers", "reports", "join", *BELOW["join"]]
 BELOW["exact"] = BELOW["external"] = ["join", *BELOW["join"]]
-BELOW["web"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
+BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
+BELOW["web"] = ["reports", *BELOW["fingerprints"]]
 BELOW["passages"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
-BELOW["records"] = ["join", *BELOW["join"]]
+BELOW["records"] = ["reports", "join", *BELOW["join"]]
 BELOW["jobs"] = ["records", "web", "fingerprints", "passages", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}

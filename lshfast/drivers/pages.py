@@ -8,8 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
 from lshfast.engine.dedup_page import (
     TEXT_CHARACTERS,
@@ -22,7 +20,7 @@ from lshfast.engine.dedup_page import (
 from lshfast.engine.report import DedupResult
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus, check_place
-from lshfast.reports.page import write_page
+from lshfast.reports.page import check_html, write_page
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,7 @@ class PageOutput:
 
 def check_page(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
     """Check that a page can be written, before the work: its place, its name, and the packages that it needs."""
-    name = printable(output.path)
-    if not name.lower().endswith((".html", ".htm")):
-        raise ValueError(f"{name}: the page (html) must be named .html")
-    for package in ("jinja2", "rapidfuzz"):
-        optional(package)
+    check_html(output.path)
     check_place(output.path, inputs, overwrite)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from lshfast.common.atomic_files import atomic_file
+from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.extras import optional
 from lshfast.common.version import VERSION
 from lshfast.common.visible import visible
@@ -38,6 +38,15 @@ def render(template: str, **values: Any) -> str:
         **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()
     )
     return page
+
+
+def check_html(path: str | os.PathLike[str]) -> None:
+    """Check the name of a page, and that the packages are installed that it needs."""
+    name = printable(os.fspath(path))
+    if not name.lower().endswith((".html", ".htm")):
+        raise ValueError(f"{name}: the page (html) must be named .html")
+    for package in ("jinja2", "rapidfuzz"):
+        optional(package)
 
 
 def write_page(path: str | os.PathLike[str], page: str, overwrite: bool = False) -> None:
