@@ -269,49 +269,45 @@ def _examples(
     nearest = order[::-1][:NEXT_TO_THRESHOLD]
     rest = order[: max(len(order) - NEXT_TO_THRESHOLD, 0)]
     spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
-    scale = _scale(result, below)
     yield (
         "Links over the range of scores",
-        [_link(result, explainer, own, scale, texts) for own in rest[spread].tolist()],
+        [_link(result, explainer, own, texts) for own in rest[spread].tolist()],
     )
-    yield "Links just above the threshold", [_link(result, explainer, own, scale, texts) for own in nearest.tolist()]
+    yield "Links just above the threshold", [_link(result, explainer, own, texts) for own in nearest.tolist()]
     pairs = [
         explainer.score((int(i), int(j))) for i, j in zip(*(own[:NEXT_TO_THRESHOLD] for own in below[:2]), strict=True)
     ]
     yield (
         "Pairs just below the threshold, which are not linked",
-        [_example(explainer, pair, _probability(result, pair), scale, texts) for pair in pairs],
+        [_example(explainer, pair, _probability(result, pair), texts) for pair in pairs],
     )
 
 
-def _scale(result: Linked, below: NearPairs) -> Scale:
-    """Return an axis for the sums of all links."""
-    negative = np.minimum(result.parts, 0).sum(axis=1)
-    positive = np.maximum(result.parts, 0).sum(axis=1)
-    low = min(float(negative.min(initial=0.0)), result.summary.threshold, 0.0)
-    return Scale(low, max(float(positive.max(initial=1.0)), result.summary.threshold, 1.0), result.summary.threshold)
+def _scale(parts: Sequence[float], mark: float) -> Scale:
+    """Return an axis for the sums of some scores."""
+    sums = np.cumsum([0.0, *parts])
+    return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
 
 
 def _probability(result: Linked, pair: PairScore) -> float | None:
     return None if result.weights is None else float(result.weights.probability(pair.score))
 
 
-def _link(result: Linked, explainer: Explainer, link: int, scale: Scale, texts: bool) -> LinkExample:
+def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
     rows = int(result.i[link]), int(result.j[link])
     probability = None if result.probabilities is None else float(result.probabilities[link])
     pair = PairScore(rows, float(result.scores[link]), result.parts[link])
-    return _example(explainer, pair, probability, scale, texts)
+    return _example(explainer, pair, probability, texts)
 
 
-def _example(
-    explainer: Explainer, pair: PairScore, probability: float | None, scale: Scale, texts: bool
-) -> LinkExample:
+def _example(explainer: Explainer, pair: PairScore, probability: float | None, texts: bool) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
     keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
     every = explainer.compared(pair)
     missing = [own for own in every if own.values is not None and all(map(is_missing, own.values))]
     every = [own for own in every if own not in missing] or every
     chosen = sorted(sorted(range(len(every)), key=lambda at: -abs(every[at].score))[:MOST_FIELDS])
+    scale = _scale([every[at].score for at in chosen], explainer.least)
     rows, total = [], 0.0
     for own in (every[at] for at in chosen):
         left, right = _values(own) if texts else ([], [])
@@ -372,7 +368,7 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
     assert clusters is not None
     labels = clusters.labels
     rows = np.flatnonzero(inside)
-    links = np.flatnonzero(inside[result.i])
+    links = np.flatnonzero(inside[result.i] & inside[result.j])
     cut = links[labels[result.i[links]] != labels[result.j[links]]]
     first = np.unique(np.append(result.i[cut], result.j[cut]))
     shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES]).tolist()

@@ -37,7 +37,7 @@ class Edge(NamedTuple):
     kind: str = "edge"
 
 
-class Shared(NamedTuple):
+class SharedPart(NamedTuple):
     """A passage in two texts: where it begins and ends in each, as parts of them in [0, 1], and its label."""
 
     left: tuple[float, float]
@@ -86,7 +86,7 @@ def _edge_label(edge: Edge, places: Sequence[tuple[float, float]]) -> Any:
     return element("text", edge.label, x=x1 + 0.42 * (x2 - x1), y=y1 + 0.42 * (y2 - y1) - 4, class_="middle tick")
 
 
-def text_map(left: str, right: str, passages: Sequence[Shared], title: str) -> Any:
+def text_map(left: str, right: str, passages: Sequence[SharedPart], title: str) -> Any:
     """Return two texts as stripes of equal length, with bands between the places of their passages."""
     top, below = STRIPE + 6.0, STRIPE + 6.0 + STRIPE + BETWEEN
     drawn = [element("rect", x=0, y=y, width=WIDTH, height=STRIPE, rx=2, class_="empty") for y in (top, below)]
