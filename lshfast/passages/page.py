@@ -294,11 +294,10 @@ def _example(
     spans = found.spans[pair.spans]
     keys = short(sides[0].key(pair.i)), short(sides[1].key(pair.j))
     units = int(_of_side(found, "i").units[pair.i]), int(_of_side(found, "j").units[pair.j])
-    bands = [
-        SharedPart(*((first / total, (first + size) / total) for first, total in zip(starts, units, strict=True)),
-                   counted(size, found.plan.unit))
-        for *starts, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist()
-    ]  # fmt: skip
+    bands = []
+    for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
+        left, right = ((first / total, (first + size) / total) for first, total in zip((i, j), units, strict=True))
+        bands.append(SharedPart(left, right, counted(size, found.plan.unit)))
     note = f"{counted(len(spans), 'passage')}, {counted(pair.units, found.plan.unit)} together"
     longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
     if len(spans) > len(longest):
