@@ -80,7 +80,7 @@ class Job:
     outputs : iterable of path or None
         None stands for an output that is not wanted.
     on_error : {"stop", "skip"}
-        If bad rows are skipped, they are written beside the first output.
+        If bad rows are skipped, they are written beside the first output, or beside the page.
     overwrite : bool
         Whether existing files are replaced.
     rejects : path, optional
@@ -111,7 +111,8 @@ class Job:
         self.paths: list[str] = [path for path in outputs if path is not None]
         self._overwrite, self._page = overwrite, page
         self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
-        self._rejects = (rejects or rejects_beside(next(iter(self.paths), None))) if on_error == "skip" else None
+        first = next(iter(self.paths), None if page is None else page.path)
+        self._rejects = (rejects or rejects_beside(first)) if on_error == "skip" else None
         if self._rejects is not None:
             self.paths.append(self._rejects)
 

@@ -296,8 +296,8 @@ def _example(
     units = int(_of_side(found, "i").units[pair.i]), int(_of_side(found, "j").units[pair.j])
     bands = []
     for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
-        left, right = ((first / total, (first + size) / total) for first, total in zip((i, j), units, strict=True))
-        bands.append(SharedPart(left, right, counted(size, found.plan.unit)))
+        first, second = ((at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True))
+        bands.append(SharedPart(first, second, counted(size, found.plan.unit)))
     note = f"{counted(len(spans), 'passage')}, {counted(pair.units, found.plan.unit)} together"
     longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
     if len(spans) > len(longest):

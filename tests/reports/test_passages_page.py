@@ -113,3 +113,10 @@ def test_outputs_are_written_all_or_none(files, tmp_path):
     assert not (tmp_path / "out.jsonl").exists()
     assert (tmp_path / "out.html").read_text() == "mine"
     assert "must be named .html" in failing(2, "passages", files[0], "--html", tmp_path / "out.txt")
+
+
+def test_bad_rows_are_written_beside_a_page_alone(files, tmp_path):
+    files[0].write_text(files[0].read_text() + "{\n")
+    options = ["--min-words", "5", "--on-error", "skip", "-q"]
+    assert run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code == 0
+    assert len(read_jsonl(tmp_path / "out.html.rejects.jsonl")) == 1
