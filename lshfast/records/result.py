@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
-from lshfast.records.near import pairs_below
+from lshfast.records.near import NearPairs, pairs_below
 from lshfast.records.outlook import steps_text
 from lshfast.records.page import page_of
 from lshfast.records.rates import RateTable
@@ -232,8 +233,7 @@ class LinkResult(Shown):
         if title is None:
             first, second = (short(table.name) for table in self.tables)
             title = f"Duplicates in {first}" if self.single else f"Links between {first} and {second}"
-        below = pairs_below(explainer, self._assign)
-        return page_of(self, explainer, below, title=title, command=command, texts=texts)
+        return page_of(self, explainer, self._below, title=title, command=command, texts=texts)
 
     def review(self, most: int = REVIEWED) -> dict[str, list[Any]]:
         """Return the pairs nearest to the threshold, for a person to mark, as columns of a table.
@@ -258,9 +258,11 @@ class LinkResult(Shown):
         >>> match_records(a, b, scoring="points").review()["a.name"]
         ['Ann Lee']
         """
-        explainer = self._explainer()
-        below = pairs_below(explainer, self._assign)
-        return review_columns(explainer, below, self.probabilities, check_int("most", most, 1))
+        return review_columns(self._explainer(), self._below, self.probabilities, check_int("most", most, 1))
+
+    @cached_property
+    def _below(self) -> NearPairs:
+        return pairs_below(self._explainer(), self._assign)
 
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates
