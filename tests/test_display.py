@@ -2,12 +2,21 @@
 
 import pytest
 
-from lshfast import dedup, passages, records, web
+from lshfast import LSHForest, LSHIndex, dedup, passages, records, web
+from lshfast.index import NearNeighbors
 
 PEOPLE = [{"name": f"{first} {last}", "town": town, "year": year} for year, (first, last, town) in enumerate(
     (first, last, town) for first in ("anna", "bob", "carla") for last in ("berg", "dietz") for town in ("oslo", "rome")
 )]  # fmt: skip
 LINKS = records.match_records(PEOPLE, [person | {"town": float("nan")} for person in PEOPLE])
+
+
+def index_of(texts):
+    index = LSHIndex(shingles="word:2")
+    for key, text in enumerate(texts):
+        index.insert(key, text)
+    return index
+
 
 RESULTS = {
     "dedup": (lambda: dedup(["a b c", "A b c!"]), ["DedupResult of 2 rows", "removed 1"]),
@@ -31,6 +40,13 @@ RESULTS = {
         lambda: web.contract([0, 0, 1, 1], [2, 3, 2, 3]),
         ["Contraction of 4 nodes", "merged 1 nodes, into others"],
     ),
+    "index": (lambda: index_of(["a b c", "a b d"]).stats(), ["IndexStats of 2 entries", "bands", "buckets", "bytes"]),
+    "index without entries": (lambda: index_of([]).stats(), ["IndexStats of 0 entries", "bytes"]),
+    "forest": (lambda: LSHForest().stats(), ["EntryStats of 0 entries", "bytes"]),
+    "neighbors": (
+        lambda: NearNeighbors("cosine", radius=0.1, dim=4, n=10).stats(),
+        ["NeighborStats of 0 entries", "probes"],
+    ),
 }
 
 
@@ -40,7 +56,7 @@ def test_results_show_figures(make, lines):
     shown = [" ".join(line.split()) for line in repr(result).splitlines()]
     for line in lines:
         assert any(f"{found} ".startswith(f"{line} ") for found in shown), shown
-    assert len(shown) < 12
+    assert len(shown) < 15
     assert max(map(len, repr(result).splitlines())) <= 100
     html = result._repr_html_()
     assert html.startswith(f"<p><b>{shown[0]}</b></p><table>")

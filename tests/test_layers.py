@@ -19,6 +19,7 @@ PACKAGE = Path(lshfast.__file__).parent
 BELOW = {
     "kernels": [],
     "common": ["kernels"],
+    "reports": ["common"],
     "readers": ["common", "kernels"],
     "tokens": ["common", "kernels"],
     "shingling": ["tokens", "common", "kernels"],
@@ -35,7 +36,8 @@ BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["engine"] = ["index", "readers", "reports", "join", *BELOW["join"]]
 BELOW["external"] = ["join", *BELOW["join"]]
-BELOW["exact"] = BELOW["web"] = BELOW["fingerprints"] = ["index", "reports", "join", *BELOW["join"]]
+BELOW["exact"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
+BELOW["web"] = ["reports", *BELOW["fingerprints"]]
 BELOW["passages"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]

@@ -17,6 +17,8 @@ from lshfast.cli.options import (
     Encoding,
     FormatOption,
     Glob,
+    Html,
+    HtmlTexts,
     IdColumn,
     MaxColumns,
     MaxRowBytes,
@@ -26,6 +28,7 @@ from lshfast.cli.options import (
     Paths,
     Quiet,
     Threads,
+    page_output,
 )
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 
@@ -82,6 +85,8 @@ def passages_command(
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the number of rows with a passage, for each file.")
     ] = None,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -113,6 +118,7 @@ def passages_command(
             output_of(report, source, None, defuse_formulas),
             remove,
             overwrite,
+            page_output(html, html_texts),
         )
         other = None
         if against:

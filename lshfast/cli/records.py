@@ -16,6 +16,8 @@ from lshfast.cli.options import (
     Encoding,
     FormatOption,
     Glob,
+    Html,
+    HtmlTexts,
     MaxColumns,
     MaxRowBytes,
     OnErrorOption,
@@ -24,6 +26,7 @@ from lshfast.cli.options import (
     Quiet,
     SeedOption,
     Threads,
+    page_output,
 )
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.display import counted
@@ -98,6 +101,12 @@ Explain = Annotated[
         show_default=False,
     ),
 ]
+Review = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help=f"Also write the 100 links and 100 pairs nearest to the threshold, to be marked: {TABLES}."
+    ),
+]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
 
 
@@ -121,6 +130,9 @@ def match(
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
+    review: Review = None,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     explain: Explain = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
@@ -148,7 +160,15 @@ def match(
         )
         source = Inputs([a], glob=glob, format=format)
         links = output_of(output, source, output_format, defuse_formulas)
-        outputs = RecordOutputs(links, None, output_of(rates, source, None, defuse_formulas), plot, overwrite)
+        outputs = RecordOutputs(
+            links,
+            None,
+            output_of(rates, source, None, defuse_formulas),
+            plot,
+            overwrite,
+            output_of(review, source, None, defuse=True),
+            page_output(html, html_texts),
+        )
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
@@ -180,6 +200,9 @@ def dedup(
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
+    review: Review = None,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     explain: Explain = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
@@ -212,6 +235,8 @@ def dedup(
             output_of(rates, source, None, defuse_formulas),
             plot,
             overwrite,
+            output_of(review, source, None, defuse=True),
+            page_output(html, html_texts),
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(

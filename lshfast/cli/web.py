@@ -15,6 +15,8 @@ from lshfast.cli.options import (
     Encoding,
     FormatOption,
     Glob,
+    Html,
+    HtmlTexts,
     MaxRowBytes,
     NumPerm,
     OnErrorOption,
@@ -24,6 +26,7 @@ from lshfast.cli.options import (
     Recall,
     SeedOption,
     Threads,
+    page_output,
 )
 from lshfast.common.choices import MAX_ROW_BYTES
 
@@ -56,6 +59,8 @@ def mirrors(
     min_paths: Annotated[int, typer.Option(help="Hosts with fewer paths are not compared.")] = 3,
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     seed: SeedOption = 1,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
@@ -82,7 +87,8 @@ def mirrors(
         source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet, output) as watch:
             table = output_of(output, source, output_format, defuse_formulas)
-            _, summary = mirrors_of_files(source, table, plan, overwrite=overwrite, progress=watch)
+            page = page_output(html, html_texts)
+            _, summary = mirrors_of_files(source, table, plan, page=page, overwrite=overwrite, progress=watch)
         finish(summary, quiet)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from lshfast.common.display import Figure, Shown, counted
 
-@dataclass(frozen=True)
-class EntryStats:
-    """The figures of an index that is held in memory.
+
+@dataclass(frozen=True, repr=False)
+class EntryStats(Shown):
+    """The figures of an index that is held in memory. A terminal and a notebook show a table of them.
 
     Attributes
     ----------
@@ -21,6 +24,16 @@ class EntryStats:
     entries: int
     nbytes: int
     store: dict[str, int]
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return f"EntryStats of {counted(self.entries, 'entry', 'entries')}", figures_of(self.nbytes, self.store), ""
+
+
+def figures_of(nbytes: int, store: dict[str, int]) -> Iterator[Figure]:
+    """Yield the lines of a table: the bytes of an index, and the figures of its store."""
+    yield Figure("bytes", f"{nbytes:,}")
+    for name, value in store.items():
+        yield Figure("", f"{value:,}", name.replace("_", " "))
 
 
 def bytes_of(figures: dict[str, int]) -> int:

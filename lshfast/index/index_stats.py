@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lshfast.common.stats import bytes_of
+from lshfast.common.display import Figure, Shown, counted
+from lshfast.common.stats import bytes_of, figures_of
 from lshfast.index.stores.base import Store
 
 
-@dataclass(frozen=True)
-class IndexStats:
-    """The figures of an `LSHIndex`.
+@dataclass(frozen=True, repr=False)
+class IndexStats(Shown):
+    """The figures of an `LSHIndex`. A terminal and a notebook show a table of them.
 
     Attributes
     ----------
@@ -41,6 +43,18 @@ class IndexStats:
     expected_candidates: float
     nbytes: int
     store: dict[str, int]
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return f"{type(self).__name__} of {counted(self.entries, 'entry', 'entries')}", self.figures(), ""
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of the table."""
+        yield Figure("bands", f"{self.bands:,}", f"of {counted(self.rows, 'row')} each")
+        if self.bucket_sizes:
+            largest = f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
+            yield Figure("buckets", f"{sum(self.bucket_sizes.values()):,}", largest)
+            yield Figure("candidates", f"{self.expected_candidates:,.1f}", "other entries in the buckets of an entry")
+        yield from figures_of(self.nbytes, self.store)
 
 
 def stats_of(store: Store, bands: int, rows_per_band: int) -> IndexStats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +61,12 @@ class ColumnReader:
     def read(self) -> int:
         """The number of all rows that were read."""
         return self.accepted + len(self.rejected)
+
+    def again(self) -> ColumnReader:
+        """Return a reader of the same rows with counts of its own."""
+        other = copy(self)
+        other.accepted, other.rejected = 0, []
+        return other
 
     def refuse(self, names: Names, place: int, reason: str) -> None:
         """Count a row of a batch as rejected, or raise DataError if bad rows stop the run."""

@@ -25,11 +25,13 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray
 from lshfast.drivers.inputs import Inputs, faults_of
+from lshfast.drivers.pages import PageOutput, check_page_output
 from lshfast.engine.display import Account
 from lshfast.engine.sketching import Clock, naming_stage
 from lshfast.readers import (
     Corpus,
     Edits,
+    check_different,
     check_outputs,
     check_rows,
     rejects_beside,
@@ -42,6 +44,7 @@ from lshfast.readers.files import File, OnError, Reject
 from lshfast.readers.output import output_format
 from lshfast.readers.selection import Columns
 from lshfast.readers.string_file import RejectFile
+from lshfast.reports.page import write_page
 
 
 class RowSource(Protocol):
@@ -77,11 +80,13 @@ class Job:
     outputs : iterable of path or None
         None stands for an output that is not wanted.
     on_error : {"stop", "skip"}
-        If bad rows are skipped, they are written beside the first output.
+        If bad rows are skipped, they are written beside the first output, or beside the page.
     overwrite : bool
         Whether existing files are replaced.
     rejects : path, optional
         Where bad rows are written instead.
+    page : PageOutput, optional
+        A page that is written besides.
 
     Attributes
     ----------
@@ -94,14 +99,20 @@ class Job:
     """
 
     def __init__(
-        self, outputs: Iterable[str | None], on_error: OnError, overwrite: bool, rejects: str | None = None
+        self,
+        outputs: Iterable[str | None],
+        on_error: OnError,
+        overwrite: bool,
+        rejects: str | None = None,
+        page: PageOutput | None = None,
     ) -> None:
         self.clock: Clock = Clock()
         self.sources: list[RowSource] = []
         self.paths: list[str] = [path for path in outputs if path is not None]
-        self._overwrite = overwrite
+        self._overwrite, self._page = overwrite, page
         self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
-        self._rejects = (rejects or rejects_beside(next(iter(self.paths), None))) if on_error == "skip" else None
+        first = next(iter(self.paths), None if page is None else page.path)
+        self._rejects = (rejects or rejects_beside(first)) if on_error == "skip" else None
         if self._rejects is not None:
             self.paths.append(self._rejects)
 
@@ -122,6 +133,9 @@ class Job:
         """Check that the outputs can be written and are different, and neither inputs nor these `others`."""
         inputs = [*others, *(file.path for source in self.sources for file in source.files)]
         check_outputs(self.paths, inputs, self._overwrite)
+        if self._page is not None:
+            check_page_output(self._page, inputs, self._overwrite)
+            check_different([*self.paths, self._page.path])
         for corpus, rows in self._rows:
             check_rows(corpus, rows)
 
@@ -144,6 +158,11 @@ class Job:
             write_table(path, table, self._overwrite, kinds)
         else:
             write_tables(path, table, self._overwrite, kinds)
+
+    def write_page(self, make: Callable[[PageOutput], str]) -> None:
+        """Write the page that `make` returns, if one is wanted."""
+        if self._page is not None:
+            write_page(self._page.path, make(self._page), self._overwrite)
 
     def write_rows(
         self, keep: BoolArray, changed: BoolArray, new_text: Callable[[int, str], str], threads: int,

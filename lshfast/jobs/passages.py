@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +14,9 @@ from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.common.visible import one_line
 from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.drivers.pages import PageOutput, named, texts_by_row
 from lshfast.jobs.frame import Job, ShortenedRows
+from lshfast.passages.page import PageSide
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
@@ -30,25 +33,31 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class PassageOutputs:
-    """The outputs: the table of passages, the counts by file, and the rows without later copies; None for none."""
+    """The outputs; None for none: passages, counts by file, the rows without later copies, and a page."""
 
     spans: str | None = None
     report: str | None = None
     rows: str | None = None
     overwrite: bool = False
+    page: PageOutput | None = None
 
 
 def outputs_of(
-    output: str | None, passages: str | None, report: str | None, remove: str | None, overwrite: bool = False
+    output: str | None,
+    passages: str | None,
+    report: str | None,
+    remove: str | None,
+    overwrite: bool = False,
+    page: PageOutput | None = None,
 ) -> PassageOutputs:
     """Return the outputs that the options of the command mean: `output` is for the rows if copies are removed."""
     if remove:
         if output is None:
             raise ValueError("--remove needs an output for the rows: -o FILE")
-        return PassageOutputs(passages, report, output, overwrite)
+        return PassageOutputs(passages, report, output, overwrite, page)
     if passages is not None:
         raise ValueError("--passages needs --remove; without it, -o FILE is for the passages")
-    return PassageOutputs(output, report, None, overwrite)
+    return PassageOutputs(output, report, None, overwrite, page)
 
 
 class FileCounts(NamedTuple):
@@ -179,12 +188,13 @@ def find_in_files(
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    job = Job([outputs.rows, outputs.spans, outputs.report], inputs.on_error, outputs.overwrite)
+    tables = [outputs.rows, outputs.spans, outputs.report]
+    job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     corpus = job.open(inputs, outputs.rows)
     other = None if against is None else job.open(against)
     job.check()
-    if not (outputs.rows or outputs.spans or outputs.report):
-        raise ValueError("an output is needed: -o FILE or --report FILE")
+    if not (any(tables) or outputs.page):
+        raise ValueError("an output is needed: -o FILE, --report FILE or --html FILE")
     if other is None:
         with job.reading(corpus):
             found = find_within(text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress)
@@ -205,6 +215,8 @@ def find_in_files(
             columns = FileCounts._fields
             table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
             job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
+
+        job.write_page(lambda page: _page(corpus, other, result, counts, page))
 
         def new_text(row: int, text: str) -> str:
             return result.without_cuts(row, text.encode()).decode()
@@ -231,6 +243,16 @@ def find_in_files(
         contaminated=[] if other is None else _contaminated(other, result),
         removing=outputs.rows is not None,
     )
+
+
+def _page(
+    corpus: Corpus, other: Corpus | None, result: SharedPassages, counts: list[FileCounts], page: PageOutput
+) -> str:
+    """Return the page of a search in files."""
+    sides = [PageSide(own.key, partial(texts_by_row, own)) for own in (corpus, other or corpus)]
+    first, second = (named([file.name for file in own.files]) for own in (corpus, other or corpus))
+    title = f"Shared passages in {first}" if other is None else f"Passages of {second} in {first}"
+    return result.page((sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts)
 
 
 def _as_stage(progress: Progress | None, stage: str) -> Progress | None:

@@ -13,6 +13,7 @@ import numpy as np
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.checks import check_account, check_plot
 from lshfast.common.progress import Progress
+from lshfast.drivers.pages import PageOutput
 from lshfast.jobs.frame import Job
 from lshfast.readers import DataError, check_different, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
@@ -79,6 +80,10 @@ class RecordOutputs:
         The rate of true matches by score, as a table and as a plot; they need a field that is held out.
     overwrite : bool
         Whether existing files are replaced.
+    review : path, optional
+        The pairs nearest to the threshold, for a person to mark; see `LinkResult.review`.
+    page : PageOutput, optional
+        A page that shows what was found.
     """
 
     links: str | None
@@ -86,6 +91,8 @@ class RecordOutputs:
     rates: str | None = None
     plot: str | None = None
     overwrite: bool = False
+    review: str | None = None
+    page: PageOutput | None = None
 
 
 @dataclass(frozen=True)
@@ -146,10 +153,12 @@ def link_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    job = Job([outputs.links, outputs.groups, outputs.rates], inputs.on_error, outputs.overwrite)
+    tables_to_write = [outputs.links, outputs.groups, outputs.rates, outputs.review]
+    job = Job(tables_to_write, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     tables = [job.add(table) for table in inputs.read(progress)]
-    for path in [*job.paths, outputs.plot]:  # no output may replace an input
+    others = [outputs.plot, None if outputs.page is None else outputs.page.path]
+    for path in [*job.paths, *others]:  # no output may replace an input
         if path is not None and not is_stream(path):
             check_place(path, (file.path for table in tables for file in table.files), overwrite=True)
     sides = [
@@ -201,7 +210,7 @@ def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: Link
     if outputs.plot is not None:
         check_plot(outputs.plot)
         check_place(outputs.plot, overwrite=outputs.overwrite)
-        check_different([*job.paths, outputs.plot])
+        check_different([*job.paths, outputs.plot, *([] if outputs.page is None else [outputs.page.path])])
     if (outputs.rates or outputs.plot) and options.held_out is None:
         raise ValueError("the rate of true matches needs a field that is held out of the scores")
     if outputs.groups is not None and inputs.b is not None:
@@ -219,6 +228,11 @@ def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
             "size": np.bincount(labels, minlength=len(labels))[labels],
         }
         job.write(outputs.groups, table, dict.fromkeys(("id", "group"), _kind(ids)))
+    if outputs.review is not None:
+        review = result.review()
+        texts = dict.fromkeys((name for name in review if name == "same" or name[:2] in ("a.", "b.")), "string")
+        job.write(outputs.review, review, _kinds(result) | texts)
+    job.write_page(lambda page: result.page(texts=page.texts, command=page.command))
     if outputs.rates is not None and result.rates is not None:
         job.write(outputs.rates, result.rates.columns())
     if outputs.plot is not None and result.rates is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +14,14 @@ from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.display import Account
 from lshfast.jobs.columns import ColumnReader
 from lshfast.jobs.frame import Job
 from lshfast.join.thresholds import Threshold
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
+from lshfast.web.page import paths_of_hosts
 
 # Rows of a table whose names are in memory at a time.
 ROWS_AT_ONCE = 1 << 16
@@ -93,7 +96,13 @@ class ContractionSummary(Account):
 
 
 def mirrors_of_files(
-    inputs: Inputs, output: str, plan: MirrorPlan, *, overwrite: bool = False, progress: Progress | None = None
+    inputs: Inputs,
+    output: str,
+    plan: MirrorPlan,
+    *,
+    page: PageOutput | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> tuple[Mirrors, MirrorSummary]:
     """Find the mirror hosts among URLs in files, and write them to a table.
 
@@ -105,6 +114,8 @@ def mirrors_of_files(
         The table: host, mirror_of, similarity, paths, common, agreement (see `Mirror`). Rejected rows are written
         beside it if bad rows are skipped.
     plan : MirrorPlan
+    page : PageOutput, optional
+        A page that shows the mirrors. For paths of hosts, the files are read again.
     overwrite : bool
         Whether existing files are replaced.
     progress : callable, optional
@@ -117,7 +128,7 @@ def mirrors_of_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    job = Job([output], inputs.on_error, overwrite)
+    job = Job([output], inputs.on_error, overwrite, page=page)
     reader = job.add(ColumnReader(inputs))
     job.check()
     hosts = HostSets(plan, inputs.id_column is not None)
@@ -137,6 +148,7 @@ def mirrors_of_files(
     }
     with job.writing():
         job.write(output, table, {"host": "string", "mirror_of": "string"})
+        job.write_page(partial(_mirrors_page, reader, found, plan))
     summary = job.account(
         MirrorSummary,
         urls=found.urls,
@@ -149,6 +161,21 @@ def mirrors_of_files(
         recall=float(plan.bands.probability(plan.threshold)),
     )
     return found, summary
+
+
+def _mirrors_page(reader: ColumnReader, found: Mirrors, plan: MirrorPlan, page: PageOutput) -> str:
+    """Return the page of the mirrors in files."""
+
+    def paths_of(hosts: Collection[str]) -> Mapping[str, Collection[str]]:
+        return paths_of_hosts((url for names in reader.again().batches() for url in names.first), hosts)
+
+    return found.page(
+        paths_of if page.texts else None,
+        title=f"Mirror hosts in {named([file.name for file in reader.files])}",
+        threshold=plan.threshold,
+        contents=reader.inputs.id_column is not None,
+        command=page.command,
+    )
 
 
 def contract_files(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +14,11 @@ from lshfast.common.types import BoolArray, Int64Array
 from lshfast.engine.report import Stage
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
+from lshfast.passages.page import PageSide, page_of
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
 from lshfast.passages.spans import Cuts, Spans
+from lshfast.reports.page import check_page, write_page
 
 
 class Passage(NamedTuple):
@@ -129,6 +133,67 @@ class SharedPassages(Shown):
         )
         return [data.decode() for data in passages.slices(self._held, rows, starts, ends)]
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        searched: Any = None,
+        texts: bool = True,
+        title: str = "Shared passages",
+        command: str = "",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a page that shows what was found: no scripts, and nothing from elsewhere.
+
+        It has how much of the texts passages cover, where they lie, and some texts beside each other.
+
+        Parameters
+        ----------
+        path : path
+            The file, named .html.
+        searched : sequence of str or bytes, or Arrow column, optional
+            After a search against other texts: the texts that were searched. Without them, only the others are shown.
+        texts : bool, default True
+            Whether texts are shown.
+        title : str
+        command : str
+            A command that repeats the search, which the page shows.
+        overwrite : bool
+            Whether an existing file is replaced.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or rapidfuzz is not installed.
+        ValueError
+            If the name does not end in .html, or there are not as many texts as were searched.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        """
+        check_page(path)
+        held = PageSide(texts=partial(_texts_of, self._held))
+        first = held if self.against_units is None or self._held_side == "i" else PageSide()
+        if searched is not None:
+            column = Texts(searched)
+            if len(column) != len(self.units):
+                raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
+            first = PageSide(texts=partial(_texts_of, column))
+        second = held if self._held_side == "j" else PageSide()
+        write_page(path, self.page((first, second), texts=texts, title=title, command=command), overwrite)
+
+    def page(
+        self,
+        sides: tuple[PageSide, PageSide],
+        *,
+        texts: bool = True,
+        title: str = "Shared passages",
+        command: str = "",
+        files: Sequence[tuple[str, int, int, int, int]] = (),
+    ) -> str:
+        """Return a page, see `lshfast.passages.page.page_of`."""
+        account = self._shown()[1]
+        return page_of(self, sides, title=title, account=account, files=files, command=command, texts=texts)
+
     @property
     def emptied(self) -> BoolArray:
         """Whether all words or characters of a text are in later copies, bool (n,)."""
@@ -184,3 +249,7 @@ class SharedPassages(Shown):
             raise ValueError(f"text {row} has {len(text)} bytes: it is not the one that was searched")
         starts, ends = [0, *cuts["end"].tolist()], [*cuts["start"].tolist(), len(text)]
         return b"".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _texts_of(column: Texts, rows: Int64Array) -> dict[int, str]:
+    return {row: column[row].decode("utf-8", "replace") for row in rows.tolist()}

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from lshfast.records.options import LinkOptions
     from lshfast.records.plots import plot_rates
     from lshfast.records.rates import RateTable, rate_table, true_match_rate
-    from lshfast.records.result import LinkResult, LinkSummary
+    from lshfast.records.result import LinkResult
     from lshfast.records.rule_names import parse_rule
+    from lshfast.records.summary import LinkSummary
     from lshfast.records.synonyms import Synonyms
     from lshfast.records.tables import RecordTable
 
@@ -52,8 +53,9 @@ if not TYPE_CHECKING:
             "plots": "plot_rates",
             "rates": "RateTable rate_table true_match_rate",
             "nearest": "NearestBlocks",
-            "result": "LinkResult LinkSummary",
+            "result": "LinkResult",
             "rule_names": "parse_rule",
+            "summary": "LinkSummary",
             "synonyms": "Synonyms",
             "tables": "RecordTable",
         },

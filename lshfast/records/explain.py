@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,25 @@ class PairScore:
     parts: Float64Array
 
 
+class ComparedField(NamedTuple):
+    """A field of a pair of records.
+
+    Attributes
+    ----------
+    name : str
+    score : float
+    how : str
+        How the values compare.
+    values : (object, object), or None
+        The values of both records; None for whole records, which have no value of their own.
+    """
+
+    name: str
+    score: float
+    how: str
+    values: tuple[Any, Any] | None
+
+
 @dataclass(frozen=True)
 class Explainer:
     """What is needed to explain pairs of records of a run.
@@ -102,18 +121,27 @@ class Explainer:
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
         """Return ids and score, the verdict, and for each field both values and the score, as lines."""
-        i, j = (np.array([row], np.int64) for row in pair.rows)
         lines = [f"{self._ids(pair.rows)}: {self._score(pair.score)}", *(f"  {line}" for line in verdict)]
-        records = [table.record(row) for table, row in zip(self._tables, pair.rows, strict=True)]
-        for part, scorer in zip(pair.parts, self.scorers, strict=True):
-            coded = scorer.comparer.coded
-            how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
-            line = f"  {coded.field.name:<20}{part:>+8.2f}  {how}"
-            if coded.field.name in self.linkage.fields:  # whole records have no value of their own
-                values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
-                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in values)
+        for own in self.compared(pair):
+            line = f"  {own.name:<20}{own.score:>+8.2f}  {own.how}"
+            if own.values is not None:
+                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in own.values)
             lines.append(line)
         return visible("\n".join(lines), lines=True)
+
+    def compared(self, pair: PairScore) -> list[ComparedField]:
+        """Return how the records of a pair compare, field by field."""
+        i, j = (np.array([row], np.int64) for row in pair.rows)
+        records = [table.record(row) for table, row in zip(self.tables, pair.rows, strict=True)]
+        found = []
+        for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
+            coded, values = scorer.comparer.coded, None
+            if coded.field.name in self.linkage.fields:
+                first, second = (record[coded.field.column_of(table)] for table, record in enumerate(records))
+                values = first, second
+            how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
+            found.append(ComparedField(coded.field.name, part, how, values))
+        return found
 
     def score(self, rows: tuple[int, int]) -> PairScore:
         """Return the score of any two records."""
@@ -142,12 +170,13 @@ class Explainer:
         return [f"not linked, although {compared}: {why}", brought, *rivals]
 
     @property
-    def _tables(self) -> tuple[RecordTable, RecordTable]:
+    def tables(self) -> tuple[RecordTable, RecordTable]:
+        """The two tables; for links within one table, both are this one."""
         a, b = self.linkage.a, self.linkage.b
         return a, a if b is None else b
 
     def _ids(self, rows: tuple[int, int]) -> str:
-        first, second = self._tables
+        first, second = self.tables
         return f"{first.ids[rows[0]]} - {second.ids[rows[1]]}"
 
     def _score(self, score: float) -> str:

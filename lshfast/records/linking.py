@@ -30,9 +30,10 @@ from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.reach import ChosenRules, is_whole, with_reach
-from lshfast.records.result import LinkResult, LinkSummary
+from lshfast.records.result import LinkResult
 from lshfast.records.rule_names import named_fields
 from lshfast.records.scoring import FieldScorer, parts_of
+from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
 from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
@@ -301,7 +302,7 @@ def link_tables(
     )
     return LinkResult(
         i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
-        linkage, scorers, candidates, left_out, tuple(dependent),
+        linkage, scorers, candidates, options.assign, left_out, tuple(dependent),
     )  # fmt: skip
 
 

@@ -2,115 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from textwrap import wrap
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
 
-from lshfast.common.checks import check_bool
+from lshfast.common.checks import check_bool, check_int
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.kernels.sets import components
-from lshfast.records.candidates import CandidatePairs, RuleReport
-from lshfast.records.clusters import Clusters
+from lshfast.records.candidates import CandidatePairs
+from lshfast.records.choices import Assignment
 from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
-from lshfast.records.outlook import ThresholdStep, steps_text
+from lshfast.records.near import NearPairs, pairs_below
+from lshfast.records.outlook import steps_text
+from lshfast.records.page import page_of
 from lshfast.records.rates import RateTable
-from lshfast.records.reach import Reach
+from lshfast.records.review import REVIEWED, review_columns
 from lshfast.records.scoring import FieldScorer
+from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
-
-SHOWN_CHARACTERS = 96  # of a line of a warning
-
-
-@dataclass(frozen=True, repr=False)
-class LinkSummary(Shown):
-    """The figures of a run. A terminal and a notebook show a table of them.
-
-    Attributes
-    ----------
-    records : (int, int)
-        Records of each table; (n, 0) for one table.
-    linked : (int, int)
-        Records of each table with at least one link.
-    all_pairs, compared, links : int
-        Pairs without blocking; pairs of the blocking rules, each once; links.
-    above : int
-        Compared pairs that reach the threshold, before assignment.
-    rules : list of RuleReport
-        What each blocking rule brought.
-    threshold : float
-        The least score of a link, in bits or points.
-    seconds : dict of str to float
-        Time of each stage.
-    warnings : tuple of str
-        What makes the links doubtful, and what helps.
-    steps : list of ThresholdStep
-        What other thresholds would give, as the model expects it; empty for points.
-    clusters : Clusters or None
-        The groups of one table; None for two tables.
-    ambiguous : int
-        One-to-one links that were left out, because k pairs of one of their records are equally good, and 1 / k is
-        below the threshold.
-    reach : Reach or None
-        The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
-        all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
-        rule is that of the nearest whole records.
-    """
-
-    records: tuple[int, int]
-    linked: tuple[int, int]
-    all_pairs: int
-    compared: int
-    above: int
-    links: int
-    rules: list[RuleReport]
-    threshold: float
-    seconds: dict[str, float] = field(compare=False)
-    warnings: tuple[str, ...] = ()
-    steps: list[ThresholdStep] = field(default_factory=list)
-    clusters: Clusters | None = field(default=None, compare=False)
-    reach: Reach | None = None
-    ambiguous: int = 0
-
-    def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
-        return "LinkSummary", self._figures(), "\n  ".join(lines)
-
-    def _figures(self) -> Iterator[Figure]:
-        (first, second), linked = self.records, self.linked
-        yield Figure("records", f"{first + second:,}", f"{first:,} and {second:,}" if second else "")
-        yield Figure("compared", f"{self.compared:,}", f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}")
-        if self.reach is not None:
-            note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
-            yield Figure("reached", f"{self.reach.share:.1%}", note)
-        yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
-        yield Figure("links", f"{self.links:,}")
-        yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
-        if self.ambiguous:
-            yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
-        if self.clusters is not None:
-            cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
-            yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
-        yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
-
-    @property
-    def unlinked(self) -> tuple[int, int]:
-        """Records of each table without a link."""
-        return self.records[0] - self.linked[0], self.records[1] - self.linked[1]
-
-    @property
-    def compared_share(self) -> float:
-        """The part of all pairs that was compared."""
-        return self.compared / self.all_pairs if self.all_pairs else 0.0
+from lshfast.reports.page import check_page, short, write_page
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,6 +74,7 @@ class LinkResult(Shown):
     _linkage: Linkage
     _scorers: Sequence[FieldScorer]
     _candidates: CandidatePairs
+    _assign: Assignment
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
 
@@ -163,7 +85,7 @@ class LinkResult(Shown):
         advice, warnings = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair", self.summary.warnings
         if warnings:
             advice += f"; summary has {counted(len(warnings), 'warning')}"
-        return f"LinkResult of {counted(len(self), 'link')}", self.summary._figures(), advice
+        return f"LinkResult of {counted(len(self), 'link')}", self.summary.figures(), advice
 
     @property
     def single(self) -> bool:
@@ -265,6 +187,82 @@ class LinkResult(Shown):
         explainer = self._explainer()
         pair = explainer.score(rows)
         return explainer.text(pair, explainer.verdict(pair))
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        texts: bool = True,
+        title: str | None = None,
+        command: str = "",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a page that shows what was found: no scripts, and nothing from elsewhere.
+
+        It has the scores and what another threshold would change, the weights of the fields, the pairs of the blocking
+        rules, some links with the values of both records, and the largest groups of one table.
+
+        Parameters
+        ----------
+        path : path
+            The file, named .html.
+        texts : bool, default True
+            Whether values of records are shown. Ids are shown in any case.
+        title : str, optional
+            The title of the page; by default, it names the tables.
+        command : str
+            A command that repeats the run, which the page shows.
+        overwrite : bool
+            Whether an existing file is replaced.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or rapidfuzz is not installed.
+        ValueError
+            If the name does not end in .html.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        """
+        check_page(path)
+        write_page(path, self.page(texts=texts, title=title, command=command), overwrite)
+
+    def page(self, *, texts: bool = True, title: str | None = None, command: str = "") -> str:
+        """Return the page that `to_html` writes."""
+        explainer = self._explainer()
+        if title is None:
+            first, second = (short(table.name) for table in self.tables)
+            title = f"Duplicates in {first}" if self.single else f"Links between {first} and {second}"
+        return page_of(self, explainer, self._below, title=title, command=command, texts=texts)
+
+    def review(self, most: int = REVIEWED) -> dict[str, list[Any]]:
+        """Return the pairs nearest to the threshold, for a person to mark, as columns of a table.
+
+        Parameters
+        ----------
+        most : int, default 100
+            Links just above the threshold, and pairs just below it that a lower one would link: of each at most so
+            many.
+
+        Returns
+        -------
+        dict of str to list
+            ``same`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and for
+            each field ``a.NAME`` and ``b.NAME``, as strings or None. The greatest score comes first.
+
+        Examples
+        --------
+        >>> from lshfast.records import match_records
+        >>> a = {"name": ["Ann Lee", "Eve Stone"], "born": ["1980-05-01", "1971-11-30"]}
+        >>> b = {"name": ["Anne Lee", "Eve Orr"], "born": ["1980-05-01", "1990-09-09"]}
+        >>> match_records(a, b, scoring="points").review()["a.name"]
+        ['Ann Lee']
+        """
+        return review_columns(self._explainer(), self._below, self.probabilities, check_int("most", most, 1))
+
+    @cached_property
+    def _below(self) -> NearPairs:
+        return pairs_below(self._explainer(), self._assign)
 
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates

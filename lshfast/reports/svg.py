@@ -36,11 +36,12 @@ class Bar(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """A column of a histogram: its borders on the axis, and how many rows it has."""
+    """A column of a histogram: its borders on the axis, how many rows it has, and its class as for a `Bar`."""
 
     low: float
     high: float
     rows: int
+    kind: str = "plain"
 
 
 def element(name: str, *inside: Any, **attributes: Any) -> Any:
@@ -52,9 +53,9 @@ def element(name: str, *inside: Any, **attributes: Any) -> Any:
     return markup(f"<{name}{''.join(parts)}>{content}</{name}>")
 
 
-def picture(height: float, title: str, *inside: Any) -> Any:
-    """Return a picture of WIDTH units and a height; `title` says what it shows to those who cannot see it."""
-    box = f"0 0 {WIDTH} {_shown(height)}"
+def picture(height: float, title: str, *inside: Any, width: float = WIDTH) -> Any:
+    """Return a picture of a width and a height; `title` says what it shows to those who cannot see it."""
+    box = f"0 0 {_shown(width)} {_shown(height)}"
     return element("svg", element("title", title), *inside, viewBox=box, role="img", class_="picture")
 
 
@@ -123,7 +124,7 @@ def histogram(
             drawn.append(
                 element(
                     "rect", element("title", label), x=left + 0.5, y=up(column.rows / most),
-                    width=max(right - left - 1, 1), height=tall * column.rows / most, class_="bar plain",
+                    width=max(right - left - 1, 1), height=tall * column.rows / most, class_=f"bar {column.kind}",
                 )
             )  # fmt: skip
     points = [f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve]

@@ -7,8 +7,10 @@ secret key of the run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +28,10 @@ from lshfast.join.banded import find_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import star_groups
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
+from lshfast.reports.page import check_page, write_page
 from lshfast.sketch.minhash import EMPTY, MinHasher
 from lshfast.tokens import TokenSets
+from lshfast.web.page import PathsOf, page_of, paths_of_hosts
 from lshfast.web.urls import joined_tokens, path_bigrams, split_url
 
 # URLs that are hashed at a time.
@@ -105,6 +109,62 @@ class Mirrors(Shown):
             Figure("compared", f"{self.compared:,}", "pairs of hosts"),
         ]
         return f"Mirrors of {counted(len(self.hosts), 'host')}", figures, ""
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        urls: Iterable[str] | None = None,
+        title: str = "Mirror hosts",
+        command: str = "",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a page that shows the mirrors: no scripts, and nothing from elsewhere.
+
+        Parameters
+        ----------
+        path : path
+            The file, named .html.
+        urls : iterable of str, optional
+            The URLs that were searched. With them, the page shows some paths of pairs of hosts.
+        title : str
+        command : str
+            A command that repeats the search, which the page shows.
+        overwrite : bool
+            Whether an existing file is replaced.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or rapidfuzz is not installed.
+        ValueError
+            If the name does not end in .html.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        """
+        check_page(path)
+        paths = None if urls is None else partial(paths_of_hosts, _each(urls))
+        write_page(path, self.page(paths, title=title, command=command), overwrite)
+
+    def page(
+        self,
+        paths_of: PathsOf | None,
+        *,
+        title: str = "Mirror hosts",
+        threshold: float | None = None,
+        contents: bool = False,
+        command: str = "",
+    ) -> str:
+        """Return a page, see `lshfast.web.page.page_of`."""
+        return page_of(
+            self,
+            paths_of,
+            title=title,
+            account=self._shown()[1],
+            threshold=threshold,
+            contents=contents,
+            command=command,
+        )
 
     @property
     def keep(self) -> BoolArray:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+from lshfast.common.display import Figure
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.index.index_stats import IndexStats
 from lshfast.index.key_pairs import Pairs
@@ -82,7 +84,7 @@ class NeighborPairs(Pairs[float]):
     distance: Float64Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NeighborStats(IndexStats):
     """The figures of a `NearNeighbors` index: those of `IndexStats`, which are about queries with probes = 1.
 
@@ -93,3 +95,8 @@ class NeighborStats(IndexStats):
     """
 
     probes: int
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of the table."""
+        yield Figure("probes", f"{self.probes:,}", "buckets of each table that a query searches")
+        yield from super().figures()

@@ -1,0 +1,348 @@
+"""The page of a search for shared passages: how much of each text they cover, and texts beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from lshfast.common.display import Figure, counted
+from lshfast.common.types import Int64Array
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.spans import Spans
+from lshfast.reports.diagrams import SharedPart, covered, text_map
+from lshfast.reports.page import render, short
+from lshfast.reports.svg import Bar, Bin, bars, histogram
+
+# What is shown: pairs of texts with the most in common, and others; texts of a table; parts of a text in a stripe;
+# passages of a pair in a map, and as text; characters of a passage at its beginning and its end, and around it.
+MOST_ALIKE, OVER_RANGE = 6, 6
+MOST_TEXTS, MOST_FILES, MOST_PARTS = 40, 40, 100
+MOST_BANDS, MOST_SHOWN = 200, 8
+BEGINNING, END, AROUND = 450, 150, 160
+MAP_CHARACTERS = 50  # of the names in a map
+
+COLUMNS = 20  # of the histogram of shares
+
+PieceKind: TypeAlias = Literal["same", "gap", "passage"]
+
+
+class FoundSpans(Protocol):
+    """What a page shows of a `SharedPassages`."""
+
+    @property
+    def spans(self) -> Spans: ...
+    @property
+    def units(self) -> Int64Array: ...
+    @property
+    def covered(self) -> Int64Array: ...
+    @property
+    def against_units(self) -> Int64Array | None: ...
+    @property
+    def against_covered(self) -> Int64Array | None: ...
+    @property
+    def plan(self) -> PassagePlan: ...
+
+
+@dataclass(frozen=True)
+class PageSide:
+    """The texts of one side: the key of a row, and the texts of ascending rows, or None if they are not shown."""
+
+    key: Callable[[int], object] = int
+    texts: Callable[[Int64Array], Mapping[int, str]] | None = None
+
+
+class Piece(NamedTuple):
+    """Text of one side: between passages, left out, or the passage of a number."""
+
+    kind: PieceKind
+    text: str
+    number: int = 0
+
+
+class TextShare(NamedTuple):
+    """How much of a text passages cover: its key, units, those in passages, where these are, and texts that share."""
+
+    key: str
+    units: int
+    covered: int
+    stripe: Any
+    others: int
+
+    @property
+    def share(self) -> float:
+        """The covered part, in [0, 1]."""
+        return self.covered / max(self.units, 1)
+
+
+class PairExample(NamedTuple):
+    """Two texts that share passages."""
+
+    keys: tuple[str, str]
+    note: str
+    map: Any
+    left: list[Piece]
+    right: list[Piece]
+
+
+class TextPair(NamedTuple):
+    """Two texts, the numbers of their spans, and the units in these."""
+
+    i: int
+    j: int
+    spans: Int64Array
+    units: int
+
+
+def page_of(
+    found: FoundSpans,
+    sides: tuple[PageSide, PageSide],
+    *,
+    title: str,
+    account: Iterable[Figure],
+    files: Sequence[tuple[str, int, int, int, int]] = (),
+    command: str = "",
+    texts: bool = True,
+) -> str:
+    """Return the page of a search.
+
+    Parameters
+    ----------
+    found : FoundSpans
+    sides : tuple of two PageSides
+        The texts, and the others; within one corpus, both are the same.
+    title : str
+    account : iterable of Figure
+    files : sequence of tuples
+        For each file of the other texts: its name, its rows, those that are too short, those with a passage, and their
+        passages.
+    command : str
+        The command that repeats the search.
+    texts : bool
+        Whether texts are shown; the page says so if not.
+    """
+    against = found.against_units is not None
+    return render(
+        "passages.html",
+        title=title,
+        found=found,
+        against=against,
+        unit=found.plan.unit,
+        cards=_cards(found),
+        account=[*account],
+        shares=_shares(_of_side(found, "j" if against else "i")),
+        lengths=_lengths(found.spans["units"], found.plan),
+        tables=[*_tables(found, sides)],
+        files=sorted(files, key=lambda row: -row[3])[:MOST_FILES],
+        examples={reason: some for reason, some in _examples(found, sides, texts) if some},
+        texts=texts,
+        command=command,
+    )
+
+
+class SideCounts(NamedTuple):
+    """The units of each text of a side, and how many of them are in passages."""
+
+    units: Int64Array
+    covered: Int64Array
+
+
+def _of_side(found: FoundSpans, side: str) -> SideCounts:
+    if side == "j" and found.against_units is not None and found.against_covered is not None:
+        return SideCounts(found.against_units, found.against_covered)
+    return SideCounts(found.units, found.covered)
+
+
+def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
+    """Return names, values and notes of the figures at the top."""
+    own = _of_side(found, "i")
+    share = own.covered.sum() / max(int(own.units.sum()), 1)
+    cards = [
+        ("passages", f"{len(found.spans):,}", ""),
+        ("texts", f"{len(own.units):,}", ""),
+        ("texts with passages" if found.against_units is not None else "texts with copies",
+         f"{int((own.covered > 0).sum()):,}", ""),
+        (f"{found.plan.unit}s covered", f"{int(own.covered.sum()):,}", f"{share:.1%}"),
+    ]  # fmt: skip
+    if found.against_units is not None:
+        other = _of_side(found, "j")
+        touched = int((other.covered > 0).sum())
+        cards.append(("other texts", f"{len(other.units):,}", ""))
+        cards.append(("of them contaminated", f"{touched:,}", f"{touched / max(len(other.units), 1):.1%}"))
+    return cards
+
+
+def _shares(own: SideCounts) -> Any:
+    """Return the histogram of the texts by the part of them that is covered."""
+    rows = np.flatnonzero(own.covered)
+    if not len(rows):
+        return None
+    share = own.covered[rows] / own.units[rows]
+    counts = np.bincount(np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1), minlength=COLUMNS)
+    columns = [Bin(at / COLUMNS, (at + 1) / COLUMNS, int(number)) for at, number in enumerate(counts)]
+    title = "Texts with passages by the share that these cover"
+    return histogram(columns, title, axis=(0.0, 1.0), x_label="share of the text in passages")
+
+
+def _lengths(units: Int64Array, plan: PassagePlan) -> Any:
+    """Return how many passages there are of each length, in steps that double."""
+    rows, low = [], plan.length
+    while low <= int(units.max(initial=0)):
+        number = int(((units >= low) & (units < 2 * low)).sum())
+        rows.append(Bar(f"{low:,} to {2 * low - 1:,}", number, f"{number:,}"))
+        low *= 2
+    return bars(rows, f"Passages by their length in {plan.unit}s") if rows else None
+
+
+def _tables(found: FoundSpans, sides: tuple[PageSide, PageSide]) -> Iterator[tuple[str, list[TextShare]]]:
+    """Yield the texts of which most is covered."""
+    if found.against_units is not None:
+        yield "The other texts of which passages cover most", _covered_texts(found, sides[1], "j")
+        yield "The texts of which passages cover most", _covered_texts(found, sides[0], "i")
+    else:
+        yield "The texts of which later copies cover most", _covered_texts(found, sides[0], "j")
+
+
+def _covered_texts(found: FoundSpans, own: PageSide, side: str) -> list[TextShare]:
+    counts = _of_side(found, side)
+    rows = np.flatnonzero(counts.covered)
+    order = np.lexsort((-counts.covered[rows], -counts.covered[rows] / counts.units[rows]))
+    shown = rows[order[:MOST_TEXTS]]
+    spans = found.spans[np.isin(found.spans[side], shown)]
+    other = "i" if side == "j" else "j"
+    found_rows = []
+    for row in shown.tolist():
+        mine = spans[spans[side] == row]
+        units = int(counts.units[row])
+        stripe = covered(_parts(mine, side, units)[:MOST_PARTS])
+        others = mine[other]
+        if found.against_units is None:
+            others = others[others != row]
+        found_rows.append(
+            TextShare(short(own.key(row)), units, int(counts.covered[row]), stripe, len(np.unique(others)))
+        )
+    return found_rows
+
+
+def _parts(spans: Spans, side: str, units: int) -> list[tuple[float, float]]:
+    """Return where passages are in a text, as parts of it, each place once."""
+    parts: list[tuple[float, float]] = []
+    starts = spans[f"{side}_unit"]
+    order = np.argsort(starts, kind="stable")
+    for start, end in zip(starts[order].tolist(), (starts + spans["units"])[order].tolist(), strict=True):
+        first, last = start / max(units, 1), end / max(units, 1)
+        if parts and first <= parts[-1][1]:
+            parts[-1] = parts[-1][0], max(parts[-1][1], last)
+        else:
+            parts.append((first, last))
+    return parts
+
+
+def _examples(
+    found: FoundSpans, sides: tuple[PageSide, PageSide], texts: bool
+) -> Iterator[tuple[str, list[PairExample]]]:
+    """Yield why pairs of texts are shown, and the pairs."""
+    pairs = _pairs(found)
+    spread = np.linspace(MOST_ALIKE, len(pairs) - 1, min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE))
+    chosen = {
+        "Texts with the most in common": pairs[:MOST_ALIKE],
+        "Other texts": [pairs[place] for place in np.unique(spread.round().astype(np.int64)).tolist()],
+    }
+    known: list[Mapping[int, str]] = [{}, {}]
+    if texts:
+        every = [pair for some in chosen.values() for pair in some]
+        known = [_texts(sides[0], [pair.i for pair in every]), _texts(sides[1], [pair.j for pair in every])]
+    for reason, some in chosen.items():
+        yield reason, [_example(found, sides, pair, known) for pair in some]
+
+
+def _texts(side: PageSide, rows: Iterable[int]) -> Mapping[int, str]:
+    wanted = np.array(sorted(set(rows)), np.int64)
+    return {} if side.texts is None or not len(wanted) else side.texts(wanted)
+
+
+def _pairs(found: FoundSpans) -> list[TextPair]:
+    """Return for each text j the text i with which it has most in common, those with most in common first."""
+    spans = found.spans
+    if not len(spans):
+        return []
+    order = np.lexsort((spans["i"], spans["j"]))
+    i, j = spans["i"][order], spans["j"][order]
+    starts = np.flatnonzero(np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)]))
+    units = np.add.reduceat(spans["units"][order], starts)
+    ends = np.append(starts[1:], len(order))
+    best = np.argsort(-units, kind="stable")
+    _, first = np.unique(j[starts[best]], return_index=True)
+    chosen = best[np.sort(first)]
+    return [
+        TextPair(int(i[starts[at]]), int(j[starts[at]]), np.sort(order[starts[at] : ends[at]]), int(units[at]))
+        for at in (chosen if len(chosen) < 1000 else chosen[_thinned(len(chosen))]).tolist()
+    ]
+
+
+def _thinned(size: int) -> Int64Array:
+    """Return the first places, and some over the whole of `size`."""
+    spread = np.linspace(MOST_ALIKE, size - 1, OVER_RANGE).round().astype(np.int64)
+    return np.append(np.arange(MOST_ALIKE, dtype=np.int64), spread)
+
+
+def _example(
+    found: FoundSpans, sides: tuple[PageSide, PageSide], pair: TextPair, known: Sequence[Mapping[int, str]]
+) -> PairExample:
+    spans = found.spans[pair.spans]
+    keys = short(sides[0].key(pair.i)), short(sides[1].key(pair.j))
+    units = int(_of_side(found, "i").units[pair.i]), int(_of_side(found, "j").units[pair.j])
+    bands = []
+    for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
+        first, second = ((at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True))
+        bands.append(SharedPart(first, second, counted(size, found.plan.unit)))
+    note = f"{counted(len(spans), 'passage')}, {counted(pair.units, found.plan.unit)} together"
+    longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
+    if len(spans) > len(longest):
+        note += f"; the {len(longest)} longest are shown"
+    names = [
+        f"{short(key, MAP_CHARACTERS)}: {counted(size, found.plan.unit)}" for key, size in zip(keys, units, strict=True)
+    ]
+    drawn = text_map(names[0], names[1], bands, note)
+    left, right = (
+        _pieces(known[at][row], spans[longest], side) if row in known[at] else []
+        for at, (side, row) in enumerate((("i", pair.i), ("j", pair.j)))
+    )
+    return PairExample(keys, note, drawn, left, right)
+
+
+def _pieces(text: str, spans: Spans, side: str) -> list[Piece]:
+    """Return passages of a text with what is around them; of passages that overlap, the later one is shown in part."""
+    starts, ends = spans[f"{side}_start"].tolist(), spans[f"{side}_end"].tolist()
+    pieces: list[Piece] = []
+    done = 0
+    for place in sorted(range(len(starts)), key=lambda at: (starts[at], ends[at])):
+        start, end = max(starts[place], done), max(ends[place], done)
+        pieces += _between(text, done, start, bool(pieces))
+        pieces += _passage(text[start:end], place + 1)
+        done = end
+    pieces.append(Piece("same", text[done : done + AROUND]))
+    return [*pieces, *_gap(len(text) - done - AROUND)]
+
+
+def _between(text: str, start: int, end: int, after: bool) -> list[Piece]:
+    """Return what is between two passages, or before the first; of a long part, its ends."""
+    before = AROUND if after else 0
+    if end - start <= before + AROUND:
+        return [Piece("same", text[start:end])]
+    middle = [*_gap(end - start - before - AROUND), Piece("same", text[end - AROUND : end])]
+    return [Piece("same", text[start : start + before]), *middle]
+
+
+def _passage(text: str, number: int) -> list[Piece]:
+    """Return a passage; of a long one, its beginning and its end."""
+    if len(text) <= BEGINNING + END:
+        return [Piece("passage", text, number)]
+    middle = _gap(len(text) - BEGINNING - END)
+    return [Piece("passage", text[:BEGINNING], number), *middle, Piece("passage", text[-END:])]
+
+
+def _gap(characters: int) -> list[Piece]:
+    return [Piece("gap", f"… {counted(characters, 'character')} …")] if characters > 0 else []

@@ -1,0 +1,183 @@
+"""The page of a run that links records: what the threshold, the fields and the blocking rules contributed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.common.display import Figure, counted
+from lshfast.records.explain import Explainer
+from lshfast.records.linkage import SkippedBlock
+from lshfast.records.near import NearPairs, margin_of
+from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups
+from lshfast.records.rates import RateTable
+from lshfast.records.summary import LinkSummary
+from lshfast.records.tables import CodedField
+from lshfast.records.weights import LinkWeights
+from lshfast.reports.page import render, short
+from lshfast.reports.svg import Bar, Bin, bars, histogram
+
+# What is shown: levels in tables, and skipped blocks.
+MOST_LEVELS = 240
+MOST_BLOCKS = 10
+
+COLUMNS_ABOVE = 30  # of the histogram, above the threshold
+STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
+
+
+class ThresholdChange(NamedTuple):
+    """What another threshold would change: the links that it gives, and how many more these are."""
+
+    name: str
+    threshold: str
+    links: int
+    change: int
+
+
+class LevelRow(NamedTuple):
+    """The weight of a level of a field; `field` is empty if it is that of the row before."""
+
+    field: str
+    level: str
+    m: str
+    u: str
+    bits: str
+
+
+def page_of(
+    result: Linked, explainer: Explainer, below: NearPairs, *, title: str, command: str = "", texts: bool = True
+) -> str:
+    """Return the page of a run.
+
+    Parameters
+    ----------
+    result : Linked
+    explainer : Explainer
+        Of the same run.
+    below : NearPairs
+        The pairs that a lower threshold would link.
+    title : str
+    command : str
+        The command that repeats the run.
+    texts : bool
+        Whether values of records are shown; the page says so if not.
+    """
+    summary = result.summary
+    return render(
+        "records.html",
+        title=title,
+        result=result,
+        summary=summary,
+        unit="points" if result.weights is None else "bits",
+        probability=None if result.weights is None else float(result.weights.probability(summary.threshold)),
+        account=[*summary.figures()],
+        texts=texts,
+        scores=_scores(result, below, margin_of(explainer)),
+        changes=_changes(result, below, margin_of(explainer)),
+        rates=None if result.rates is None else _rates(result.rates, summary.threshold),
+        contributions=_contributions(result),
+        fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
+        more_fields=max(len(result.fields) - MOST_FIELDS, 0),
+        not_compared=[short(str(own), 200) for own in (*result.dependent, *result.left_out)][:MOST_FIELDS],
+        levels=_levels(result.weights),
+        rules=summary.rules,
+        skipped=_skipped(summary, texts),
+        examples={reason: some for reason, some in examples(result, explainer, below, texts) if some},
+        groups=dict(groups(result, explainer, texts)) if result.single else {},
+        command=command,
+        seconds=[Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()],
+    )
+
+
+def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
+    """Return the histogram of scores, of which the threshold is the border of two columns."""
+    least = result.summary.threshold
+    width = max(float(result.scores.max(initial=least)) - least, margin) / COLUMNS_ABOVE
+    first = -int(np.ceil(margin / width))
+    places = [np.floor((scores - least) / width).astype(np.int64) for scores in (below.scores, result.scores)]
+    size = COLUMNS_ABOVE - first
+    counts = [np.bincount(np.clip(own - first, 0, size - 1), minlength=size) for own in places]
+    columns = [
+        Bin(least + (first + place) * width, least + (first + place + 1) * width, int(number), kind)
+        for kind, numbers in zip(("removed", "kept"), counts, strict=True)
+        for place, number in enumerate(numbers.tolist())
+    ]
+    unit = "points" if result.weights is None else "bits"
+    return histogram(
+        columns,
+        "Links, and pairs below the threshold, by score",
+        axis=(columns[0].low, columns[-1].high),
+        x_label=f"score ({unit}); the dashed line is the threshold, {least:.2f}",
+        mark=least,
+    )
+
+
+def _changes(result: Linked, below: NearPairs, margin: float) -> list[ThresholdChange]:
+    """Return what some steps up and down would change."""
+    rows = []
+    for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
+        least = result.summary.threshold + part * margin
+        links = int((result.scores >= least).sum()) + int((below.scores >= least).sum())
+        name = "now" if not part else f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
+        links = len(result.scores) if not part else links
+        rows.append(ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores)))
+    return rows
+
+
+def _rates(rates: RateTable, least: float) -> Any:
+    """Return the histogram of the pairs of a rate table, and the rate over it."""
+    edges, pairs = rates.edges.tolist(), rates.pairs.tolist()
+    columns = [Bin(*own) for own in zip(edges[:-1], edges[1:], pairs, strict=True)]
+    known = [
+        ((column.low + column.high) / 2, min(max(rate, 0.0), 1.0))
+        for column, rate in zip(columns, rates.rates.tolist(), strict=True)
+        if column.rows
+    ]
+    title = f"Pairs, and the estimated rate of true matches, by score, from {short(rates.field, NAME_CHARACTERS)}"
+    return histogram(columns, title, axis=(edges[0], edges[-1]), x_label="score", curve=known, mark=least)
+
+
+def _contributions(result: Linked) -> Any:
+    """Return what each field added to the scores of the links, on average."""
+    if not len(result.scores):
+        return None
+    means = result.parts.mean(axis=0).tolist()
+    rows = [
+        Bar(short(coded.field.name, 20), abs(mean), f"{mean:+.2f}", "kept" if mean >= 0 else "removed")
+        for coded, mean in zip(result.fields[:MOST_FIELDS], means, strict=False)
+    ]
+    return bars(rows, "The mean score of each field in the links")
+
+
+def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
+    """Return the name, kind and number of values of a field, and how many rows of each table have one."""
+    name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
+    return short(name, NAME_CHARACTERS), coded.kind, len(coded.values), *coded.present
+
+
+def _levels(weights: LinkWeights | None) -> list[LevelRow]:
+    rows: list[LevelRow] = []
+    for own in [] if weights is None else weights.fields[:MOST_FIELDS]:
+        name = short(own.field, NAME_CHARACTERS) + (f" × {own.factor:.2f}" if own.factor != 1 else "")
+        for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
+            rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", f"{bits:+.2f}"))
+            name = ""
+    return rows[:MOST_LEVELS]
+
+
+def _skipped(summary: LinkSummary, texts: bool) -> list[tuple[int, str, str]]:
+    """Return the number of each rule that left out blocks, how many, and their keys, which are values of records."""
+
+    def named(block: SkippedBlock) -> str:
+        return f"{short(block.key, NAME_CHARACTERS)!r} ({counted(block.pairs, 'pair')})"
+
+    return [
+        (
+            number,
+            f"{counted(rule.skipped, 'block')} with {counted(rule.skipped_pairs, 'pair')}",
+            ", ".join(map(named, rule.largest_skipped[:MOST_BLOCKS])) if texts else "",
+        )
+        for number, rule in enumerate(summary.rules, 1)
+        if rule.skipped
+    ]

@@ -1,0 +1,243 @@
+"""Links and groups of records as a page shows them: fields with their scores and values, and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from lshfast.common.display import counted
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.kernels.sets import components
+from lshfast.records.dependent import DependentField
+from lshfast.records.explain import ComparedField, Explainer, PairScore
+from lshfast.records.keys import LeftOut
+from lshfast.records.near import NearPairs
+from lshfast.records.rates import RateTable
+from lshfast.records.summary import LinkSummary
+from lshfast.records.tables import CodedField, as_text, is_missing
+from lshfast.records.weights import LinkWeights
+from lshfast.reports.diagrams import Edge, Scale, graph, step
+from lshfast.reports.differences import Span, compare
+from lshfast.reports.page import short
+
+# What is shown: links over the range of scores, links and other pairs next to the threshold, fields of a pair, groups
+# of each kind, records of a group, and fields and characters of a record.
+OVER_RANGE, NEXT_TO_THRESHOLD = 8, 4
+MOST_FIELDS = 24
+MOST_GROUPS, MOST_NODES, NODE_FIELDS = 6, 12, 3
+NAME_CHARACTERS, NODE_CHARACTERS, VALUE_CHARACTERS = 60, 80, 400
+
+
+class Linked(Protocol):
+    """What a page shows of a `LinkResult`."""
+
+    @property
+    def i(self) -> Int64Array: ...
+    @property
+    def j(self) -> Int64Array: ...
+    @property
+    def scores(self) -> Float64Array: ...
+    @property
+    def probabilities(self) -> Float64Array | None: ...
+    @property
+    def parts(self) -> Float64Array: ...
+    @property
+    def fields(self) -> list[CodedField]: ...
+    @property
+    def weights(self) -> LinkWeights | None: ...
+    @property
+    def rates(self) -> RateTable | None: ...
+    @property
+    def summary(self) -> LinkSummary: ...
+    @property
+    def left_out(self) -> Sequence[LeftOut]: ...
+    @property
+    def dependent(self) -> tuple[DependentField, ...]: ...
+    @property
+    def single(self) -> bool: ...
+
+
+class FieldRow(NamedTuple):
+    """A field of a link: its score as a step of the sum, how the values compare, and both values."""
+
+    name: str
+    score: str
+    step: Any
+    how: str
+    left: list[Span]
+    right: list[Span]
+
+
+class LinkExample(NamedTuple):
+    """A pair of records; `probability` is None for points, and `missing` has the fields of which both lack a value."""
+
+    keys: tuple[str, str]
+    score: float
+    probability: float | None
+    rows: list[FieldRow]
+    missing: list[str]
+
+
+class Node(NamedTuple):
+    """A record of a group: its number in the graph, its id, the first record of its group, and some values."""
+
+    number: int
+    key: str
+    group: str
+    values: list[str]
+
+
+class GroupExample(NamedTuple):
+    """A set of records that links connect, as a graph, and how many more records and links it has."""
+
+    title: str
+    graph: Any
+    nodes: list[Node]
+    others: str
+
+
+def examples(
+    result: Linked, explainer: Explainer, below: NearPairs, texts: bool
+) -> Iterator[tuple[str, list[LinkExample]]]:
+    """Yield why pairs are shown, and the pairs."""
+    order = np.argsort(-result.scores, kind="stable")
+    nearest = order[::-1][:NEXT_TO_THRESHOLD]
+    rest = order[: max(len(order) - NEXT_TO_THRESHOLD, 0)]
+    spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
+    yield (
+        "Links over the range of scores",
+        [_link(result, explainer, own, texts) for own in rest[spread].tolist()],
+    )
+    yield "Links just above the threshold", [_link(result, explainer, own, texts) for own in nearest.tolist()]
+    pairs = [
+        explainer.score((int(i), int(j))) for i, j in zip(*(own[:NEXT_TO_THRESHOLD] for own in below[:2]), strict=True)
+    ]
+    yield (
+        "Pairs just below the threshold, which are not linked",
+        [_example(explainer, pair, _probability(result, pair), texts) for pair in pairs],
+    )
+
+
+def _scale(parts: Sequence[float], mark: float) -> Scale:
+    """Return an axis for the sums of some scores."""
+    sums = np.cumsum([0.0, *parts])
+    return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
+
+
+def _probability(result: Linked, pair: PairScore) -> float | None:
+    return None if result.weights is None else float(result.weights.probability(pair.score))
+
+
+def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
+    rows = int(result.i[link]), int(result.j[link])
+    probability = None if result.probabilities is None else float(result.probabilities[link])
+    pair = PairScore(rows, float(result.scores[link]), result.parts[link])
+    return _example(explainer, pair, probability, texts)
+
+
+def _example(explainer: Explainer, pair: PairScore, probability: float | None, texts: bool) -> LinkExample:
+    """Return a pair with its fields: those of the greatest scores if there are many."""
+    keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
+    every = explainer.compared(pair)
+    missing = [own for own in every if own.values is not None and all(map(is_missing, own.values))]
+    every = [own for own in every if own not in missing] or every
+    chosen = sorted(sorted(range(len(every)), key=lambda at: -abs(every[at].score))[:MOST_FIELDS])
+    scale = _scale([every[at].score for at in chosen], explainer.least)
+    rows, total = [], 0.0
+    for own in (every[at] for at in chosen):
+        left, right = _values(own) if texts else ([], [])
+        rows.append(
+            FieldRow(
+                short(own.name, NAME_CHARACTERS), f"{own.score:+.2f}", step(total, total + own.score, scale), own.how,
+                left, right,
+            )
+        )  # fmt: skip
+        total += own.score
+    others = pair.score - total
+    if len(every) > len(chosen):
+        name = counted(len(every) - len(chosen), "other field")
+        rows.append(FieldRow(name, f"{others:+.2f}", step(total, pair.score, scale), "", [], []))
+    rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
+    names = [short(own.name, NAME_CHARACTERS) for own in missing[:MOST_FIELDS]]
+    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names)
+
+
+def _values(own: ComparedField) -> tuple[list[Span], list[Span]]:
+    """Return both values of a field, with what differs marked."""
+    if own.values is None:
+        return [], []
+    texts = ["" if is_missing(value) else as_text(value)[:VALUE_CHARACTERS] for value in own.values]
+    if not all(texts):
+        missing = [Span("gap", "missing")]
+        first, second = ([Span("same", text)] if text else missing for text in texts)
+        return first, second
+    found = compare(*texts)
+    return found.left, found.right
+
+
+def groups(result: Linked, explainer: Explainer, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:
+    """Yield the largest groups of one table, and the chains of links that were cut."""
+    clusters = result.summary.clusters
+    if clusters is None or not len(result.i):
+        return
+    largest = _largest(np.bincount(clusters.labels))
+    yield "The largest groups", [_group(result, explainer, clusters.labels == own, texts) for own in largest]
+    cut = clusters.labels[result.i] != clusters.labels[result.j]
+    if cut.any():
+        chains = components(result.i, result.j, len(clusters.labels))
+        most = _largest(np.bincount(chains[result.i[cut]]), 1)
+        yield (
+            "Chains of links that were cut, because other pairs in them contradict",
+            [_group(result, explainer, chains == own, texts) for own in most],
+        )
+
+
+def _largest(sizes: Int64Array, least: int = 2) -> list[int]:
+    order = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
+    return [int(own) for own in order.tolist() if sizes[own] >= least]
+
+
+def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> GroupExample:
+    """Return the graph of some rows: at first those with a cut link, then by number."""
+    clusters, table = result.summary.clusters, explainer.tables[0]
+    assert clusters is not None
+    labels = clusters.labels
+    rows = np.flatnonzero(inside)
+    links = np.flatnonzero(inside[result.i] & inside[result.j])
+    cut = links[labels[result.i[links]] != labels[result.j[links]]]
+    first = np.unique(np.append(result.i[cut], result.j[cut]))
+    shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES]).tolist()
+    number = {row: place for place, row in enumerate(shown)}
+    edges = [
+        Edge(number[i], number[j], f"{score:.1f}", "edge" if labels[i] == labels[j] else "cut")
+        for i, j, score in zip(*(column[links].tolist() for column in (result.i, result.j, result.scores)), strict=True)
+        if i in number and j in number
+    ]
+    several = len(set(labels[rows].tolist())) > 1
+    nodes = [
+        Node(
+            place + 1,
+            short(table.ids[row]),
+            short(table.ids[int(labels[row])], NAME_CHARACTERS) if several else "",
+            _values_of(explainer, row) if texts else [],
+        )
+        for row, place in number.items()
+    ]
+    more = [
+        counted(len(rows) - len(shown), "more record") if len(rows) > len(shown) else "",
+        counted(len(links) - len(edges), "more link") if len(links) > len(edges) else "",
+    ]
+    title = f"{counted(len(rows), 'record')}, {counted(len(links), 'link')}" + (
+        f", {len(cut):,} cut" if len(cut) else ""
+    )
+    names = [str(node.number) for node in nodes]
+    return GroupExample(title, graph(names, edges, title), nodes, " and ".join(filter(None, more)))
+
+
+def _values_of(explainer: Explainer, row: int) -> list[str]:
+    """Return the first values of a record of one table that are not missing."""
+    record = explainer.tables[0].record(row)
+    values = [record[name] for name in explainer.linkage.fields if name in record]
+    return [short(as_text(value), NODE_CHARACTERS) for value in values if not is_missing(value)][:NODE_FIELDS]
