@@ -25,7 +25,6 @@ BELOW = {
     "shingling": ["tokens", "common", "kernels"],
     "hashing": ["common", "kernels"],
     "textbook": ["common"],
-    "reports": ["common", "kernels"],
     "sketch": ["shingling", "tokens", "common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]

@@ -63,7 +63,7 @@ class DedupPage:
     def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool) -> None:
         self._output, self._corpus = output, corpus
         self._sample = SampledPairs() if output is not None and listing else None
-        self.texts_of = partial(_texts_again, corpus)
+        self.texts_of = partial(texts_by_row, corpus)
 
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
         """Return the batches of similar pairs; some are shown."""
@@ -97,7 +97,8 @@ class DedupPage:
         write_page(self._output.path, page, overwrite)
 
 
-def _texts_again(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
+def texts_by_row(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
+    """Read the beginnings of the texts of some ascending rows again."""
     found: dict[int, str] = {}
     for some, batch, _ in corpus.texts_of(rows):
         found |= _beginnings(some, Texts(batch))

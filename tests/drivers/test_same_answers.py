@@ -81,7 +81,7 @@ LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1
 OF_SPARK = [case for case in CASES if Spark(None, None).takes(case)]
 
 # Options that change no answer, or that are about other outputs; they have tests of their own.
-NOT_COMPARED = {"overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split"}
+NOT_COMPARED = {"overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split", "html", "html_texts"}
 
 
 @pytest.fixture(scope="session")
@@ -192,7 +192,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, shards, data
 
 
 # Values with which an option is refused, if there is no case that has it.
-VALUES = {
+VALUES = {"html": "page.html", "html_texts": True, 
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
     "glob": "*", "against": "index.lsh",
