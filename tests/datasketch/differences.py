@@ -85,7 +85,6 @@ DIFFERENCES = (
             "MinHashLSHForest | * of an array",
             "MinHashLSHEnsemble | entries of texts",
             "MinHashLSHEnsemble | query of text",
-            "MinHashLSHEnsemble | query fails when it is asked",
             "MinHashLSHBloom | * of text",
         ),
     ),
@@ -103,7 +102,8 @@ DIFFERENCES = (
         "accepted: one band of all slots, or of the best number of slots",
         "Users often want to find exact copies.",
         (
-            "MinHashLSH() | bands for 0.99",
+            "MinHashLSH() | bands for 0.99, *",
+            "MinHashLSH() | bands for 0.9*, 16 slots, weights (0.5, 0.5)",
             "MinHashLSH() | bands for *, all against extras",
             "MinHashLSH() | threshold 1.0",
             "MinHashLSH() | threshold 1",
@@ -143,14 +143,14 @@ DIFFERENCES = (
         "raises OverflowError",
         "raises ValueError",
         "It is out of range.",
-        ("MinHashLSHEnsemble | threshold float('nan')",),
+        ("MinHashLSHEnsemble | threshold nan",),
     ),
     Difference(
         "`fp` of NaN",
         "accepted",
         "raises ValueError",
         "It is out of range.",
-        ("MinHashLSHBloom | fp float('nan')",),
+        ("MinHashLSHBloom | fp nan",),
     ),
     Difference(
         "a seed that is not an integer: None, a list, a bool",
@@ -382,7 +382,7 @@ DIFFERENCES = (
         "AttributeError; no error for an empty batch",
         "raises TypeError",
         "As `update`.",
-        ("LeanMinHash | no update_batch", "LeanMinHash | no update_batch of nothing", "lean ones | *"),
+        ("LeanMinHash | no update_batch", "LeanMinHash | no update batch of nothing", "lean ones | *"),
     ),
     Difference(
         "`MinHash.union` of a LeanMinHash and others",
@@ -403,7 +403,7 @@ DIFFERENCES = (
         "accepted; `jaccard` divides by zero, or its result is meaningless",
         "raises ValueError",
         "The values are out of range.",
-        ("bBitMinHash | b 0", "bBitMinHash | b 0, *", "bBitMinHash | r -0.1", "bBitMinHash | r float('nan')"),
+        ("bBitMinHash | b 0*", "bBitMinHash | r -0.1", "bBitMinHash | r nan"),
     ),
     # ---- on Redis ----
     Difference(
@@ -411,21 +411,21 @@ DIFFERENCES = (
         "inserted or removed twice",
         "raises ValueError",
         "As in memory.",
-        ("MinHashLSH on Redis | * session, key twice",),
+        ("MinHashLSH on Redis | insertion session key twice", "MinHashLSH on Redis | deletion session, key twice"),
     ),
     Difference(
         "keys of text on Redis with `prepickle=False`",
         "`in` finds them, and `remove` removes them",
         "`in` returns False, and `remove` raises ValueError",
         "Only bytes can be inserted.",
-        ("MinHashLSH on Redis | not prepickled, asked for text",),
+        ("MinHashLSH on Redis | not prepickled asked for text",),
     ),
     Difference(
         "`merge` of an index on Redis that has a hashfunc",
         "accepted",
         "raises ValueError",
         "The server does not store the slots of the entries, and this index may have another hashfunc.",
-        ("MinHashLSH on Redis | merged into memory, with a hashfunc",),
+        ("MinHashLSH on Redis | merged into memory with a hashfunc",),
     ),
     # ---- forest, ensemble, Bloom filters ----
     Difference(
@@ -514,7 +514,7 @@ DIFFERENCES = (
         "finds nothing",
         "finds its sets",
         "The bounds of the partitions are stored too. (For entries that datasketch stored, queries raise ValueError.)",
-        ("MinHashLSH on Redis | ensemble opened again",),
+        ("MinHashLSHEnsemble on Redis | opened again",),
     ),
     Difference(
         "two bands in a `MinHashLSHBloom` with the same slots in another order, or with the same sum",
@@ -592,7 +592,7 @@ DIFFERENCES = (
         "returns an HNSW without these attributes",
         "returns an object of the subclass, with the attributes",
         "A copy has the methods and attributes of the original.",
-        ("HNSW | attributes of one's own", "HNSW | copy of a subclass"),
+        ("HNSW | attributes of ones own", "HNSW | copy of a subclass"),
     ),
     Difference(
         "`HNSW.update` with pairs (key, point)",
@@ -710,9 +710,9 @@ DIFFERENCES = (
         "returns the estimate",
         "Linear counting needs a register that is zero.",
         (
-            "HyperLogLog | count, registers of 1 and less",
-            "HyperLogLog | count, registers of 2 and less",
-            "HyperLogLog | count, registers of 3 and less",
+            "HyperLogLog | count, registers of 1 and less, *",
+            "HyperLogLog | count, registers of 2 and less, *",
+            "HyperLogLog | count, registers of 3 and less, *",
             "HyperLogLog | count, p *, 0 further",
         ),
     ),
