@@ -120,8 +120,8 @@ def forest(ds):
 PARTS = {
     "forest": lambda ds: (f := ds.MinHashLSHForest(16), len(f.hashtables), len(f.sorted_hashtables)),
     "forest's keys": lambda ds: forest(ds).keys,
-    "ensemble": lambda ds: [len(part) for e in (ensemble(ds),) for part in (e.indexes, e.lowers, e.uppers)],
-    "ensemble's bands": lambda ds: [len(part) for e in (ensemble(ds),) for part in (e.params, e.xqs)],
+    "ensemble": lambda ds: (e := ensemble(ds), len(e.indexes), len(e.lowers), len(e.uppers)),
+    "ensemble's bands": lambda ds: (e := ensemble(ds), len(e.params), len(e.xqs)),
 }
 
 
@@ -244,15 +244,20 @@ GIVEN = {
     "LeanMinHash": lambda ds, a, b: ds.LeanMinHash(b).jaccard(ds.LeanMinHash(a)),
     "LeanMinHash, merged": lambda ds, a, b: ds.LeanMinHash(b).merge(ds.LeanMinHash(a)),
     "bBitMinHash": lambda ds, a, b: ds.bBitMinHash(b, 8).jaccard(ds.bBitMinHash(a, 8)),
-    "in an index": lambda ds, a, b: [i.insert(key, m) for i in (small(ds),) for key, m in (("a", a), ("b", b))],
-    "in a forest": lambda ds, a, b: [
-        f.add(key, m) for f in (ds.MinHashLSHForest(16),) for key, m in (("a", a), ("b", b))
-    ],
 }
 GIVEN_ALIKE = {
     "LeanMinHash": lambda ds, a, b: (lean := ds.LeanMinHash(a), lean.jaccard(ds.LeanMinHash(a))),
     "in an index": lambda ds, a, b: (i := small(ds), i.insert("a", a), i.query(a)),
 }
+
+
+class Given:
+    @given(permuted)
+    @each("in {}", {"an index": lambda ds: small(ds).insert, "a forest": lambda ds: ds.MinHashLSHForest(16).add})
+    def entered(ds, a, b, method):
+        enter = method(ds)
+        yield enter("a", a)
+        yield enter("b", b)
 
 
 class GivenAlike:
@@ -262,56 +267,68 @@ class GivenAlike:
         yield c.update(b"x"), b.jaccard(c), ds.LeanMinHash(b).jaccard(ds.LeanMinHash(c))
 
 
-# ---- indexes ----
-BUFFERS = {
-    "size 'a'": lambda ds: small(ds).insertion_session(buffer_size="a").lsh.b,
-    "size None": lambda ds: small(ds).deletion_session(None).lsh.b,
+# ---- rare uses ----
+def of_values(ds, values):
+    return ds.MinHash(hashvalues=values, scheme="affine32")
+
+
+LEAN = {"seed": 1, "hashvalues": [1], "scheme": "affine32"}
+FOLDERS = {
+    "other bands": ((0.3, 16, 100, 1e-6), "affine32"),
+    "another number of sets": ((0.5, 16, 99, 1e-6), "affine32"),
+    "another scheme": ((0.5, 16, 100, 1e-6), "legacy"),
+}
+RARE = {
+    "buffer size of text": lambda ds: small(ds).insertion_session(buffer_size="a").lsh.b,
+    "buffer size of None": lambda ds: small(ds).deletion_session(None).lsh.b,
+    "weights of nearly 1": lambda ds: small(ds, weights=(0.3, 0.7 + 1e-12)).b,
+    "bands, all against misses": lambda ds: (i := ds.MinHashLSH(0.917493, 20, (0, 1)), i.b, i.r),
+    "bulk of lean ones": lambda ds: ds.LeanMinHash.bulk([[b"a"]], minhash=ds.MinHash(4)),
+    "generator of lean ones": lambda ds: list(ds.LeanMinHash.generator([[b"a"]], **LEAN)),
+    "union, a lean one first": lambda ds: ds.MinHash.union(ds.lean("a", 8), ds.sketch("b", 8)),
+    "an array of two dimensions": lambda ds: of_values(ds, np.ones((2, 2), np.uint32)),
+    **each("objects that are {}", {"floats": [1.5, 2.7], "integers": [1, 2]})(
+        lambda ds, values: of_values(ds, np.array(values, object))
+    ),
+    **each("vector of {}", {"two dimensions": np.ones((4, 1)), "lists": [[1], [2], [3], [4]]})(
+        lambda ds, vector: ds.WeightedMinHashGenerator(4, 8).minhash(vector)
+    ),
 }
 
 
-class Merges:
-    def of_an_index_that_pickles(ds):
+class Rare:
+    def merge_of_an_index_that_pickles(ds):
         i, j = small(ds), small(ds, prepickle=True)
         yield j.insert("a", ds.sketch("a", 16))
         yield i.merge(j), "a" in i
 
-    def into_an_index_with_a_hashfunc(ds):
+    def merge_into_an_index_with_a_hashfunc(ds):
         i, j, m = small(ds, hashfunc=lambda name: name[:1]), small(ds), ds.sketch("a", 16)
         yield j.insert("a", m)
         yield i.merge(j), i.query(m)
 
-
-class Failed:
-    def set_no_scheme(ds):
+    def insert_that_fails(ds):
         i = small(ds)
         yield attempt(i.insert, [], ds.sketch("a", 16, scheme="legacy"))
         yield i.insert("a", ds.sketch("a", 16))
 
-    def leave_no_entries(ds):
+    def index_of_an_ensemble_that_fails(ds):
         e, m = ensemble(ds), ds.sketch("a", 16)
         yield attempt(e.index, [("a", m, 1), ("a", m, 1)]), "a" in e
 
-
-class Twice:
-    def in_other_partitions(ds):
+    def twice_in_partitions_of_an_ensemble(ds):
         e, m = ds.MinHashLSHEnsemble(0.8, 16, 4, 2), ds.sketch("a", 16)
         yield e.index([("a", m, 1), ("b", m, 10), ("c", m, 100), ("a", m, 1000)]), "a" in e
 
-
-class Removals:
-    def of_a_key_inserted_twice(ds):
+    def removal_of_a_key_inserted_twice(ds):
         i, b = one(ds), ds.sketch("b", 16)
         yield i.insert("a", b, check_duplication=False), i.remove("a"), i.query(b)
 
-
-class Hashfunc:
-    def that_maps_all_to_one(ds):
+    def hashfunc_that_maps_all_to_one(ds):
         i = small(ds, hashfunc=lambda name: b"")
         yield i.insert("a", ds.sketch("a", 16)), i.query(ds.sketch("b", 16))
 
-
-class LooksLikeASketch:
-    def in_an_index(ds):
+    def looks_like_a_sketch(ds):
         class Like:
             seed, hashvalues = 1, np.arange(16, dtype=np.uint32)
 
@@ -320,51 +337,31 @@ class LooksLikeASketch:
 
         yield small(ds).insert("a", Like())
 
-
-class EmptyAlike:
-    def in_buckets(ds):
+    def empty_sketches_in_buckets(ds):
         i = small(ds)
         yield i.insert("a", ds.MinHash(16)), i.get_counts()[0]
 
-
-class Forests:
-    def added_after_index(ds):
+    def added_to_a_forest_after_index(ds):
         f, b = forest(ds), ds.sketch("b", 16)
         yield f.index(), f.add("b", b), f.query(b, 1)
 
+    @each("folder of {}", FOLDERS)
+    def folder(ds, opened):
+        arguments, scheme = opened
+        folder = tempfile.mkdtemp()
+        b = ds.MinHashLSHBloom(0.5, 16, 100, 1e-6, folder)
+        yield b.insert(ds.sketch("a", 16)), b.sync()
+        b = ds.MinHashLSHBloom(*arguments, folder)
+        yield b.query(ds.sketch("a", 16, scheme=scheme))
 
-FOLDERS = {
-    "other bands": ((0.3, 16, 100, 1e-6), "affine32"),
-    "another number of sets": ((0.5, 16, 99, 1e-6), "affine32"),
-    "another scheme": ((0.5, 16, 100, 1e-6), "legacy"),
-}
+    def weighted_values_of_one_dimension(ds):
+        a, b = (ds.WeightedMinHash(1, np.array([1, 2, n])) for n in (3, 4))
+        yield a.jaccard(b), a.jaccard(a)
 
-
-@each("of {}", FOLDERS)
-def folders(ds, opened):
-    arguments, scheme = opened
-    folder = tempfile.mkdtemp()
-    b = ds.MinHashLSHBloom(0.5, 16, 100, 1e-6, folder)
-    yield b.insert(ds.sketch("a", 16)), b.sync()
-    b = ds.MinHashLSHBloom(*arguments, folder)
-    yield b.query(ds.sketch("a", 16, scheme=scheme))
-
-
-# ---- rare values ----
-def of_values(ds, values):
-    return ds.MinHash(hashvalues=values, scheme="affine32")
-
-
-WEIGHTED = {
-    "values of one dimension": lambda ds: [
-        ds.WeightedMinHash(1, np.array([1, 2, 3])).jaccard(ds.WeightedMinHash(1, np.array([1, 2, n]))) for n in (4, 3)
-    ],
-    "no samples": lambda ds: (call(ds.WeightedMinHash(1, np.empty((0, 2), np.int64))) for call in (len, with_itself)),
-}
-
-
-def with_itself(sketch):
-    return sketch.jaccard(sketch)
+    def weighted_without_samples(ds):
+        a = ds.WeightedMinHash(1, np.empty((0, 2), np.int64))
+        yield len(a)
+        yield a.jaccard(a)
 
 
 GROUPS = {
@@ -382,37 +379,7 @@ GROUPS = {
     "tables written to": (TablesWritten,),
     "tables written to, alike": (TablesWrittenAlike,),
     "registers": (REGISTERS,),
-    "given permutations": (given(permuted)(GIVEN),),
+    "given permutations": (given(permuted)(GIVEN), Given),
     "given permutations, alike": (given(permuted)(GIVEN_ALIKE), GivenAlike),
-    "buffers": (BUFFERS,),
-    "merges": (Merges,),
-    "failed calls": (Failed,),
-    "twice in an ensemble": (Twice,),
-    "removals": (Removals,),
-    "hashfunc in memory": (Hashfunc,),
-    "looks like a sketch": (LooksLikeASketch,),
-    "empty sketches, alike": (EmptyAlike,),
-    "forests": (Forests,),
-    "folders": (folders,),
-    "weighted": (WEIGHTED,),
-    "weights": ({"a sum of nearly 1": lambda ds: small(ds, weights=(0.3, 0.7 + 1e-12)).b},),
-    "bands": ({"all against misses": lambda ds: (i := ds.MinHashLSH(0.917493, 20, (0, 1)), i.b, i.r)},),
-    "lean ones": (
-        {
-            "bulk": lambda ds: ds.LeanMinHash.bulk([[b"a"]], minhash=ds.MinHash(4)),
-            "generator": lambda ds: list(ds.LeanMinHash.generator([[b"a"]], seed=1, hashvalues=[1], scheme="affine32")),
-        },
-    ),
-    "union": ({"of a lean one first": lambda ds: ds.MinHash.union(ds.lean("a", 8), ds.sketch("b", 8))},),
-    "vectors": (
-        each("of {}", {"two dimensions": np.ones((4, 1)), "lists": [[1], [2], [3], [4]]})(
-            lambda ds, vector: ds.WeightedMinHashGenerator(4, 8).minhash(vector)
-        ),
-    ),
-    "dimensions": ({"an array": lambda ds: of_values(ds, np.ones((2, 2), np.uint32))},),
-    "values of objects": (
-        each("{}", {"floats": [1.5, 2.7], "integers": [1, 2]})(
-            lambda ds, values: of_values(ds, np.array(values, object))
-        ),
-    ),
+    "rare": (RARE, Rare),
 }
