@@ -116,17 +116,17 @@ class Graph:
     @given(new)
     def keys_that_cannot_be_ordered(i):
         i.update(dict.fromkeys(("a", 1, None, (2,)), 1.0))
-        yield len(i.query(1.0)), None in i
+        return len(i.query(1.0)), None in i
 
     def vectors(ds):
         i, p = ds.HNSW(lambda x, y: np.linalg.norm(x - y), seed=1), np.arange(30.0).reshape(10, 3)
         i.update(dict(enumerate(p)))
-        yield [key for key, _ in i.query(p[4], 3)], i[4], list(i.values())[9]
+        return [key for key, _ in i.query(p[4], 3)], i[4], list(i.values())[9]
 
     def sketches(ds):
         i = ds.HNSW(lambda x, y: 1 - x.jaccard(y), seed=1)
         i.update({n: ds.sketch(range(n, 40 + n)) for n in range(0, 50, 10)})
-        yield i.query(ds.sketch(range(5, 45)), 2), i[10]
+        return i.query(ds.sketch(range(5, 45)), 2), i[10]
 
     @given(removed)
     def removed(i):
@@ -142,11 +142,11 @@ class Graph:
 
     def update(ds):
         i, j = filled(ds), ds.HNSW(far, seed=2)
-        yield i.update({"k1": 9.5, "q": 3.0}), list(i), j.update(i), dict(j) == dict(i)
+        return i.update({"k1": 9.5, "q": 3.0}), list(i), j.update(i), dict(j) == dict(i)
 
     def merge(ds):
         i, j = removed(ds), ds.HNSW(far, seed=2)
-        yield j.update({"k1": 70.0, "q": 80.0}), list(i.merge(j).items()), len(i), len(j)
+        return j.update({"k1": 70.0, "q": 80.0}), list(i.merge(j).items()), len(i), len(j)
 
     @given(filled)
     def copy(i):
@@ -166,12 +166,12 @@ class Graph:
         i = ds.HNSW(what[0], seed=1)
         put(i, a=what[1])
         j = pickle.loads(pickle.dumps(i))
-        yield i == j, list(j), j["a"]
+        return i == j, list(j), j["a"]
 
     @given(new)
     def attributes_of_ones_own(i):
         i.label = "x"
-        yield i.copy().label
+        return i.copy().label
 
 
 GROUPS = {"HNSW": (CONSTRUCTED, given(new)(ON_NEW), given(filled)(ON_FILLED), given(removed)(ON_REMOVED), Graph)}

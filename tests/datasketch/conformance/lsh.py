@@ -123,7 +123,7 @@ class New:
     @each("{}", {"prepickle": True, "not prepickled": False})
     def prepickle(ds, prepickle):
         i, a = ds.MinHashLSH(0.5, 16, prepickle=prepickle), ds.sketch("a", 16)
-        yield i.prepickle, i.insert(("a", 1), a), ("a", 1) in i, i.query(a)
+        return i.prepickle, i.insert(("a", 1), a), ("a", 1) in i, i.query(a)
 
     def hashfunc(ds):
         i = ds.MinHashLSH(0.5, 64, hashfunc=lambda data: data[:2])
@@ -161,19 +161,19 @@ ON_INDEX = {
 class Use:
     @given(filled)
     def a_key_twice_changes_nothing(i, near):
-        yield attempt(i.insert, "n40", near(0)), found(i, near(40)), found(i, near(0))
+        return attempt(i.insert, "n40", near(0)), found(i, near(40)), found(i, near(0))
 
     @given(filled)
     def a_key_twice_unchecked_another_set(i, near):
-        yield i.insert("n40", near(0), check_duplication=False), found(i, near(0)), found(i, near(40))
+        return i.insert("n40", near(0), check_duplication=False), found(i, near(0)), found(i, near(40))
 
     @given(filled)
     def a_key_twice_unchecked_then_removed(i, near):
-        yield i.insert("n40", near(0), False), i.remove("n40"), found(i, near(40)), "n40" in i
+        return i.insert("n40", near(0), False), i.remove("n40"), found(i, near(40)), "n40" in i
 
     @given(filled)
     def after_a_removal_again(i, near):
-        yield i.remove("n40"), found(i, near(40)), i.insert("n40", near(0)), found(i, near(0))
+        return i.remove("n40"), found(i, near(40)), i.insert("n40", near(0)), found(i, near(0))
 
     @given(empty)
     def key_nan(i, near):
@@ -187,16 +187,16 @@ class Use:
 
     @given(empty)
     def keys_as_they_were_given(i, near):
-        yield i.insert(True, near(40)), i.insert("1", near(40)), sorted(map(repr, i.query(near(40))))
+        return i.insert(True, near(40)), i.insert("1", near(40)), sorted(map(repr, i.query(near(40))))
 
     @each("insert of {}", SKETCHES)
     def insert_of(ds, other):
-        yield ds.index.insert("new", other(ds))
+        return ds.index.insert("new", other(ds))
 
     @each("{} of {}", ("query", "add_to_query_buffer"), SKETCHES)
     def query_of(ds, method, other):
         keys = getattr(ds.index, method)(other(ds))
-        yield keys and sorted(keys)
+        return keys and sorted(keys)
 
     @given(empty)
     def the_first_sets_the_scheme(i, near):
@@ -205,14 +205,14 @@ class Use:
 
     @given(empty)
     def a_refused_one_sets_no_scheme(i, near):
-        yield attempt(i.insert, [], near(4, scheme="legacy")), i.insert("b", near(4, scheme="legacy")), "b" in i
+        return attempt(i.insert, [], near(4, scheme="legacy")), i.insert("b", near(4, scheme="legacy")), "b" in i
 
     @given(empty)
     @each("scheme {}", ("affine64", "legacy"))
     def scheme(i, near, scheme):
         for n in (40, 38, 35, 20, 0):
             i.insert(f"n{n}", near(n, scheme=scheme))
-        yield [found(i, near(n, scheme=scheme)) for n in (40, 36, 20, 0)]
+        return [found(i, near(n, scheme=scheme)) for n in (40, 36, 20, 0)]
 
     def lean_ones(ds):
         yield ds.empty.insert("a", ds.LeanMinHash(ds.near(40))), ds.empty.query(ds.near(40))
@@ -220,20 +220,20 @@ class Use:
 
     def empty_sketches(ds):
         i, m = ds.empty, ds.MinHash(64)
-        yield i.insert("a", m), i.insert("b", m), found(i, m), "a" in i, i.remove("a"), "a" in i
+        return i.insert("a", m), i.insert("b", m), found(i, m), "a" in i, i.remove("a"), "a" in i
 
     def empty_sketches_queried(ds):
-        yield ds.index.query(ds.MinHash(64))
+        return ds.index.query(ds.MinHash(64))
 
     @given(filled)
     def the_sketch_may_change_after(i, near):
         m = near(40)
-        yield i.insert("m", m), m.clear(), "m" in i.query(near(40))
+        return i.insert("m", m), m.clear(), "m" in i.query(near(40))
 
     def weighted(ds):
         g, i = ds.WeightedMinHashGenerator(8, 32), ds.WeightedMinHashLSH(0.5, 32)
         a, b, c = (g.minhash(weights) for weights in (range(1, 9), [8] + [0] * 7, [9] + [0] * 7))
-        yield i.insert("a", a), i.insert("b", b), i.query(a), i.query(c), i.remove("a"), "a" in i
+        return i.insert("a", a), i.insert("b", b), i.query(a), i.query(c), i.remove("a"), "a" in i
 
     @each(
         "weighted {}", {"beside others": lambda ds: ds.sketch("b", 32), "of another seed": lambda ds: weighted(ds, 2)}
@@ -244,7 +244,7 @@ class Use:
         yield i.insert("b", other(ds)), "b" in i
 
     def weighted_of_another_length(ds):
-        yield ds.empty.insert("a", weighted(ds, 1))
+        return ds.empty.insert("a", weighted(ds, 1))
 
 
 def weighted(ds, seed):
@@ -289,23 +289,23 @@ class Sessions:
     @given(empty)
     def insertion_session(i, near):
         session = fill(i, near, [("n40", 40), ("n38", 38), ("n0", 0)])
-        yield found(i, near(40)), i.buffer_size, type(session).__name__, session.lsh is i
+        return found(i, near(40)), i.buffer_size, type(session).__name__, session.lsh is i
 
     @given(empty)
     def insertion_session_of_2(i, near):
         fill(i, near, enumerate(range(9)), buffer_size=2)
-        yield i.buffer_size, found(i, near(4))
+        return i.buffer_size, found(i, near(4))
 
     @given(empty)
     def insertion_session_closed_by_hand(i, near):
         s = i.insertion_session()
-        yield s.insert("a", near(4)), s.close(), i.query(near(4)), s.close()
+        return s.insert("a", near(4)), s.close(), i.query(near(4)), s.close()
 
     @given(filled)
     def insertion_session_key_twice_unchecked(i, near):
         with i.insertion_session() as s:
             s.insert("n40", near(40), check_duplication=False)
-        yield found(i, near(40))
+        return found(i, near(40))
 
     def insertion_session_wrong_length(ds):
         with ds.index.insertion_session() as s:
@@ -313,29 +313,29 @@ class Sessions:
 
     def insertion_session_that_fails(ds):
         sketches = {"a": ds.near(40), "b": ds.MinHash(3)}
-        yield attempt(fill, ds.index, sketches.get, [("a", "a"), ("b", "b")]), "a" in ds.index, "a" in ds.found(40)
+        return attempt(fill, ds.index, sketches.get, [("a", "a"), ("b", "b")]), "a" in ds.index, "a" in ds.found(40)
 
     def buffer_size_set(ds):
         ds.empty.buffer_size = 7
-        yield ds.empty.buffer_size, ds.empty.keys.buffer_size, [t.buffer_size for t in ds.empty.hashtables][:2]
+        return ds.empty.buffer_size, ds.empty.keys.buffer_size, [t.buffer_size for t in ds.empty.hashtables][:2]
 
     @given(filled)
     def deletion_session(i, near):
         session = drop(i, "n40", "n38")
-        yield found(i, near(40)), "n40" in i, session.lsh is i
+        return found(i, near(40)), "n40" in i, session.lsh is i
 
     @given(filled)
     def deletion_session_of_1(i, near):
         drop(i, "n40", buffer_size=1)
-        yield i.buffer_size, found(i, near(40))
+        return i.buffer_size, found(i, near(40))
 
     @given(filled)
     def query_buffer_collected_twice(i, near):
-        yield i.add_to_query_buffer(near(40)), len(i.collect_query_buffer()), i.collect_query_buffer()
+        return i.add_to_query_buffer(near(40)), len(i.collect_query_buffer()), i.collect_query_buffer()
 
     def query_buffer_prepickled(ds):
         i = ds.MinHashLSH(0.5, 64, prepickle=True)
-        yield i.insert(("a", 1), ds.near(40)), i.add_to_query_buffer(ds.near(40)), i.collect_query_buffer()
+        return i.insert(("a", 1), ds.near(40)), i.add_to_query_buffer(ds.near(40)), i.collect_query_buffer()
 
 
 def counts(tables):
@@ -374,7 +374,7 @@ MERGED = {
 class Whole:
     @each("merge of {}", OTHERS)
     def merge_of(ds, other):
-        yield ds.index.merge(other(ds))
+        return ds.index.merge(other(ds))
 
     def merge(ds):
         i, o, near = two(ds)
@@ -398,7 +398,7 @@ class Whole:
         yield i.merge(o)
 
     def counts_of_an_empty_index(ds):
-        yield counts(ds.MinHashLSH(0.5, 16).get_counts())
+        return counts(ds.MinHashLSH(0.5, 16).get_counts())
 
     @given(filled)
     def pickle(i, near):
@@ -409,7 +409,7 @@ class Whole:
     @given(filled)
     def deepcopy(i, near):
         j = copy.deepcopy(i)
-        yield j.remove("n40"), found(i, near(40)), found(j, near(40))
+        return j.remove("n40"), found(i, near(40)), found(j, near(40))
 
 
 # ---- MinHashLSHForest ----
@@ -484,12 +484,12 @@ class Forest:
     def slots(ds, sizes):
         trees, added, *queried = sizes
         f = ds.MinHashLSHForest(16, trees)
-        yield f.add("a", ds.sketch("a", added)), f.index(), [f.query(ds.sketch("a", n), 1) for n in queried]
+        return f.add("a", ds.sketch("a", added)), f.index(), [f.query(ds.sketch("a", n), 1) for n in queried]
 
     @each("{}", KINDS)
     def kinds(ds, sketch):
         f, m = ds.MinHashLSHForest(16, 4), sketch(ds)
-        yield f.add("a", m), f.index(), f.query(m, 1), "a" in f, f.get_minhash_hashvalues("a")
+        return f.add("a", m), f.index(), f.query(m, 1), "a" in f, f.get_minhash_hashvalues("a")
 
     @given(forest)
     def hash_values(f, near):
@@ -500,12 +500,12 @@ class Forest:
 
     def hash_values_slots_left_over(ds):
         f = ds.MinHashLSHForest(16, 3)
-        yield f.add("a", ds.sketch("a", 16)), f.get_minhash_hashvalues("a")
+        return f.add("a", ds.sketch("a", 16)), f.get_minhash_hashvalues("a")
 
     def weighted(ds):
         g, f = ds.WeightedMinHashGenerator(8, 32), ds.WeightedMinHashLSHForest(32, 4)
         a, b, c = (g.minhash(weights) for weights in (range(1, 9), [8] + [0] * 7, [9] + [0] * 7))
-        yield f.add("a", a), f.add("b", b), f.index(), f.query(a, 1), f.query(c, 1)
+        return f.add("a", a), f.add("b", b), f.index(), f.query(a, 1), f.query(c, 1)
 
     def weighted_hash_values(ds):
         f = ds.MinHashLSHForest(8, 4)
@@ -515,12 +515,12 @@ class Forest:
     @given(indexed_forest)
     def pickle(f, near):
         g = again(f)
-        yield sorted(g.query(near(40), 9)), g.add("new", near(1)), g.index(), "new" in g, "new" in f
+        return sorted(g.query(near(40), 9)), g.add("new", near(1)), g.index(), "new" in g, "new" in f
 
     @given(indexed_forest)
     def deepcopy(f, near):
         g = copy.deepcopy(f)
-        yield g.add("new", near(40)), "new" in f, g.query(near(0), 1)
+        return g.add("new", near(40)), "new" in f, g.query(near(0), 1)
 
 
 # ---- MinHashLSHEnsemble ----
@@ -581,7 +581,7 @@ ON_INDEXED = {
 class Ensemble:
     @each("query of {}", (5, 10, 20, 40, 80, 160, 320))
     def query(ds, size):
-        yield ds.ensemble.index(ds.entries), sorted(ds.ensemble.query(ds.sketch(range(size), 64), size))
+        return ds.ensemble.index(ds.entries), sorted(ds.ensemble.query(ds.sketch(range(size), 64), size))
 
     @each("query of {}", QUERIES)
     def query_of(ds, sketch):
@@ -591,14 +591,14 @@ class Ensemble:
 
     @given(ensemble)
     def index_of_an_iterator(e, entries):
-        yield e.index(iter(entries)), "s5" in e, "s320" in set(e.query(entries[-1][1], 320))
+        return e.index(iter(entries)), "s5" in e, "s320" in set(e.query(entries[-1][1], 320))
 
     def sizes_that_are_equal(ds):
         yield ds.ensemble.index([(n, ds.sketch(range(n, n + 20), 64), 20) for n in range(0, 200, 40)])
         yield sorted(ds.ensemble.query(ds.sketch(range(20), 64), 20))
 
     def empty_sketches(ds):
-        yield ds.ensemble.index([("a", ds.MinHash(64), 1)]), list(ds.ensemble.query(ds.MinHash(64), 1))
+        return ds.ensemble.index([("a", ds.MinHash(64), 1)]), list(ds.ensemble.query(ds.MinHash(64), 1))
 
     def lean_ones(ds):
         yield ds.ensemble.index([(key, ds.LeanMinHash(m), size) for key, m, size in ds.entries])
@@ -612,13 +612,13 @@ class Ensemble:
     @given(indexed_ensemble)
     def pickle(e, entries):
         f, m = again(e), entries[3][1]
-        yield sorted(f.query(m, 40)) == sorted(e.query(m, 40)), "s5" in f
+        return sorted(f.query(m, 40)) == sorted(e.query(m, 40)), "s5" in f
 
     def many(ds):
         r = np.random.RandomState(3)
         ranges = [(int(r.randint(0, 200)), int(r.geometric(0.02)) + 1) for _ in range(60)]
         many = [(n, ds.sketch(range(low, low + size), 64), size) for n, (low, size) in enumerate(ranges)]
-        yield ds.ensemble.index(list(many)), [sorted(ds.ensemble.query(m, size)) for _, m, size in many[:20]]
+        return ds.ensemble.index(list(many)), [sorted(ds.ensemble.query(m, size)) for _, m, size in many[:20]]
 
 
 # ---- MinHashLSHBloom ----
@@ -656,21 +656,21 @@ ON_BLOOM = {
 class Bloom:
     @given(bloom)
     def insert_and_query(b, near):
-        yield b.query(near(40)), b.insert(near(40)), [b.query(near(n)) for n in (40, 39, 36, 10, 0, -99)]
+        return b.query(near(40)), b.insert(near(40)), [b.query(near(n)) for n in (40, 39, 36, 10, 0, -99)]
 
     def lean_ones(ds):
         m = ds.LeanMinHash(ds.near(40))
-        yield ds.bloom.insert(m), ds.bloom.query(m), ds.bloom.query(ds.near(40))
+        return ds.bloom.insert(m), ds.bloom.query(m), ds.bloom.query(ds.near(40))
 
     @each("empty sketches{}", {"": lambda ds: ds.MinHash(64), ", queried": lambda ds: ds.near(40)})
     def empty_sketches(ds, inserted):
-        yield ds.bloom.insert(inserted(ds)), ds.bloom.query(ds.MinHash(64))
+        return ds.bloom.insert(inserted(ds)), ds.bloom.query(ds.MinHash(64))
 
     @each("slots {}", FOLDED)
     def slots(ds, values):
         b = ds.MinHashLSHBloom(num_perm=4, n=100, fp=1e-6, params=(2, 2))
         first, *others = (ds.LeanMinHash(seed=1, hashvalues=v, scheme="affine32") for v in values)
-        yield b.insert(first), [b.query(other) for other in others]
+        return b.insert(first), [b.query(other) for other in others]
 
     @each("{} of {}", ("insert", "query"), BLOOM_SKETCHES)
     def wrong_sketch(ds, method, other):

@@ -123,11 +123,9 @@ OTHER_B_BITS = {
 }
 
 
-HASH_FUNCTIONS = {
-    **each("{} of {}", ("sha1_hash32", "sha1_hash64"), DATA)(lambda ds, function, data: getattr(ds, function)(data)),
-}
-
-
+HASH_FUNCTIONS = each("{} of {}", ("sha1_hash32", "sha1_hash64"), DATA)(
+    lambda ds, function, data: getattr(ds, function)(data)
+)
 NEW = {
     "no arguments": lambda ds: ds.MinHash(),
     "all by place": lambda ds: ds.MinHash(16, 2, "disable", half, None, None, None, "affine64"),
@@ -366,7 +364,7 @@ class Copies:
     def clear_then_update(ds):
         a = ds.sketch("a", 8)
         d = a.hashvalues
-        yield a.clear(), a.update(b"b"), a, d
+        return a.clear(), a.update(b"b"), a, d
 
     def copy_keeps_all(ds):
         b = ds.MinHash(8, 5, hashfunc=half, scheme="legacy").copy()

@@ -57,12 +57,12 @@ class Forest:
 
     def keys_of_two(ds):
         f = forest(ds)
-        yield copy.deepcopy(f).keys == f.keys, f.keys == ds.MinHashLSHForest(16, 4).keys
+        return copy.deepcopy(f).keys == f.keys, f.keys == ds.MinHashLSHForest(16, 4).keys
 
     @each("of scheme {}", SCHEMES)
     def of_scheme(ds, scheme):
         f = ds.MinHashLSHForest(8, 2)
-        yield f.add("a", ds.sketch("a", 8, scheme=scheme)), f.keys, f.hashtables, f.get_minhash_hashvalues("a")
+        return f.add("a", ds.sketch("a", 8, scheme=scheme)), f.keys, f.hashtables, f.get_minhash_hashvalues("a")
 
 
 def ensemble(ds):
@@ -112,11 +112,11 @@ class Written:
     def of_a_seed(ds):
         m = ds.MinHash(8)
         m.permutations[0][:] = 1
-        yield m.update(b"a"), m
+        return m.update(b"a"), m
 
     def read(ds):
         m = ds.MinHash(8)
-        yield m.permutations, m.permutations is m.permutations, m.copy().permutations
+        return m.permutations, m.permutations is m.permutations, m.copy().permutations
 
 
 @each("b {0[0]}, r {0[1]}, {0[2]}", R)
@@ -129,7 +129,7 @@ class Saved:
     def by_attributes(ds):
         g, h = ds.WeightedMinHashGenerator(4, 8, 3), ds.WeightedMinHashGenerator.__new__(ds.WeightedMinHashGenerator)
         h.dim, h.sample_size, h.seed, h.rs, h.ln_cs, h.betas = 4, 8, 3, g.rs, g.ln_cs, g.betas
-        yield h.minhash([1, 2, 3, 4]), h.minhash([1, 2, 3, 4]) == g.minhash([1, 2, 3, 4])
+        return h.minhash([1, 2, 3, 4]), h.minhash([1, 2, 3, 4]) == g.minhash([1, 2, 3, 4])
 
 
 GROUPS = {

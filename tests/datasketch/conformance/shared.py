@@ -62,7 +62,7 @@ OWN = {
 class OwnAlike:
     @given(own)
     def union(m, lean):
-        yield kind(type(m).union(m, m))
+        return kind(type(m).union(m, m))
 
     def with_a_constructor_of_its_own(ds):
         class Named(ds.MinHashLSH):
@@ -71,11 +71,11 @@ class OwnAlike:
                 self.name = name
 
         i = Named("x", threshold=0.5, num_perm=16)
-        yield i.b, i.name, copy.deepcopy(i).name
+        return i.b, i.name, copy.deepcopy(i).name
 
     def in_an_index(ds):
         m, i = type("Banded", (ds.MinHash,), {"b": 3})(16), small(ds)
-        yield m.update(b"a"), i.insert("a", m), i.query(m)
+        return m.update(b"a"), i.insert("a", m), i.query(m)
 
 
 OBJECTS = {
@@ -128,11 +128,11 @@ PARTS = {
 class PartsAlike:
     def tables_of_a_filter(ds):
         b = ds.MinHashLSHBloom(0.5, 16, 10, 0.1)
-        yield b.hashtables[0].query(np.arange(b.r))
+        return b.hashtables[0].query(np.arange(b.r))
 
     @given(forest)
     def keys_of_a_forest(f):
-        yield list(f.keys), len(f.keys), "a" in f.keys
+        return list(f.keys), len(f.keys), "a" in f.keys
 
     @given(one)
     def tables_of_an_index(i):
@@ -186,21 +186,21 @@ class ValuesSet:
     def index(ds, m, n):
         m.hashvalues[3] = 5
         i = ds.MinHashLSH(0.5, 4)
-        yield i.insert("m", m), i.query(n), i.query(m)
+        return i.insert("m", m), i.query(n), i.query(m)
 
 
 class AttributesSet:
     def hashfunc(ds):
         m = having(ds.MinHash(4), hashfunc=half)
-        yield m.update(b"a"), m.update_batch([b"b"]), m, m.copy().hashfunc(b"c")
+        return m.update(b"a"), m.update_batch([b"b"]), m, m.copy().hashfunc(b"c")
 
     def permutations(ds):
         m = having(ds.MinHash(4), permutations=ds.MinHash(4, 2).permutations)
-        yield m.update(b"a"), m, m.permutations
+        return m.update(b"a"), m, m.permutations
 
     def tables_of_a_generator(ds):
         g, h = ds.WeightedMinHashGenerator(4, 8), ds.WeightedMinHashGenerator(4, 8, 5)
-        yield having(g, rs=h.rs, ln_cs=h.ln_cs, betas=h.betas).minhash([1, 2, 3, 4])
+        return having(g, rs=h.rs, ln_cs=h.ln_cs, betas=h.betas).minhash([1, 2, 3, 4])
 
 
 class TablesWritten:
@@ -215,7 +215,7 @@ class TablesWrittenAlike:
     def before_they_are_used(ds):
         g = ds.WeightedMinHashGenerator(4, 8)
         g.rs[:, 2] = 1.0
-        yield g.minhash([1, 2, 3, 4])
+        return g.minhash([1, 2, 3, 4])
 
 
 def overwritten(counter):
@@ -264,7 +264,7 @@ class GivenAlike:
     @given(permuted)
     def those_of_the_seed(ds, a, b):
         c = ds.MinHash(16, permutations=b.permutations, scheme="affine32")
-        yield c.update(b"x"), b.jaccard(c), ds.LeanMinHash(b).jaccard(ds.LeanMinHash(c))
+        return c.update(b"x"), b.jaccard(c), ds.LeanMinHash(b).jaccard(ds.LeanMinHash(c))
 
 
 # ---- rare uses ----
@@ -314,19 +314,19 @@ class Rare:
 
     def index_of_an_ensemble_that_fails(ds):
         e, m = ensemble(ds), ds.sketch("a", 16)
-        yield attempt(e.index, [("a", m, 1), ("a", m, 1)]), "a" in e
+        return attempt(e.index, [("a", m, 1), ("a", m, 1)]), "a" in e
 
     def twice_in_partitions_of_an_ensemble(ds):
         e, m = ds.MinHashLSHEnsemble(0.8, 16, 4, 2), ds.sketch("a", 16)
-        yield e.index([("a", m, 1), ("b", m, 10), ("c", m, 100), ("a", m, 1000)]), "a" in e
+        return e.index([("a", m, 1), ("b", m, 10), ("c", m, 100), ("a", m, 1000)]), "a" in e
 
     def removal_of_a_key_inserted_twice(ds):
         i, b = one(ds), ds.sketch("b", 16)
-        yield i.insert("a", b, check_duplication=False), i.remove("a"), i.query(b)
+        return i.insert("a", b, check_duplication=False), i.remove("a"), i.query(b)
 
     def hashfunc_that_maps_all_to_one(ds):
         i = small(ds, hashfunc=lambda name: b"")
-        yield i.insert("a", ds.sketch("a", 16)), i.query(ds.sketch("b", 16))
+        return i.insert("a", ds.sketch("a", 16)), i.query(ds.sketch("b", 16))
 
     def looks_like_a_sketch(ds):
         class Like:
@@ -335,15 +335,15 @@ class Rare:
             def __len__(self):
                 return 16
 
-        yield small(ds).insert("a", Like())
+        return small(ds).insert("a", Like())
 
     def empty_sketches_in_buckets(ds):
         i = small(ds)
-        yield i.insert("a", ds.MinHash(16)), i.get_counts()[0]
+        return i.insert("a", ds.MinHash(16)), i.get_counts()[0]
 
     def added_to_a_forest_after_index(ds):
         f, b = forest(ds), ds.sketch("b", 16)
-        yield f.index(), f.add("b", b), f.query(b, 1)
+        return f.index(), f.add("b", b), f.query(b, 1)
 
     @each("folder of {}", FOLDERS)
     def folder(ds, opened):
@@ -356,7 +356,7 @@ class Rare:
 
     def weighted_values_of_one_dimension(ds):
         a, b = (ds.WeightedMinHash(1, np.array([1, 2, n])) for n in (3, 4))
-        yield a.jaccard(b), a.jaccard(a)
+        return a.jaccard(b), a.jaccard(a)
 
     def weighted_without_samples(ds):
         a = ds.WeightedMinHash(1, np.empty((0, 2), np.int64))
