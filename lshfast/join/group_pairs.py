@@ -23,18 +23,11 @@ from lshfast.join.short_rows import are_short, place_short_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
-# The number of tokens that are computed at once for consecutive rows. More of them need memory that the allocator
-# returns to the system each time, and a fifth more time.
-RUN_TOKENS = 1 << 18
-
-# Where memory is limited, a run of rows with more than LARGE * RUN_TOKENS tokens is processed alone.
+# Where memory is limited, a run of rows with more than LARGE times the tokens of a run is processed alone.
 LARGE = 2
 
-# If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.
+# See `WalkLimits.crowd`; also for crowds of short rows.
 CROWD = 64
-
-# A component of more rows than this is processed by itself, so that a crowd in it is detected.
-FEW = 256
 
 # When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched too. The values are
 # the number of next rows and the number of earlier rows for each. In a crowd a prediction costs more, and nearly all
@@ -47,6 +40,32 @@ AHEAD_OF_ONE = 512
 # rows has it.
 SAMPLE_ROWS = 512
 FREQUENT_ROWS = 64
+
+
+@dataclass(frozen=True)
+class WalkLimits:
+    """How the pass over the rows is divided.
+
+    Attributes
+    ----------
+    piece_tokens : int
+        The number of tokens of earlier rows that are in memory at once.
+    run_tokens : int
+        The number of tokens that are computed at once for consecutive rows. More of them need memory that the allocator
+        returns to the system each time, and a fifth more time.
+    crowd : int
+        If a row shares buckets with more kept rows than this, and none is similar, its component is a crowd.
+    few : int
+        A component of more rows than this is processed by itself, so that a crowd in it is detected.
+    screened : int
+        The rows of larger components are screened by the slots that they share.
+    """
+
+    piece_tokens: int = PIECE
+    run_tokens: int = 1 << 18
+    crowd: int = CROWD
+    few: int = 256
+    screened: int = SCREENED
 
 
 @dataclass(frozen=True)
@@ -71,6 +90,7 @@ class Comparison:
         Whether memory is limited, so that long rows are compared one at a time.
     join_short : bool
         Whether a large component of short rows is joined. It is not if a join of all rows has ended before.
+    limits : WalkLimits
     """
 
     threshold: float
@@ -80,6 +100,7 @@ class Comparison:
     measure: PairMeasure = "jaccard"
     capped: bool = False
     join_short: bool = True
+    limits: WalkLimits = WalkLimits()
 
     def least_slots(self, k: int) -> int:
         """Return how many of k slots must be equal before the tokens of two rows are compared."""
@@ -163,7 +184,7 @@ def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, c
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
     least = comparison.least_shared(signatures.shape[1])
-    large = np.flatnonzero(sizes > SCREENED)
+    large = np.flatnonzero(sizes > comparison.limits.screened)
     if least and len(large):
         order, ends = np.argsort(labels, kind="stable"), np.cumsum(sizes, dtype=np.int64)
         for label in large.tolist():
@@ -187,6 +208,7 @@ class _Walk:
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self.state, self.rows, self.walked, self.comparison = state, rows, walked, comparison
+        self.limits = comparison.limits
         self._progress, self._done, self._ahead = progress, 0, AHEAD
         self._fetched: dict[int, int] = {}  # of fetched earlier rows: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
@@ -198,7 +220,7 @@ class _Walk:
         stops = np.append(starts[1:], len(self.walked))
         small = np.ones(len(starts), bool)
         if self.comparison.exact:
-            small = (self._tokens(starts, stops) <= PIECE) & (stops - starts <= FEW)
+            small = (self._tokens(starts, stops) <= self.limits.piece_tokens) & (stops - starts <= self.limits.few)
         runs = self._runs(starts, stops, small)
         for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._is_large):
             compared += count
@@ -219,17 +241,18 @@ class _Walk:
         """Return whether a run of rows takes so much memory that it is processed alone."""
         begin, end = run
         limited = self.comparison.capped and self.comparison.exact
-        return limited and int(self._sizes[begin:end].sum()) > LARGE * RUN_TOKENS
+        return limited and int(self._sizes[begin:end].sum()) > LARGE * self.limits.run_tokens
 
     def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """Yield runs of complete small components of about RUN_TOKENS tokens each."""
+        """Yield runs of complete small components of about `run_tokens` tokens each."""
+        most = self.limits.run_tokens
         begin = end = filled = 0
         for start, stop, more in zip(
             starts[small].tolist(), stops[small].tolist(), self._tokens(starts, stops)[small].tolist(), strict=True
         ):
-            if end > begin and (start != end or filled + more > RUN_TOKENS):
+            if end > begin and (start != end or filled + more > most):
                 yield begin, end
-            if end <= begin or start != end or filled + more > RUN_TOKENS:
+            if end <= begin or start != end or filled + more > most:
                 begin, filled = start, 0
             end, filled = stop, filled + more
         if end > begin:
@@ -257,7 +280,7 @@ class _Walk:
 
     def _walk_large(self, start: int, stop: int) -> int:
         """Process one component in pieces. The tokens of earlier rows are fetched when they are needed."""
-        self.state.start(start, CROWD)
+        self.state.start(start, self.limits.crowd)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
         taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
@@ -315,20 +338,21 @@ class _Walk:
         )  # fmt: skip
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield consecutive runs of rows of about RUN_TOKENS tokens each."""
+        """Yield consecutive runs of rows of about `run_tokens` tokens each."""
         while start < stop:
             before = int(self._ends[start - 1]) if start else 0
-            end = int(np.searchsorted(self._ends[start:stop], before + RUN_TOKENS, side="right")) + start
+            end = int(np.searchsorted(self._ends[start:stop], before + self.limits.run_tokens, side="right")) + start
             end = max(end, start + 1)
             yield start, end
             start = end
 
     def _fetch(self, needed: int, likely: npt.NDArray[np.int32]) -> None:
         """Fetch the tokens of an earlier row, and of as many likely rows as fit."""
+        most = self.limits.piece_tokens
         rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
-        fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), PIECE, side="right"))
+        fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), most, side="right"))
         rows = rows[: max(1, fit)]
-        if sum(self._fetched.values()) + int(self._sizes[rows].sum()) > PIECE:
+        if sum(self._fetched.values()) + int(self._sizes[rows].sum()) > most:
             self._forget()
         sets = self.rows.take(self.walked[rows]).distinct()
         self._fetched[self.state.hold(rows, sets.offsets, sets.tokens)] = len(sets.tokens)
@@ -342,7 +366,7 @@ class _Walk:
         """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin` on are in memory."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
-        wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))
+        wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)))
         sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
         self.state.begin_crowd(counts, max(2, wanted // FREQUENT_ROWS))

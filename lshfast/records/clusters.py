@@ -54,7 +54,16 @@ class Clusters:
         return int((np.bincount(self.labels) > 1).sum()) if len(self.labels) else 0
 
 
-def cluster_rows(n: int, i: Int64Array, j: Int64Array, gains: Float64Array, evidence: Evidence) -> Clusters:
+def cluster_rows(
+    n: int,
+    i: Int64Array,
+    j: Int64Array,
+    gains: Float64Array,
+    evidence: Evidence,
+    *,
+    most_rows: int = MOST_ROWS,
+    most_pairs: int = MOST_PAIRS,
+) -> Clusters:
     """Group the rows that links connect, and cut the links that other pairs contradict.
 
     Parameters
@@ -67,6 +76,8 @@ def cluster_rows(n: int, i: Int64Array, j: Int64Array, gains: Float64Array, evid
         How much the score of each link is above the threshold, in bits.
     evidence : callable
         Returns the same for other pairs of rows, negative for pairs below the threshold.
+    most_rows, most_pairs : int
+        Of a chain, and within all chains together.
 
     Returns
     -------
@@ -84,13 +95,13 @@ def cluster_rows(n: int, i: Int64Array, j: Int64Array, gains: Float64Array, evid
     ([0, 0, 0, 3, 3], 1)
     """
     left = np.arange(len(i), dtype=np.int64)  # links that are not cut because their chain is too long
-    most, longest = MOST_PAIRS + PAIRS_A_LINK * len(i), MOST_ROWS
+    most, longest = most_pairs + PAIRS_A_LINK * len(i), most_rows
     while True:
         labels = components(i[left], j[left], n)
         sizes = np.bincount(labels, minlength=n)
         inner = np.flatnonzero(labels[i] == labels[j])
         joined, pairs = np.bincount(labels[i[inner]], minlength=n), sizes * (sizes - 1) // 2
-        open_chains = (joined < pairs) & ((sizes <= MOST_ROWS) | (joined < DENSE * pairs))
+        open_chains = (joined < pairs) & ((sizes <= most_rows) | (joined < DENSE * pairs))
         if pairs[open_chains].sum() > most:
             longest = min(longest, int(sizes[open_chains].max()) // 2)
         long = open_chains & (sizes > longest)

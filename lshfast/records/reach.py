@@ -63,7 +63,9 @@ class ChosenRules:
         return cls(rules, found, seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)))
 
 
-def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array | None:
+def seed_places(
+    linkage: Linkage, near: RulePairs | None = None, *, most_rows: int = MOST_ROWS, sample_texts: int = SAMPLE_TEXTS
+) -> UInt64Array | None:
     """Return the places of the seeds, ascending; None if there are fewer than 20, or the tables are large.
 
     Parameters
@@ -71,13 +73,15 @@ def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array 
     linkage : Linkage
     near : RulePairs, optional
         Those of `NearestBlocks`; without them, seeds are sought for a sample of the texts.
+    most_rows, sample_texts : int
+        The rows of tables that are not large, and the texts of the sample.
     """
-    if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > MOST_ROWS:
+    if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > most_rows:
         return None
     texts, some = linkage.record_texts, None
     if near is None:
         some = texts.numbers[0]
-        some = some[np.linspace(0, len(some) - 1, min(len(some), SAMPLE_TEXTS), dtype=np.int64)]
+        some = some[np.linspace(0, len(some) - 1, min(len(some), sample_texts), dtype=np.int64)]
         near = NearestBlocks().pairs_of(linkage, some)
     i, j = linkage.rows_of(near.places)
     by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(texts.compared(i, j)[1])[0]

@@ -76,7 +76,7 @@ DIFFERENCES = (
         "raises TypeError",
         "A value of the wrong kind raises TypeError in all methods.",
         (
-            "looks like a sketch | in an index",
+            "rare | looks like a sketch",
             "MinHashLSH | * of text",
             "MinHashLSH | * of text of the length",
             "MinHashLSH | * of an array",
@@ -85,7 +85,6 @@ DIFFERENCES = (
             "MinHashLSHForest | * of an array",
             "MinHashLSHEnsemble | entries of texts",
             "MinHashLSHEnsemble | query of text",
-            "MinHashLSHEnsemble | query fails when it is asked",
             "MinHashLSHBloom | * of text",
         ),
     ),
@@ -103,7 +102,8 @@ DIFFERENCES = (
         "accepted: one band of all slots, or of the best number of slots",
         "Users often want to find exact copies.",
         (
-            "MinHashLSH() | bands for 0.99",
+            "MinHashLSH() | bands for 0.99, *",
+            "MinHashLSH() | bands for 0.9*, 16 slots, weights (0.5, 0.5)",
             "MinHashLSH() | bands for *, all against extras",
             "MinHashLSH() | threshold 1.0",
             "MinHashLSH() | threshold 1",
@@ -143,14 +143,14 @@ DIFFERENCES = (
         "raises OverflowError",
         "raises ValueError",
         "It is out of range.",
-        ("MinHashLSHEnsemble | threshold float('nan')",),
+        ("MinHashLSHEnsemble | threshold nan",),
     ),
     Difference(
         "`fp` of NaN",
         "accepted",
         "raises ValueError",
         "It is out of range.",
-        ("MinHashLSHBloom | fp float('nan')",),
+        ("MinHashLSHBloom | fp nan",),
     ),
     Difference(
         "a seed that is not an integer: None, a list, a bool",
@@ -184,8 +184,8 @@ DIFFERENCES = (
         "raises TypeError",
         "It is a number of entries.",
         (
-            "buffers | size 'a'",
-            "buffers | size None",
+            "rare | buffer size of text",
+            "rare | buffer size of None",
         ),
     ),
     Difference(
@@ -193,42 +193,42 @@ DIFFERENCES = (
         "raises ValueError",
         "accepted",
         "Numbers such as 0.1 are rounded in float64, and so are their sums.",
-        ("weights | a sum of nearly 1",),
+        ("rare | weights of nearly 1",),
     ),
     Difference(
         "the bands for `weights=(0, 1)`, where only false negatives count",
         "the first of the choices that are best up to rounding",
         "sometimes another of these choices, with one band more or less",
         "The choices are equally good.",
-        ("bands | all against misses",),
+        ("rare | bands, all against misses",),
     ),
     Difference(
         "an `insert` that fails",
         "sets the scheme of an empty index",
         "changes nothing",
         "Nothing was inserted.",
-        ("failed calls | set no scheme",),
+        ("rare | insert that fails",),
     ),
     Difference(
         "`MinHashLSHEnsemble.index` that fails",
         "may keep some entries",
         "keeps none",
         "Nothing was indexed.",
-        ("failed calls | leave no entries",),
+        ("rare | index of an ensemble that fails",),
     ),
     Difference(
         "`remove` of a key that was inserted twice, with `check_duplication=False` and two sketches",
         "leaves the key in the buckets of the second sketch",
         "removes the key from all buckets",
         "A removed key must not be found.",
-        ("removals | of a key inserted twice",),
+        ("rare | removal of a key inserted twice",),
     ),
     Difference(
         "`hashfunc` of a MinHashLSH in memory",
         "can give two buckets the same name, so that queries find more keys",
         "only names the buckets in `get_counts`",
         "Buckets in memory are not stored under these names.",
-        ("hashfunc in memory | *",),
+        ("rare | hashfunc that maps all to one",),
     ),
     # ---- copies, and what an object is made of ----
     Difference(
@@ -253,7 +253,7 @@ DIFFERENCES = (
         "accepted; its keys or sets are not found",
         "they are found",
         "The data is there.",
-        ("merges | *",),
+        ("rare | merge *",),
     ),
     # ---- more than the peer has ----
     Difference(
@@ -293,7 +293,7 @@ DIFFERENCES = (
         (
             "MinHash(hashvalues) | floats, *",
             "MinHash(hashvalues) | an array of floats, *",
-            "values of objects | floats",
+            "rare | objects that are floats",
             "values set, floats | *",
         ),
     ),
@@ -304,7 +304,7 @@ DIFFERENCES = (
         "They must have one dimension.",
         (
             "MinHash(hashvalues) | two dimensions",
-            "dimensions | an array",
+            "rare | an array of two dimensions",
         ),
     ),
     Difference(
@@ -382,14 +382,14 @@ DIFFERENCES = (
         "AttributeError; no error for an empty batch",
         "raises TypeError",
         "As `update`.",
-        ("LeanMinHash | no update_batch", "LeanMinHash | no update_batch of nothing", "lean ones | *"),
+        ("LeanMinHash | no update_batch", "LeanMinHash | no update batch of nothing", "rare | * of lean ones"),
     ),
     Difference(
         "`MinHash.union` of a LeanMinHash and others",
         "raises AttributeError",
         "returns the union",
         "A LeanMinHash holds all that is needed.",
-        ("union | of a lean one first",),
+        ("rare | union, a lean one first",),
     ),
     Difference(
         "`bBitMinHash.jaccard` with r > 0 and b of 3 or more",
@@ -403,7 +403,7 @@ DIFFERENCES = (
         "accepted; `jaccard` divides by zero, or its result is meaningless",
         "raises ValueError",
         "The values are out of range.",
-        ("bBitMinHash | b 0", "bBitMinHash | b 0, *", "bBitMinHash | r -0.1", "bBitMinHash | r float('nan')"),
+        ("bBitMinHash | b 0*", "bBitMinHash | r -0.1", "bBitMinHash | r nan"),
     ),
     # ---- on Redis ----
     Difference(
@@ -411,21 +411,21 @@ DIFFERENCES = (
         "inserted or removed twice",
         "raises ValueError",
         "As in memory.",
-        ("MinHashLSH on Redis | * session, key twice",),
+        ("MinHashLSH on Redis | insertion session key twice", "MinHashLSH on Redis | deletion session, key twice"),
     ),
     Difference(
         "keys of text on Redis with `prepickle=False`",
         "`in` finds them, and `remove` removes them",
         "`in` returns False, and `remove` raises ValueError",
         "Only bytes can be inserted.",
-        ("MinHashLSH on Redis | not prepickled, asked for text",),
+        ("MinHashLSH on Redis | not prepickled asked for text",),
     ),
     Difference(
         "`merge` of an index on Redis that has a hashfunc",
         "accepted",
         "raises ValueError",
         "The server does not store the slots of the entries, and this index may have another hashfunc.",
-        ("MinHashLSH on Redis | merged into memory, with a hashfunc",),
+        ("MinHashLSH on Redis | merged into memory with a hashfunc",),
     ),
     # ---- forest, ensemble, Bloom filters ----
     Difference(
@@ -440,7 +440,7 @@ DIFFERENCES = (
         "found after the next one, or by some trees",
         "found at once",
         "Nothing has to be sorted anew.",
-        ("forests | added after index",),
+        ("rare | added to a forest after index",),
     ),
     Difference(
         "what `MinHashLSHEnsemble.query` finds",
@@ -500,7 +500,7 @@ DIFFERENCES = (
         "accepted",
         "raises ValueError",
         "As within one partition.",
-        ("twice in an ensemble | in other partitions",),
+        ("rare | twice in partitions of an ensemble",),
     ),
     Difference(
         "entries of an ensemble that are not triples",
@@ -514,7 +514,7 @@ DIFFERENCES = (
         "finds nothing",
         "finds its sets",
         "The bounds of the partitions are stored too. (For entries that datasketch stored, queries raise ValueError.)",
-        ("MinHashLSH on Redis | ensemble opened again",),
+        ("MinHashLSHEnsemble on Redis | opened again",),
     ),
     Difference(
         "two bands in a `MinHashLSHBloom` with the same slots in another order, or with the same sum",
@@ -592,7 +592,7 @@ DIFFERENCES = (
         "returns an HNSW without these attributes",
         "returns an object of the subclass, with the attributes",
         "A copy has the methods and attributes of the original.",
-        ("HNSW | attributes of one's own", "HNSW | copy of a subclass"),
+        ("HNSW | attributes of ones own", "HNSW | copy of a subclass"),
     ),
     Difference(
         "`HNSW.update` with pairs (key, point)",
@@ -607,7 +607,7 @@ DIFFERENCES = (
         "accepted; the answer is wrong",
         "raises ValueError",
         "As for an index.",
-        ("folders | *",),
+        ("rare | folder of *",),
     ),
     Difference(
         "weights that are negative, NaN or infinite",
@@ -629,7 +629,7 @@ DIFFERENCES = (
         "raises TypeError",
         "raises ValueError",
         "As for a wrong length.",
-        ("vectors | *",),
+        ("rare | vector of *",),
     ),
     Difference(
         "`minhash` of a text",
@@ -688,7 +688,7 @@ DIFFERENCES = (
         "raises ZeroDivisionError",
         "raises ValueError",
         "As for a LeanMinHash.",
-        ("weighted | no samples",),
+        ("rare | weighted without samples",),
     ),
     # ---- HyperLogLog ----
     Difference(
@@ -710,9 +710,9 @@ DIFFERENCES = (
         "returns the estimate",
         "Linear counting needs a register that is zero.",
         (
-            "HyperLogLog | count, registers of 1 and less",
-            "HyperLogLog | count, registers of 2 and less",
-            "HyperLogLog | count, registers of 3 and less",
+            "HyperLogLog | count, registers of 1 and less, *",
+            "HyperLogLog | count, registers of 2 and less, *",
+            "HyperLogLog | count, registers of 3 and less, *",
             "HyperLogLog | count, p *, 0 further",
         ),
     ),

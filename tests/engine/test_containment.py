@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import lshfast
 from lshfast import Bands, MinHasher, TokenSets, find_copies, verify
 from lshfast.engine import run as run_of_pipeline
-from lshfast.join import group_pairs
-from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.kernels import sets
 from tests.cli.commands import run
@@ -77,18 +76,15 @@ def test_pairs_are_those_of_brute_force(how, rows, threshold):
 
 @pytest.mark.parametrize("crowd", [0, 1, 300])
 @pytest.mark.parametrize("chains", [False, True])
-def test_walks_in_pieces_and_crowds_compare_the_same_rows(monkeypatch, crowd, chains):
-    monkeypatch.setattr(group_pairs, "CROWD", crowd)
-    monkeypatch.setattr(group_pairs, "FEW", crowd)
-    monkeypatch.setattr(group_pairs, "PIECE", 60)
-    monkeypatch.setattr(group_pairs, "RUN_TOKENS", 60)
+def test_walks_in_pieces_and_crowds_compare_the_same_rows(crowd, chains):
+    limits = WalkLimits(piece_tokens=60, run_tokens=60, crowd=crowd, few=crowd)
     rng = np.random.default_rng(3)
     for threshold in (0.4, 0.75):
         rows = [set(rng.integers(0, 60, rng.integers(1, 50)).tolist()) | {99} for _ in range(80)]
         tokens = TokenSets.from_sets(rows)
         signatures = MinHasher(64).sketch(tokens)
         preference = larger_first(tokens.distinct().counts, None)
-        comparison = Comparison(threshold, chains=chains, measure="containment")
+        comparison = Comparison(threshold, chains=chains, measure="containment", limits=limits)
         keys, copies = Bands(64, 1).keys(signatures), find_copies(tokens)
         found, _ = pairs_for_groups(tokens, signatures, keys, comparison, copies=copies, preference=preference)
         kept = keepers(rows, threshold, "components" if chains else "star", [0] * len(rows))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.join import group_pairs, short_rows
-from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.join.jaccard import as_pairs, estimate, screen
 from lshfast.join.shared_slots import SCREENED
@@ -48,10 +48,11 @@ class Corpus:
         stay = similarity >= self.threshold
         return self.groups(as_pairs(i[stay], j[stay], similarity[stay]), chains)
 
-    def walked(self, exact, chains, threads=1, rows=None):
-        comparison = Comparison(self.threshold, exact, chains, threads)
+    def walked(self, exact, chains, threads=1, join_short=True, **limits):
+        walk = {"join_short": join_short, "limits": WalkLimits(**limits)}
+        comparison = Comparison(self.threshold, exact, chains, threads, **walk)
         return pairs_for_groups(
-            rows or self.sets, self.signatures, self.keys, comparison, copies=self.copies, preference=self.preference
+            self.sets, self.signatures, self.keys, comparison, copies=self.copies, preference=self.preference
         )
 
 
@@ -71,30 +72,29 @@ def family(seed, n, common):
     return rows
 
 
-@pytest.fixture(
-    params=["whole", "pieces", "crowds", "crowds in pieces", "screened", "screened crowds", "crowds joined"]
-)
-def sizes(request, monkeypatch):
-    """Cut the walk as large collections cut it."""
-    if "joined" not in request.param:
-        monkeypatch.setattr(short_rows, "SHORT_TOKENS", 0)
-    if "screened" in request.param:
-        monkeypatch.setattr(group_pairs, "SCREENED", 2)
-    if "pieces" in request.param:
-        monkeypatch.setattr(group_pairs, "PIECE", 40)
-    if "crowds" in request.param:
-        monkeypatch.setattr(group_pairs, "CROWD", 2)
-        monkeypatch.setattr(group_pairs, "FEW", 3)
+PIECES, CROWDS, SCREENED_SOON = {"piece_tokens": 40}, {"crowd": 2, "few": 3}, {"screened": 2}
+# Whether short rows are joined, and limits that cut the walk as large collections cut it.
+WALKS = {
+    "whole": (False, {}),
+    "pieces": (False, PIECES),
+    "crowds": (False, CROWDS),
+    "crowds in pieces": (False, PIECES | CROWDS),
+    "screened": (False, SCREENED_SOON),
+    "screened crowds": (False, SCREENED_SOON | CROWDS),
+    "crowds joined": (True, CROWDS),
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("common", [0, 12])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_groups_are_those_of_all_pairs(sizes, chains, common, threads):
+@pytest.mark.parametrize("walk", WALKS)
+def test_the_groups_are_those_of_all_pairs(walk, chains, common, threads):
+    join_short, limits = WALKS[walk]
     for seed in range(12):
         corpus = Corpus(family(seed, 120, common), 0.5, np.random.default_rng(seed).integers(0, 5, 120))
-        pairs, _ = corpus.walked(True, chains, threads)
+        pairs, _ = corpus.walked(True, chains, threads, join_short=join_short, **limits)
         found, expected = corpus.groups(pairs, chains), corpus.of_all_pairs(True, chains)
         assert found.keeper.tolist() == expected.keeper.tolist()
         assert found.labels.tolist() == expected.labels.tolist()
@@ -105,10 +105,9 @@ def test_the_groups_are_those_of_all_pairs(sizes, chains, common, threads):
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("threshold", [0.0, 0.6])
 @pytest.mark.parametrize("screened", [2, 10**6])
-def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, screened, monkeypatch):
-    monkeypatch.setattr(group_pairs, "SCREENED", screened)
+def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, screened):
     corpus = Corpus(family(3, 150, 2), threshold, None)
-    found = corpus.groups(corpus.walked(False, chains)[0], chains)
+    found = corpus.groups(corpus.walked(False, chains, screened=screened)[0], chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(False, chains).keeper.tolist()
 
 
@@ -118,15 +117,12 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
     st.sampled_from([0.3, 0.5, 0.8, 1.0]),
     st.booleans(),
     st.sampled_from([0, 1, 300]),
-    st.sampled_from([0, short_rows.SHORT_TOKENS]),
+    st.booleans(),
 )
-def test_any_sets(rows, threshold, chains, crowd, short):
+def test_any_sets(rows, threshold, chains, crowd, join_short):
     corpus = Corpus(rows, threshold, None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_pairs, "CROWD", crowd)
-        patch.setattr(group_pairs, "FEW", crowd)
-        patch.setattr(short_rows, "SHORT_TOKENS", short)
-        found = corpus.groups(corpus.walked(True, chains)[0], chains)
+    pairs, _ = corpus.walked(True, chains, join_short=join_short, crowd=crowd, few=crowd)
+    found = corpus.groups(pairs, chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
 
 
@@ -147,7 +143,6 @@ def test_short_rows_are_placed_as_by_the_walk(chains, measure, preferred, monkey
     preference = np.random.default_rng(2).integers(0, 9, len(sets)) if preferred else None
     if measure == "containment":
         preference = larger_first(sets.distinct().counts, preference)
-    monkeypatch.setattr(group_pairs, "CROWD", 4)
     monkeypatch.setattr(short_rows, "MOST_PAIRS", 1000)
     place, joined, found = short_rows.place_short_rows, [], []
 
@@ -156,9 +151,8 @@ def test_short_rows_are_placed_as_by_the_walk(chains, measure, preferred, monkey
         return joined[-1]
 
     monkeypatch.setattr(group_pairs, "place_short_rows", placed)
-    for short in (short_rows.SHORT_TOKENS, 0):
-        monkeypatch.setattr(short_rows, "SHORT_TOKENS", short)
-        comparison = Comparison(0.5, True, chains, 2, measure)
+    for join_short in (True, False):
+        comparison = Comparison(0.5, True, chains, 2, measure, join_short=join_short, limits=WalkLimits(crowd=4))
         pairs, _ = pairs_for_groups(sets, signatures, keys, comparison, copies=copies, preference=preference)
         found.append(pairs.tolist())
     assert len(joined) == 1
@@ -173,8 +167,7 @@ def test_short_rows_with_too_many_similar_pairs_are_walked(monkeypatch):
     signatures = HASHER.sketch(sets)
     keys, copies = BANDS.keys(signatures), find_copies(sets)
     ended = pairs_for_groups(sets, signatures, keys, Comparison(0.5), copies=copies)
-    monkeypatch.setattr(short_rows, "SHORT_TOKENS", 0)
-    walked = pairs_for_groups(sets, signatures, keys, Comparison(0.5), copies=copies)
+    walked = pairs_for_groups(sets, signatures, keys, Comparison(0.5, join_short=False), copies=copies)
     assert ended[0].tolist() == walked[0].tolist()
     assert ended[1] == walked[1]
 
@@ -235,23 +228,18 @@ def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
 
 
 @pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
-def test_crowds_on_each_cpu_level(level, monkeypatch):
+def test_crowds_on_each_cpu_level(level):
     if level not in available():
         pytest.skip(f"this machine has no {level}")
-    monkeypatch.setattr(group_pairs, "CROWD", 2)
-    monkeypatch.setattr(group_pairs, "FEW", 3)
     with use(level):
         for chains in False, True:
             corpus = Corpus(family(9, 150, 90), 0.8, None)
-            found = corpus.groups(corpus.walked(True, chains)[0], chains)
+            found = corpus.groups(corpus.walked(True, chains, **CROWDS)[0], chains)
             assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
 
 
-def test_rows_are_fetched_piece_by_piece(monkeypatch):
+def test_rows_are_fetched_piece_by_piece():
     """No more tokens are at hand than two pieces, a row that is needed again, and those of a sample."""
-    monkeypatch.setattr(group_pairs, "PIECE", 10_000)
-    monkeypatch.setattr(group_pairs, "RUN_TOKENS", 5_000)
-    monkeypatch.setattr(group_pairs, "FEW", 10)
 
     class Fetched:
         def __init__(self, sets):
@@ -265,7 +253,8 @@ def test_rows_are_fetched_piece_by_piece(monkeypatch):
     hasher = MinHasher(32)
     signatures = hasher.sketch(sets)
     rows = Fetched(sets)
-    pairs, _ = pairs_for_groups(rows, signatures, BANDS.keys(signatures), Comparison(0.8, threads=2))
+    comparison = Comparison(0.8, threads=2, limits=WalkLimits(piece_tokens=10_000, run_tokens=5_000, few=10))
+    pairs, _ = pairs_for_groups(rows, signatures, BANDS.keys(signatures), comparison)
     assert len(pairs) == 499
     assert rows.most <= 10_000
 
@@ -293,9 +282,8 @@ def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("capped", [True, False])
 @pytest.mark.parametrize("few", [3, 256])
-def test_rows_are_let_go_of_without_a_garbage_collection(threads, capped, few, monkeypatch):
+def test_rows_are_let_go_of_without_a_garbage_collection(threads, capped, few):
     """The rows of a part take most of the memory of a run within a cap."""
-    monkeypatch.setattr(group_pairs, "FEW", few)
     corpus = Corpus(family(6, 100, 3), 0.5, None)
 
     class Rows:
@@ -310,7 +298,8 @@ def test_rows_are_let_go_of_without_a_garbage_collection(threads, capped, few, m
     collects = gc.isenabled()
     gc.disable()
     try:
-        pairs_for_groups(rows, corpus.signatures, corpus.keys, Comparison(0.5, threads=threads, capped=capped))
+        comparison = Comparison(0.5, threads=threads, capped=capped, limits=WalkLimits(few=few))
+        pairs_for_groups(rows, corpus.signatures, corpus.keys, comparison)
         del rows
         assert there() is None
     finally:
@@ -591,10 +580,8 @@ def test_rows_that_meet_a_crowd_in_different_bands(threshold):
     keys[-1] = np.diag(keys)
     signatures = np.ones((n, 4), np.uint64)
     sets = TokenSets.from_sets([{row} for row in range(n)])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_pairs, "CROWD", 2)
-        patch.setattr(group_pairs, "FEW", 2)
-        pairs, _ = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, True))
+    comparison = Comparison(threshold, True, True, limits=WalkLimits(crowd=2, few=2))
+    pairs, _ = pairs_for_groups(sets, signatures, keys, comparison)
     assert len(pairs) == (0 if threshold else n - 1)
 
 
@@ -618,8 +605,5 @@ def test_rows_of_tokens_that_are_chosen_for_one_word():
     for chains in False, True:
         corpus = Corpus(rows, 0.7, None)
         corpus.sets = TokenSets(*csr([sorted(row) for row in rows]))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(group_pairs, "CROWD", 1)
-            patch.setattr(group_pairs, "FEW", 1)
-            found = corpus.groups(corpus.walked(True, chains)[0], chains)
+        found = corpus.groups(corpus.walked(True, chains, crowd=1, few=1)[0], chains)
         assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()

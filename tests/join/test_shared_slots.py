@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import FormatError
-from lshfast.join import shared_slots as module
 from lshfast.join.external import slot_file
 from lshfast.join.external.slot_file import SlotFile, slots_held
 from lshfast.join.shared_slots import share_slots, shared_slots, sharing_rows
@@ -163,7 +162,6 @@ def test_a_file_of_few_slots_holds_none(tmp_path):
 @pytest.mark.parametrize("at", [0, 77, -1])
 def test_a_damaged_file_of_slots_is_refused_by_name(tmp_path, monkeypatch, at):
     monkeypatch.setattr(slot_file, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(module, "MOST_SHARING", 1)
     path = tmp_path / "slots.bin"
     with SlotFile(str(path), 64, 40) as file:
         add_all(file, crowd(1000, 64, 8))

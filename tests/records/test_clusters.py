@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records import clusters, dedup_records
+from lshfast.records import dedup_records
 from lshfast.records.clusters import AGAINST_BITS, FOR_BITS, average_linkage, cluster_rows
 
 
@@ -95,29 +95,27 @@ def test_the_order_of_the_links_does_not_matter():
     assert found.cut == again.cut > 0
 
 
-def test_long_chains_lose_their_weakest_links_first(monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_ROWS", 10)
+def test_long_chains_lose_their_weakest_links_first():
     rows = np.arange(99)
     gains = np.where(rows % 3 == 2, 1.0, 5.0)  # rows 0-1-2, 3-4-5, ... hold together
 
     def evidence(first, second):
         return np.where(first // 3 == second // 3, 3.0, -5.0)
 
-    found = cluster_rows(100, rows, rows + 1, gains, evidence)
+    found = cluster_rows(100, rows, rows + 1, gains, evidence, most_rows=10)
     assert found.labels.tolist() == [row // 3 * 3 for row in range(100)]
     assert found.cut == 33
 
 
-def test_long_chains_in_which_most_pairs_are_links_stay_whole(monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_ROWS", 10)
+def test_long_chains_in_which_most_pairs_are_links_stay_whole():
     pairs = np.array([pair for pair in combinations(range(40), 2) if sum(pair) % 5])
-    found = cluster_rows(40, pairs[:, 0], pairs[:, 1], np.ones(len(pairs)), lambda a, b: np.full(len(a), -5.0))
+    gains, against = np.ones(len(pairs)), lambda a, b: np.full(len(a), -5.0)
+    found = cluster_rows(40, pairs[:, 0], pairs[:, 1], gains, against, most_rows=10)
     assert not found.labels.any()
     assert found.cut == 0
 
 
-def test_few_pairs_are_scored_within_many_long_chains(monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_PAIRS", 1000)
+def test_few_pairs_are_scored_within_many_long_chains():
     scored = []
 
     def evidence(first, second):
@@ -126,7 +124,7 @@ def test_few_pairs_are_scored_within_many_long_chains(monkeypatch):
 
     rows = np.flatnonzero(np.arange(6000) % 60 != 59)
     gains = np.random.default_rng(1).random(len(rows))
-    cluster_rows(6000, rows, rows + 1, gains, evidence)
+    cluster_rows(6000, rows, rows + 1, gains, evidence, most_pairs=1000)
     assert sum(scored) <= 1000 + 4 * len(rows)
 
 

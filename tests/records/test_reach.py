@@ -64,13 +64,12 @@ def test_what_is_not_measured(rules):
     assert "reach" not in rules_text(found.summary.rules)
 
 
-def test_few_seeds_and_large_tables_are_not_measured(monkeypatch):
+def test_few_seeds_and_large_tables_are_not_measured():
     a, b = people(15)
     assert match_records(a, b, rules=["key:town"]).summary.reach is None
     a, b = people(100)
     assert seed_places(linkage(a, b)) is not None
-    monkeypatch.setattr("lshfast.records.reach.MOST_ROWS", 199)
-    assert seed_places(linkage(a, b)) is None
+    assert seed_places(linkage(a, b), most_rows=199) is None
 
 
 def test_duplicates_within_one_table():
@@ -85,13 +84,12 @@ def test_duplicates_within_one_table():
     assert seed_places(linked, NearestBlocks().pairs(linked)).tolist() == seed_places(linked).tolist()
 
 
-def test_seeds_of_a_sample_are_among_all(monkeypatch):
+def test_seeds_of_a_sample_are_among_all():
     """Texts that are not in the sample are rivals all the same."""
     a, b, _ = catalogues(300, 300)
     linked = linkage(a, b)
     every = seed_places(linked, NearestBlocks().pairs(linked))
-    monkeypatch.setattr("lshfast.records.reach.SAMPLE_TEXTS", 150)
-    some = seed_places(linked)
+    some = seed_places(linked, sample_texts=150)
     assert 20 <= len(some) < len(every) / 2
     assert among(some, every).all()
 

@@ -1,1 +1,1 @@
-"""Calls of datasketch's public face, as data, and what runs and compares them."""
+"""Calls of datasketch's public face, as functions of the library, and what runs and compares them."""

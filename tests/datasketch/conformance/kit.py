@@ -1,24 +1,26 @@
 """Runs a case on a library and compares two outcomes.
 
-A case is a few lines of Python, as a user would write them; the names of the library are those of the library asked.
-Its outcome is the value of each line that is an expression, the warnings, and the exception that ended it.
+A case is a function of a `Library`, which has the names of the library under test. Its outcome is what the function
+returns, or each value that it yields, the warnings, and the exception that ended it. A tuple compares several values at
+once, as they are when the last of them is computed: a value that a later call changes, or that comes before a call that
+may raise, is yielded on its own.
 """
 
 from __future__ import annotations
 
-import ast
-import copy
-import importlib
+import asyncio
+import functools
+import inspect
+import itertools
 import math
-import pickle
-import struct
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 # What an object of the library is, to a user who looks at it.
 STATE = {
@@ -109,33 +111,6 @@ def same(peer: Any, ours: Any) -> bool:
     return type(peer) is type(ours) and bool(peer == ours)
 
 
-def named(library: ModuleType) -> dict[str, Any]:
-    """Return the names that a case may use: the library's, and the helpers."""
-
-    def sketch(words: str, **options: Any) -> Any:
-        minhash = library.MinHash(**options)
-        minhash.update_batch([word.encode() for word in words.split()])
-        return minhash
-
-    def lean(words: str, **options: Any) -> Any:
-        return library.LeanMinHash(sketch(words, **options))
-
-    def counter(words: str, kind: str = "HyperLogLog", **options: Any) -> Any:
-        found = getattr(library, kind)(**options)
-        for word in words.split():
-            found.update(word.encode())
-        return found
-
-    def count(first: int, last: int) -> str:
-        return " ".join(map(str, range(first, last)))
-
-    public = {name: getattr(library, name) for name in library.__all__}
-    helpers = {"sketch": sketch, "lean": lean, "counter": counter, "count": count, "attempt": attempt}
-    helpers |= {"number": number, "half": half}
-    helpers |= {name: importlib.import_module(f"{library.__name__}.{name}") for name in ("lsh", "lsh_bloom", "storage")}
-    return {**public, **helpers, "np": np, "pickle": pickle, "copy": copy, "struct": struct, "sparse": scipy.sparse}
-
-
 def number(data: Any) -> Any:
     """Hash a number to itself: for values that no SHA1 gives."""
     return data
@@ -146,21 +121,149 @@ def half(data: Any) -> int:
     return sum((place + 1) * byte for place, byte in enumerate(data)) & 0xFFFF
 
 
-def run(library: ModuleType, source: str, **names: Any) -> Outcome:
+class Library:
+    """The library under test: its public names, and objects that many cases begin with, each made when it is used."""
+
+    def __init__(self, package: ModuleType, config: dict[str, Any] | None = None) -> None:
+        self.package = package
+        self.config = config
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.package, name)
+
+    def sketch(self, words: str | range, num_perm: int = 128, **options: Any) -> Any:
+        """Return a MinHash of words, or of numbers as words."""
+        minhash = self.MinHash(num_perm, **options)
+        minhash.update_batch([word.encode() for word in (words.split() if isinstance(words, str) else map(str, words))])
+        return minhash
+
+    def lean(self, words: str | range, num_perm: int = 128, **options: Any) -> Any:
+        """Return a LeanMinHash of words."""
+        return self.LeanMinHash(self.sketch(words, num_perm, **options))
+
+    def near(self, n: int, **options: Any) -> Any:
+        """Return a MinHash that shares about n of 40 words with `near(40)`."""
+        return self.sketch(range(40 - n, 80 - n), **{"num_perm": 64, **options})
+
+    @cached_property
+    def empty(self) -> Any:
+        """An index, which is empty at first."""
+        return self.MinHashLSH(threshold=0.5, num_perm=64, storage_config=self.config)
+
+    @cached_property
+    def index(self) -> Any:
+        """The same index, with `near(n)` under the keys n40, n38, n35, n20 and n0."""
+        for n in (40, 38, 35, 20, 0):
+            self.empty.insert(f"n{n}", self.near(n))
+        return self.empty
+
+    def found(self, n: int) -> list[Any]:
+        """Return the sorted keys that this index gives for `near(n)`."""
+        return sorted(self.index.query(self.near(n)))
+
+    @cached_property
+    def forest(self) -> Any:
+        """A forest with the entries of `index`."""
+        forest = self.MinHashLSHForest(num_perm=64)
+        for n in (40, 38, 35, 20, 0):
+            forest.add(f"n{n}", self.near(n))
+        return forest
+
+    @cached_property
+    def ensemble(self) -> Any:
+        """An ensemble, which is empty at first."""
+        return self.MinHashLSHEnsemble(threshold=0.8, num_perm=64, num_part=4, m=4)
+
+    @cached_property
+    def entries(self) -> Any:
+        """Entries for an ensemble: the numbers from 0 as sets of 5 to 320."""
+        return [(f"s{size}", self.sketch(range(size), 64), size) for size in (5, 10, 20, 40, 80, 160, 320)]
+
+    @cached_property
+    def bloom(self) -> Any:
+        """A filter, which is empty at first."""
+        return self.MinHashLSHBloom(threshold=0.5, num_perm=64, n=100, fp=1e-6)
+
+
+Function = Callable[..., Any]
+
+
+def each(name: str, *axes: Iterable[Any]) -> Callable[[Function], dict[str, Function]]:
+    """Make a dict of cases of a function with further parameters, one case for each combination of their values.
+
+    Each axis holds the values of one parameter, the last parameters in their order. The name is formatted with the
+    values, or with the keys of an axis that is a dict.
+    """
+
+    def decorate(function: Function) -> dict[str, Function]:
+        parameters = list(inspect.signature(function).parameters)[-len(axes) :]
+        labelled = [axis.items() if isinstance(axis, dict) else [(value, value) for value in axis] for axis in axes]
+        found: dict[str, Function] = {}
+        for choice in itertools.product(*labelled):
+            label = name.format(*(label for label, _ in choice))
+            assert label not in found, label
+            values = (value for _, value in choice)
+            found[label] = functools.partial(function, **dict(zip(parameters, values, strict=True)))
+        return found
+
+    return decorate
+
+
+def members(part: dict[str, Function] | type) -> Iterator[tuple[str, Function]]:
+    """Yield the cases in a part of a group: a dict, or a class of functions and of what `each` makes of them."""
+    if isinstance(part, dict):
+        yield from part.items()
+        return
+    for name, member in vars(part).items():
+        if not name.startswith("_"):
+            yield from member.items() if isinstance(member, dict) else [(name.replace("_", " "), member)]
+
+
+def given(make: Function) -> Callable[[Any], Any]:
+    """Make a case of a function of what `make` returns for a Library, or cases of those in a dict or class."""
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, dict | type):
+            return {name: decorate(one) for name, one in members(function)}
+
+        def case(library: Library) -> Any:
+            made = make(library)
+            return function(*made) if isinstance(made, tuple) else function(made)
+
+        return case
+
+    return decorate
+
+
+def cases(*modules: ModuleType) -> dict[str, Function]:
+    """Return the cases of modules as "group | name"."""
+    found: dict[str, Function] = {}
+    for group, parts in (entry for module in modules for entry in module.GROUPS.items()):
+        for name, function in itertools.chain.from_iterable(map(members, parts)):
+            assert f"{group} | {name}" not in found, name
+            found[f"{group} | {name}"] = function
+    return found
+
+
+def values_of(function: Function, library: Library) -> Iterator[Any]:
+    """Yield what a case returns, or yields."""
+    value = function(library)
+    if inspect.isgenerator(value):
+        yield from value
+    else:
+        yield asyncio.run(value) if inspect.iscoroutine(value) else value
+
+
+def run(package: ModuleType, case: Function, config: dict[str, Any] | None = None) -> Outcome:
     """Run a case and return what came out."""
-    space = {**named(library), **names}
     values: list[Any] = []
     errors: tuple[str, ...] = ()
     said = ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            for statement in ast.parse(source).body:
-                if isinstance(statement, ast.Expr):
-                    code = compile(ast.Expression(statement.value), "<case>", "eval")
-                    values.append(plain(eval(code, space)))
-                else:
-                    exec(compile(ast.Module([statement], []), "<case>", "exec"), space)
+            for value in values_of(case, Library(package, config)):
+                values.append(plain(value))  # now: the case may change it afterwards
         except Exception as raised:
             errors, said = kinds(raised), " ".join(str(raised).split())
     warned = tuple(warning.category.__name__ for warning in caught if warning.category is not ResourceWarning)

@@ -2,539 +2,628 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import struct
+
+import numpy as np
+
+from tests.datasketch.conformance.kit import attempt, each, half, number
+
 SCHEMES = ("affine32", "affine64", "legacy")
-
+NAN = float("nan")
+NAMELESS = [lambda data: 1]
+DATA = {
+    "b''": b"",
+    "b'a'": b"a",
+    "a bytearray": bytearray(b"abc"),
+    "a view": memoryview(b"abc"),
+    "1000 bytes": bytes(1000),
+    "text": "text",
+    "1": 1,
+    "None": None,
+}
+VALUES = {
+    "a list": [1, 2, 3],
+    "a tuple": (1, 2**32 - 1),
+    "an array of int64": np.array([5, 6, 7]),
+    "an array of uint32": np.array([5, 6, 7], np.uint32),
+    "nothing": [],
+    "above 32 bits": [2**32],
+    "above 32 bits, in an array": np.array([2**32, 1], np.uint64),
+    "above 64 bits": [2**64],
+    "a negative": [-1],
+    "a negative in an array": np.array([-1, 2]),
+    "text": "ab",
+    "a number": 7,
+    "floats": [1.0, 2.0],
+    "an array of floats": np.array([1.0, 2.0]),
+    "nan": [NAN],
+}
+BATCHES = {
+    "[]": lambda: [],
+    "iter([])": lambda: iter([]),
+    "a tuple": lambda: (b"a", b"b"),
+    "a set": lambda: {b"a", b"b"},
+    "a dict": lambda: {b"a": 1, b"b": 2},
+    "a generator": lambda: (bytes([n]) for n in range(9)),
+    "an array": lambda: np.array([b"ab", b"c"]),
+    "buffers": lambda: [bytearray(b"a"), memoryview(b"b"), b"c"],
+    "texts": lambda: ["a", "b"],
+    "'ab'": lambda: "ab",
+    "b'ab'": lambda: b"ab",
+    "[1]": lambda: [1],
+    "[None]": lambda: [None],
+    "None": lambda: None,
+    "5": lambda: 5,
+}
+WRONG_HASHES = {"33 bits": 2**32, "65 bits": 2**64, "-1": -1, "text": "7", "None": None}
 HASHES = {
-    f"{name} of {data}": f"{name}({data})"
-    for name in ("sha1_hash32", "sha1_hash64")
-    for data in ("b''", "b'a'", "bytearray(b'abc')", "memoryview(b'abc')", "bytes(1000)", "'text'", "1", "None")
+    "0": 0,
+    "32 bits": 2**32 - 1,
+    "64 bits": 2**64 - 1,
+    "a numpy integer": np.uint32(7),
+    "a numpy integer of 64 bits": np.uint64(7),
+    "True": True,
+    "bytes": b"7",
+    **WRONG_HASHES,
+}
+OTHERS = {
+    "another seed": lambda ds: ds.MinHash(8, 2),
+    "another length": lambda ds: ds.MinHash(9),
+    "another scheme": lambda ds: ds.MinHash(8, scheme="legacy"),
+    "64 bits": lambda ds: ds.MinHash(8, scheme="affine64"),
+    "a LeanMinHash": lambda ds: ds.lean("a", 8),
+    "a WeightedMinHash": lambda ds: ds.WeightedMinHash(1, np.zeros((8, 2))),
+    "text": lambda ds: "abc",
+    "None": lambda ds: None,
+    "an array": lambda ds: np.zeros(8, np.uint32),
+}
+UNIONS = {
+    "nothing": lambda ds: [],
+    "one": lambda ds: [ds.MinHash(8)],
+    "seeds": lambda ds: [ds.MinHash(8), ds.MinHash(8, 2)],
+    "lengths": lambda ds: [ds.MinHash(8), ds.MinHash(9)],
+    "schemes": lambda ds: [ds.MinHash(8), ds.MinHash(8, scheme="affine64")],
+    "texts": lambda ds: ["a", "b"],
+    "None": lambda ds: [ds.MinHash(8), None],
+}
+LEAN_WITHOUT = {
+    "anything": {},
+    "a seed": {"hashvalues": [1], "scheme": "affine32"},
+    "values": {"seed": 1, "scheme": "affine32"},
+    "a scheme": {"seed": 1, "hashvalues": [1]},
+    "a known scheme": {"seed": 1, "hashvalues": [1], "scheme": "nope"},
+    "any values": {"seed": 1, "hashvalues": [], "scheme": "affine32"},
+    "any values, legacy": {"seed": 1, "hashvalues": [], "scheme": "legacy"},
+    "a sketch": {"minhash": "abc"},
+}
+SERIALIZED = {
+    "nothing": b"",
+    "too little": bytes(11),
+    "an unknown scheme": struct.pack("@qiBI", 1, -1, 9, 5),
+    "fewer slots than told": struct.pack("@qiB2I", 1, -3, 1, 5, 6),
+    "fewer slots than told, legacy": struct.pack("@qi2I", 1, 3, 5, 6),
+    "no slots, legacy": struct.pack("@qi", 1, 0),
+    "legacy": struct.pack("@qi3I", 1, 3, 5, 6, 7),
+    "more than told": struct.pack("@qi3I", 1, 2, 5, 6, 7),
+    "the least number": struct.pack("@qiBI", 1, -(2**31), 1, 5),
+    "text": "abc",
+    "a number": 5,
+    "None": None,
+}
+OTHER_B_BITS = {
+    "other bits": lambda ds: ds.bBitMinHash(ds.sketch("a", 8), 3),
+    "another scheme": lambda ds: ds.bBitMinHash(ds.sketch("a", 8, scheme="legacy"), 2),
+    "another seed": lambda ds: ds.bBitMinHash(ds.sketch("a", 8, seed=2), 2),
+    "another length": lambda ds: ds.bBitMinHash(ds.sketch("a", 9), 2),
+    "a full sketch": lambda ds: ds.sketch("a", 8),
+    "text": lambda ds: "a",
+    "None": lambda ds: None,
 }
 
+
+HASH_FUNCTIONS = each("{} of {}", ("sha1_hash32", "sha1_hash64"), DATA)(
+    lambda ds, function, data: getattr(ds, function)(data)
+)
 NEW = {
-    "no arguments": "MinHash()",
-    "all by place": "MinHash(16, 2, 'disable', half, None, None, None, 'affine64')",
-    "its attributes": "m = MinHash(8); m.num_perm; m.seed; m.scheme; m.hashfunc(b'a'); len(m); m.permutations; "
-    "m.hashvalues",
-    **{
-        f"num_perm {n}": f"MinHash({n})"
-        for n in ("1", "0", "-1", "'8'", "8.0", "2.5", "None", "2**32 + 1", "np.int64(8)")
-    },
-    "num_perm True": "len(MinHash(True))",
-    **{
-        f"permutations of seed {seed}, {scheme}": f"MinHash(9, {seed}, scheme={scheme!r}).permutations"
-        for scheme in SCHEMES
-        for seed in ("0", "1", "42", "2**32 - 1", "np.int64(7)")
-    },
-    **{f"seed {seed}": f"MinHash(4, {seed})" for seed in ("-1", "2**32", "1.5", "'a'", "True")},
-    "seed None": "MinHash(4, None).seed",
-    "seed a list": "MinHash(4, [1, 2]).permutations",
-    **{
-        f"scheme {scheme}": f"MinHash(4, scheme={scheme})"
-        for scheme in ("'affine32'", "'nope'", "''", "1", "b'legacy'")
-    },
-    **{f"scheme {scheme}": f"MinHash(4, scheme={scheme!r}).scheme" for scheme in ("classic", "fast")},
-    **{f"hashfunc {f}": f"MinHash(4, hashfunc={f})" for f in ("1", "'sha1'", "half", "hash")},
-    "hashobj warns": "MinHash(4, hashobj=object())",
-    "gpu, disable and detect": "a, b = MinHash(4), MinHash(4, gpu_mode='detect'); b.update_batch([b'x']); b",
-    "gpu, always, without one": "m = MinHash(4, gpu_mode='always'); m.update(b'x'); m; m.update_batch([b'x'])",
-    "gpu, always, nothing to do": "m = MinHash(4, gpu_mode='always'); m.update_batch([]); m",
-    "gpu, another word": "MinHash(4, gpu_mode='sometimes')",
-    "unknown argument": "MinHash(4, colour=1)",
+    "no arguments": lambda ds: ds.MinHash(),
+    "all by place": lambda ds: ds.MinHash(16, 2, "disable", half, None, None, None, "affine64"),
+    **each("num_perm {!r}", (1, 0, -1, "8", 8.0, 2.5, None, 2**32 + 1, np.int64(8)))(lambda ds, n: ds.MinHash(n)),
+    "num_perm True": lambda ds: len(ds.MinHash(True)),
+    **each("permutations of seed {!r}, {}", (0, 1, 42, 2**32 - 1, np.int64(7)), SCHEMES)(
+        lambda ds, seed, scheme: ds.MinHash(9, seed, scheme=scheme).permutations
+    ),
+    **each("seed {!r}", (-1, 2**32, 1.5, "a", True))(lambda ds, seed: ds.MinHash(4, seed)),
+    "seed None": lambda ds: ds.MinHash(4, None).seed,
+    "seed a list": lambda ds: ds.MinHash(4, [1, 2]).permutations,
+    **each("scheme {!r}", ("affine32", "nope", "", 1, b"legacy"))(lambda ds, name: ds.MinHash(4, scheme=name)),
+    **each("scheme {}", ("classic", "fast"))(lambda ds, name: ds.MinHash(4, scheme=name).scheme),
+    **each("hashfunc {}", {"1": 1, "sha1": "sha1", "half": half, "hash": hash})(
+        lambda ds, function: ds.MinHash(4, hashfunc=function)
+    ),
+    "hashobj warns": lambda ds: ds.MinHash(4, hashobj=object()),
+    "gpu, another word": lambda ds: ds.MinHash(4, gpu_mode="sometimes"),
+    "unknown argument": lambda ds: ds.MinHash(4, colour=1),
+    "gpu disable and detect": lambda ds: (m := ds.MinHash(4, gpu_mode="detect"), m.update_batch([b"x"])),
+    "gpu always nothing to do": lambda ds: (m := ds.MinHash(4, gpu_mode="always"), m.update_batch([])),
 }
+
+
+class New:
+    def its_attributes(ds):
+        m = ds.MinHash(8)
+        return m.num_perm, m.seed, m.scheme, m.hashfunc(b"a"), len(m), m.permutations, m.hashvalues
+
+    def gpu_always_without_one(ds):
+        m = ds.MinHash(4, gpu_mode="always")
+        yield m.update(b"x"), m
+        yield m.update_batch([b"x"])
+
 
 FROM_VALUES = {
-    "without a scheme": "MinHash(hashvalues=[1, 2, 3])",
-    "permutations without a scheme": "MinHash(4, permutations=MinHash(4).permutations)",
-    **{
-        f"{what}, {scheme}": f"MinHash(hashvalues={values}, scheme={scheme!r})"
-        for scheme in SCHEMES
-        for what, values in {
-            "a list": "[1, 2, 3]",
-            "a tuple": "(1, 2**32 - 1)",
-            "an array of int64": "np.array([5, 6, 7])",
-            "an array of uint32": "np.array([5, 6, 7], np.uint32)",
-            "nothing": "[]",
-            "above 32 bits": "[2**32]",
-            "above 32 bits, in an array": "np.array([2**32, 1], np.uint64)",
-            "above 64 bits": "[2**64]",
-            "a negative": "[-1]",
-            "a negative in an array": "np.array([-1, 2])",
-            "text": "'ab'",
-            "a number": "7",
-            "floats": "[1.0, 2.0]",
-            "an array of floats": "np.array([1.0, 2.0])",
-            "nan": "[float('nan')]",
-        }.items()
-    },
-    "two dimensions": "MinHash(hashvalues=[[1, 2], [3, 4]], scheme='affine32')",
-    "num_perm is ignored": "MinHash(128, hashvalues=[1, 2], scheme='affine32')",
-    "values are copied": (
-        "a = np.array([1, 2], np.uint32); m = MinHash(hashvalues=a, scheme='affine32'); a[:] = 0; m; m.digest()"
-    ),
-    "values and permutations": (
-        "a = sketch('x y', num_perm=8); "
-        "b = MinHash(hashvalues=a.hashvalues, permutations=a.permutations, scheme=a.scheme)\n"
-        "b == a; a.update(b'z'); b.update(b'z'); a == b; b"
-    ),
-    "permutations as lists": "m = MinHash(3, permutations=([1, 3, 5], [7, 8, 9]), scheme='affine32'); m.update(b'a'); "
-    "m",
-    "permutations with an even a": "MinHash(2, permutations=([2, 3], [0, 0]), scheme='affine64')",
-    "permutations of another number": "MinHash(3, permutations=MinHash(4).permutations, scheme='affine32')",
-    "permutations out of range": "MinHash(1, permutations=([2**32 + 1], [0]), scheme='affine32')",
-    "permutations of 64 bits": "MinHash(1, permutations=([2**40 + 1], [2**63]), scheme='affine64').permutations",
-    "permutations, legacy": (
-        "a = MinHash(4, scheme='legacy'); b = MinHash(4, permutations=a.permutations, scheme='legacy')\n"
-        "a.update(b'q'); b.update(b'q'); a == b"
-    ),
-    "permutations of one row": "MinHash(2, permutations=([1, 3],), scheme='affine32')",
-    "permutations a number": "MinHash(2, permutations=3, scheme='affine32')",
+    "without a scheme": lambda ds: ds.MinHash(hashvalues=[1, 2, 3]),
+    "permutations without a scheme": lambda ds: ds.MinHash(4, permutations=ds.MinHash(4).permutations),
+    **each("{1}, {0}", SCHEMES, VALUES)(lambda ds, scheme, values: ds.MinHash(hashvalues=values, scheme=scheme)),
+    "two dimensions": lambda ds: ds.MinHash(hashvalues=[[1, 2], [3, 4]], scheme="affine32"),
+    "num_perm is ignored": lambda ds: ds.MinHash(128, hashvalues=[1, 2], scheme="affine32"),
+    "permutations with an even a": lambda ds: ds.MinHash(2, permutations=([2, 3], [0, 0]), scheme="affine64"),
+    "permutations out of range": lambda ds: ds.MinHash(1, permutations=([2**32 + 1], [0]), scheme="affine32"),
+    "permutations of one row": lambda ds: ds.MinHash(2, permutations=([1, 3],), scheme="affine32"),
+    "permutations a number": lambda ds: ds.MinHash(2, permutations=3, scheme="affine32"),
 }
+
+
+class FromValues:
+    def permutations_of_another_number(ds):
+        return ds.MinHash(3, permutations=ds.MinHash(4).permutations, scheme="affine32")
+
+    def permutations_of_64_bits(ds):
+        return ds.MinHash(1, permutations=([2**40 + 1], [2**63]), scheme="affine64").permutations
+
+    def values_are_copied(ds):
+        a = np.array([1, 2], np.uint32)
+        m = ds.MinHash(hashvalues=a, scheme="affine32")
+        a[:] = 0
+        return m, m.digest()
+
+    def values_and_permutations(ds):
+        a = ds.sketch("x y", 8)
+        b = ds.MinHash(hashvalues=a.hashvalues, permutations=a.permutations, scheme=a.scheme)
+        return b == a, a.update(b"z"), b.update(b"z"), a == b, b
+
+    def permutations_as_lists(ds):
+        m = ds.MinHash(3, permutations=([1, 3, 5], [7, 8, 9]), scheme="affine32")
+        return m.update(b"a"), m
+
+    def permutations_legacy(ds):
+        a = ds.MinHash(4, scheme="legacy")
+        b = ds.MinHash(4, permutations=a.permutations, scheme="legacy")
+        return a.update(b"q"), b.update(b"q"), a == b
+
 
 UPDATE = {
-    **{
-        f"values, {scheme}, {k} slots, seed {seed}": (
-            f"sketch(count(0, {n}), num_perm={k}, seed={seed}, scheme={scheme!r})"
-        )
-        for scheme in SCHEMES
-        for k, seed, n in ((1, 1, 3), (7, 5, 1), (16, 1, 40), (128, 1, 200), (130, 42, 33), (256, 0, 500))
-    },
-    **{
-        f"one at a time, {scheme}": (
-            f"m = MinHash(16, scheme={scheme!r}); m.update(b'a'); m.update(b''); m.update(b'\\xff' * 100); m\n"
-            f"n = MinHash(16, scheme={scheme!r}); n.update_batch([b'\\xff' * 100, b'', b'a', b'']); n == m"
-        )
-        for scheme in SCHEMES
-    },
-    **{
-        f"long tokens, {scheme}": (
-            f"m = MinHash(8, scheme={scheme!r}); m.update_batch([bytes([n % 256]) * n for n in range(200)]); m"
-        )
-        for scheme in SCHEMES
-    },
-    **{
-        f"update({what})": f"m = MinHash(4); m.update({what}); m"
-        for what in (
-            "'text'",
-            "1",
-            "None",
-            "bytearray(b'a')",
-            "memoryview(b'ab')",
-            "np.arange(3, dtype=np.uint8)",
-            "[b'a']",
-        )
-    },
-    "update(a view with gaps)": "m = MinHash(4); m.update(memoryview(b'abcdef')[::2]); m",
-    "update of an array of 2 dimensions": "m = MinHash(4); m.update(np.zeros((2, 3), np.uint8)); m",
-    **{
-        f"update_batch({what})": f"m = MinHash(4); m.update_batch({what}); m"
-        for what in (
-            "[]",
-            "iter([])",
-            "(b'a', b'b')",
-            "{b'a', b'b'}",
-            "{b'a': 1, b'b': 2}",
-            "(bytes([n]) for n in range(9))",
-            "np.array([b'ab', b'c'])",
-            "[bytearray(b'a'), memoryview(b'b'), b'c']",
-            "['a', 'b']",
-            "'ab'",
-            "b'ab'",
-            "[1]",
-            "[None]",
-            "None",
-            "5",
-        )
-    },
-    "update without anything": "MinHash(4).update()",
-    "a batch that fails changes nothing": "m = sketch('x', num_perm=8); attempt(m.update_batch, [b'a', 'b']); m",
-    "a batch from an iterator that fails": (
-        "m = sketch('x', num_perm=8); attempt(m.update_batch, (b'ab'[:1 // n] for n in (1, 0))); m"
-    ),
-    "values handed out do not change": "m = MinHash(8); a = m.hashvalues; m.update(b'x'); m.update_batch([b'y']); a",
-    "values set": "m = MinHash(4); m.hashvalues = np.array([1, 2, 3, 4], np.uint32); m; m.is_empty(); "
-    "m.update(b'a'); m",
-    "values written to": "m = MinHash(4); m.hashvalues[0] = 0; m; m.is_empty(); m.update(b'a'); m",
+    **each("update_batch({})", BATCHES)(lambda ds, tokens: (m := ds.MinHash(4), m.update_batch(tokens()))),
+    "update without anything": lambda ds: ds.MinHash(4).update(),
+    "a batch that fails changes nothing": lambda ds: (m := ds.sketch("x", 8), attempt(m.update_batch, [b"a", "b"])),
 }
+
+
+class Update:
+    @each(
+        "values, {1}, {0[0]} slots, seed {0[1]}",
+        ((1, 1, 3), (7, 5, 1), (16, 1, 40), (128, 1, 200), (130, 42, 33), (256, 0, 500)),
+        SCHEMES,
+    )
+    def values(ds, sizes, scheme):
+        k, seed, n = sizes
+        return ds.sketch(range(n), k, seed=seed, scheme=scheme)
+
+    @each("one at a time, {}", SCHEMES)
+    def one_at_a_time(ds, scheme):
+        m, n = ds.MinHash(16, scheme=scheme), ds.MinHash(16, scheme=scheme)
+        yield m.update(b"a"), m.update(b""), m.update(b"\xff" * 100), m
+        yield n.update_batch([b"\xff" * 100, b"", b"a", b""]), n == m
+
+    @each("long tokens, {}", SCHEMES)
+    def long_tokens(ds, scheme):
+        m = ds.MinHash(8, scheme=scheme)
+        return m.update_batch([bytes([n % 256]) * n for n in range(200)]), m
+
+    @each(
+        "update({})",
+        {
+            "'text'": "text",
+            "1": 1,
+            "None": None,
+            "a bytearray": bytearray(b"a"),
+            "a view": memoryview(b"ab"),
+            "an array": np.arange(3, dtype=np.uint8),
+            "a list": [b"a"],
+            "a view with gaps": memoryview(b"abcdef")[::2],
+            "an array of 2 dimensions": np.zeros((2, 3), np.uint8),
+        },
+    )
+    def update(ds, token):
+        m = ds.MinHash(4)
+        return m.update(token), m
+
+    def a_batch_from_an_iterator_that_fails(ds):
+        m = ds.sketch("x", 8)
+        return attempt(m.update_batch, (b"ab"[: 1 // n] for n in (1, 0))), m
+
+    def values_handed_out_do_not_change(ds):
+        m = ds.MinHash(8)
+        a = m.hashvalues
+        return m.update(b"x"), m.update_batch([b"y"]), a
+
+    def values_set(ds):
+        m = ds.MinHash(4)
+        m.hashvalues = np.array([1, 2, 3, 4], np.uint32)
+        yield m, m.is_empty()
+        yield m.update(b"a"), m
+
+    def values_written_to(ds):
+        m = ds.MinHash(4)
+        m.hashvalues[0] = 0
+        yield m, m.is_empty()
+        yield m.update(b"a"), m
+
 
 HASHFUNC = {
-    **{
-        f"{what}, {scheme}": f"m = MinHash(4, hashfunc=number, scheme={scheme!r}); m.update({value}); m"
-        for scheme in SCHEMES
-        for what, value in {
-            "0": "0",
-            "32 bits": "2**32 - 1",
-            "33 bits": "2**32",
-            "64 bits": "2**64 - 1",
-            "65 bits": "2**64",
-            "-1": "-1",
-            "a numpy integer": "np.uint32(7)",
-            "a numpy integer of 64 bits": "np.uint64(7)",
-            "True": "True",
-            "text": "'7'",
-            "None": "None",
-            "bytes": "b'7'",
-        }.items()
-    },
-    **{
-        f"a batch with {what}, {scheme}": (
-            f"m = MinHash(4, hashfunc=number, scheme={scheme!r}); m.update_batch([1, {value}]); m"
-        )
-        for scheme in SCHEMES
-        for what, value in {"33 bits": "2**32", "65 bits": "2**64", "-1": "-1", "text": "'7'", "None": "None"}.items()
-    },
-    **{
-        f"a batch of numbers, {scheme}": (
-            f"m = MinHash(8, hashfunc=number, scheme={scheme!r}); m.update_batch(range(1000)); m\n"
-            f"n = MinHash(8, hashfunc=number, scheme={scheme!r}); [n.update(x) for x in range(1000)]; m == n"
-        )
-        for scheme in SCHEMES
-    },
-    "a float": "m = MinHash(4, hashfunc=number); m.update(1.5); m",
-    "half": "m = MinHash(8, hashfunc=half); m.update_batch([b'a', b'bc', b'def']); m; m.copy().hashfunc(b'q')",
-    "it raises": "m = MinHash(4, hashfunc=lambda data: 1 // 0); m.update(b'a')",
-    "in bulk": "MinHash.bulk([[1, 2], [3]], num_perm=4, hashfunc=number)",
-    "it is asked once a token, in order": (
-        "seen = []; m = MinHash(4, hashfunc=lambda data: seen.append(data) or 1)\n"
-        "m.update_batch([b'b', b'a', b'b']); m.update(b'c'); seen"
+    **each("{1}, {0}", SCHEMES, HASHES)(
+        lambda ds, scheme, value: (m := ds.MinHash(4, hashfunc=number, scheme=scheme), m.update(value))
     ),
+    **each("a batch with {1}, {0}", SCHEMES, WRONG_HASHES)(
+        lambda ds, scheme, value: (m := ds.MinHash(4, hashfunc=number, scheme=scheme), m.update_batch([1, value]))
+    ),
+    "a float": lambda ds: (m := ds.MinHash(4, hashfunc=number), m.update(1.5)),
+    "it raises": lambda ds: ds.MinHash(4, hashfunc=lambda data: 1 // 0).update(b"a"),
+    "in bulk": lambda ds: ds.MinHash.bulk([[1, 2], [3]], num_perm=4, hashfunc=number),
 }
 
-COMPARE = {
-    **{
-        f"jaccard, {scheme}": (
-            f"a, b = sketch(count(0, 90), scheme={scheme!r}), sketch(count(30, 120), scheme={scheme!r})\n"
-            "a.jaccard(b); b.jaccard(a); a.jaccard(a); a.jaccard(MinHash(scheme=a.scheme))"
-        )
-        for scheme in SCHEMES
-    },
-    "jaccard of two empty": "MinHash(4).jaccard(MinHash(4))",
-    "jaccard with itself, empty": "m = MinHash(4); m.jaccard(m)",
-    **{
-        f"{method} of {what}": f"MinHash(8).{method}({other})"
-        for method in ("jaccard", "merge")
-        for what, other in {
-            "another seed": "MinHash(8, 2)",
-            "another length": "MinHash(9)",
-            "another scheme": "MinHash(8, scheme='legacy')",
-            "64 bits": "MinHash(8, scheme='affine64')",
-            "a LeanMinHash": "lean('a', num_perm=8)",
-            "a WeightedMinHash": "WeightedMinHash(1, np.zeros((8, 2)))",
-            "text": "'abc'",
-            "None": "None",
-            "an array": "np.zeros(8, np.uint32)",
-        }.items()
-    },
-    "jaccard of a b-bit sketch": "m = sketch('a', num_perm=8); m.jaccard(bBitMinHash(m, 32))",
-    "merge of a b-bit sketch": "m = sketch('a', num_perm=8); m.merge(bBitMinHash(m, 8))",
-    "jaccard of nothing": "MinHash(8).jaccard()",
-    **{
-        f"count, {scheme}": (
-            f"sketch(count(0, 900), scheme={scheme!r}).count(); sketch('a', num_perm=3, scheme={scheme!r}).count()"
-        )
-        for scheme in SCHEMES
-    },
-    "count, empty": "MinHash(8).count()",
-    "count is a float": "isinstance(sketch('a b', num_perm=8).count(), float)",
-    "merge": "a, b = sketch('a b', num_perm=16), sketch('b c', num_perm=16); a.merge(b); a; b; "
-    "a == sketch('a b c', num_perm=16)",
-    "merge with itself": "a = sketch('a b', num_perm=16); a.merge(a); a",
-    "merge of an empty one": "a = sketch('a b', num_perm=16); a.merge(MinHash(16)); a; b = MinHash(16); b.merge(a); "
-    "b == a",
-    "merge of another hashfunc": "a = sketch('a', num_perm=4); a.merge(sketch('b', num_perm=4, hashfunc=half)); a",
-    "union": "MinHash.union(sketch('a', num_perm=8), sketch('b', num_perm=8), sketch('c', "
-    "num_perm=8)); sketch('a b c', num_perm=8)",
-    "union keeps the hashfunc": "m = MinHash.union(*[sketch('a', num_perm=8, hashfunc=half)] * 2); m.update(b'z'); m",
-    **{
-        f"union of {what}": f"MinHash.union({others})"
-        for what, others in {
-            "nothing": "",
-            "one": "MinHash(8)",
-            "seeds": "MinHash(8), MinHash(8, 2)",
-            "lengths": "MinHash(8), MinHash(9)",
-            "schemes": "MinHash(8), MinHash(8, scheme='affine64')",
-            "texts": "'a', 'b'",
-            "None": "MinHash(8), None",
-        }.items()
-    },
-    "union of lean ones": "MinHash.union(sketch('a', num_perm=8), lean('b', num_perm=8))",
-    "equality": (
-        "a = sketch('a b', num_perm=8); a == sketch('b a', num_perm=8); a != sketch('a b', num_perm=8)\n"
-        "a == sketch('a', num_perm=8); a == MinHash(9); MinHash(8) == MinHash(8, 2); MinHash(8) == MinHash(8)\n"
-        "a == lean('a b', num_perm=8); a == 'a'; a == None; a != 1; MinHash(4, scheme='affine64') == MinHash(4)"
+
+class Hashfunc:
+    @each("a batch of numbers, {}", SCHEMES)
+    def numbers(ds, scheme):
+        m, n = (ds.MinHash(8, hashfunc=number, scheme=scheme) for _ in range(2))
+        return m.update_batch(range(1000)), m, [n.update(x) for x in range(1000)], m == n
+
+    def of_16_bits(ds):
+        m = ds.MinHash(8, hashfunc=half)
+        return m.update_batch([b"a", b"bc", b"def"]), m, m.copy().hashfunc(b"q")
+
+    def it_is_asked_once_a_token_in_order(ds):
+        seen = []
+        m = ds.MinHash(4, hashfunc=lambda data: seen.append(data) or 1)
+        return m.update_batch([b"b", b"a", b"b"]), m.update(b"c"), seen
+
+
+COMPARED = {
+    "jaccard of two empty": lambda ds: ds.MinHash(4).jaccard(ds.MinHash(4)),
+    **each("jaccard of {}", OTHERS)(lambda ds, other: ds.MinHash(8).jaccard(other(ds))),
+    **each("merge of {}", OTHERS)(lambda ds, other: ds.MinHash(8).merge(other(ds))),
+    "jaccard of a b-bit sketch": lambda ds: ds.sketch("a", 8).jaccard(ds.bBitMinHash(ds.sketch("a", 8), 32)),
+    "merge of a b-bit sketch": lambda ds: ds.sketch("a", 8).merge(ds.bBitMinHash(ds.sketch("a", 8), 8)),
+    "jaccard of nothing": lambda ds: ds.MinHash(8).jaccard(),
+    **each("count, {}", SCHEMES)(
+        lambda ds, scheme: (ds.sketch(range(900), scheme=scheme).count(), ds.sketch("a", 3, scheme=scheme).count())
     ),
-    "no hash": "hash(MinHash(4))",
+    "count, empty": lambda ds: ds.MinHash(8).count(),
+    "count is a float": lambda ds: isinstance(ds.sketch("a b", 8).count(), float),
+    **each("union of {}", UNIONS)(lambda ds, others: ds.MinHash.union(*others(ds))),
+    "union of lean ones": lambda ds: ds.MinHash.union(ds.sketch("a", 8), ds.lean("b", 8)),
+    "no hash": lambda ds: hash(ds.MinHash(4)),
+    "jaccard with itself empty": lambda ds: (m := ds.MinHash(4), m.jaccard(m)),
+    "merge with itself": lambda ds: (a := ds.sketch("a b", 16), a.merge(a)),
+    "merge of another hashfunc": lambda ds: (a := ds.sketch("a", 4), a.merge(ds.sketch("b", 4, hashfunc=half))),
 }
+
+
+class Compared:
+    @each("jaccard, {}", SCHEMES)
+    def jaccard(ds, scheme):
+        a, b = ds.sketch(range(90), scheme=scheme), ds.sketch(range(30, 120), scheme=scheme)
+        return a.jaccard(b), b.jaccard(a), a.jaccard(a), a.jaccard(ds.MinHash(scheme=scheme))
+
+    def merge(ds):
+        a, b = ds.sketch("a b", 16), ds.sketch("b c", 16)
+        return a.merge(b), a, b, a == ds.sketch("a b c", 16)
+
+    def merge_of_an_empty_one(ds):
+        a, b = ds.sketch("a b", 16), ds.MinHash(16)
+        return a.merge(ds.MinHash(16)), a, b.merge(a), b == a
+
+    def union(ds):
+        return ds.MinHash.union(ds.sketch("a", 8), ds.sketch("b", 8), ds.sketch("c", 8)), ds.sketch("a b c", 8)
+
+    def union_keeps_the_hashfunc(ds):
+        m = ds.MinHash.union(*[ds.sketch("a", 8, hashfunc=half)] * 2)
+        return m.update(b"z"), m
+
+    def equality(ds):
+        a = ds.sketch("a b", 8)
+        yield a == ds.sketch("b a", 8), a != ds.sketch("a b", 8), a == ds.sketch("a", 8), a == ds.MinHash(9)
+        yield ds.MinHash(8) == ds.MinHash(8, 2), ds.MinHash(8) == ds.MinHash(8), a == ds.lean("a b", 8), a == "a"
+        yield a == None, a != 1, ds.MinHash(4, scheme="affine64") == ds.MinHash(4)  # noqa: E711
+
 
 COPIES = {
-    "copy": "a = sketch('a', num_perm=8); b = a.copy(); b == a; b.update(b'x'); a; b; b.copy().copy() == b",
-    "copy keeps all": "b = MinHash(8, 5, hashfunc=half, scheme='legacy').copy(); b.seed; b.scheme; "
-    "b.hashfunc(b'a'); b.permutations",
-    "copy.copy": "a = sketch('a', num_perm=8); b = copy.copy(a); b.update(b'x'); a; b",
-    "copy.deepcopy": "a = sketch('a', num_perm=8); b = copy.deepcopy(a); b.update(b'x'); a; b",
-    "digest": "a = sketch('a', num_perm=8); d = a.digest(); d; d[:] = 0; a; a.digest()",
-    "is_empty and clear": "a = sketch('a', num_perm=8); a.is_empty(); a.clear(); a.is_empty(); a == MinHash(8); a; "
-    "MinHash(3).is_empty()",
-    "clear, then update": "a = sketch('a', num_perm=8); d = a.hashvalues; a.clear(); a.update(b'b'); a; d",
-    **{
-        f"pickle, {scheme}": (
-            f"a = sketch('a b c', num_perm=16, seed=3, scheme={scheme!r}); "
-            "b = pickle.loads(pickle.dumps(a)); b; b == a\n"
-            "a.update(b'd'); b.update(b'd'); b == a; b.hashfunc(b'e'); b.permutations"
-        )
-        for scheme in SCHEMES
-    },
-    **{
-        f"pickle, protocol {protocol}": f"pickle.loads(pickle.dumps(sketch('a', num_perm=4), {protocol}))"
-        for protocol in range(2, 6)
-    },
-    "pickle with a hashfunc": "a = MinHash(4, hashfunc=half); b = pickle.loads(pickle.dumps(a)); b.update(b'x'); b",
-    "pickle with a function that has no name": "pickle.dumps(MinHash(4, hashfunc=lambda data: 1))",
-    "a class of the user's own": (
-        "class Mine(MinHash): pass\n"
-        "m = Mine(num_perm=4); m.update(b'a'); type(m).__name__; isinstance(m, MinHash); "
-        "m.jaccard(sketch('a', num_perm=4))\n"
-        "m == sketch('a', num_perm=4); type(Mine.union(m, m)).__name__"
+    "copy": lambda ds: (a := ds.sketch("a", 8), b := a.copy(), b == a, b.update(b"x"), b.copy().copy() == b),
+    **each("copy.{}", ("copy", "deepcopy"))(
+        lambda ds, function: (a := ds.sketch("a", 8), b := getattr(copy, function)(a), b.update(b"x"))
     ),
+    **each("pickle, protocol {}", range(2, 6))(
+        lambda ds, protocol: pickle.loads(pickle.dumps(ds.sketch("a", 4), protocol))
+    ),
+    "pickle with a function that has no name": lambda ds: pickle.dumps(ds.MinHash(4, hashfunc=NAMELESS[0])),
 }
+
+
+class Copies:
+    def clear_then_update(ds):
+        a = ds.sketch("a", 8)
+        d = a.hashvalues
+        return a.clear(), a.update(b"b"), a, d
+
+    def copy_keeps_all(ds):
+        b = ds.MinHash(8, 5, hashfunc=half, scheme="legacy").copy()
+        return b.seed, b.scheme, b.hashfunc(b"a"), b.permutations
+
+    def digest(ds):
+        a = ds.sketch("a", 8)
+        d = a.digest()
+        yield d
+        d[:] = 0
+        yield a, a.digest()
+
+    def is_empty_and_clear(ds):
+        a = ds.sketch("a", 8)
+        return a.is_empty(), a.clear(), a.is_empty(), a == ds.MinHash(8), a, ds.MinHash(3).is_empty()
+
+    @each("pickle, {}", SCHEMES)
+    def pickle(ds, scheme):
+        a = ds.sketch("a b c", 16, seed=3, scheme=scheme)
+        b = pickle.loads(pickle.dumps(a))
+        yield b, b == a
+        yield a.update(b"d"), b.update(b"d"), b == a, b.hashfunc(b"e"), b.permutations
+
+    def pickle_with_a_hashfunc(ds):
+        b = pickle.loads(pickle.dumps(ds.MinHash(4, hashfunc=half)))
+        return b.update(b"x"), b
+
+    def a_class_of_the_users_own(ds):
+        class Mine(ds.MinHash):
+            pass
+
+        m = Mine(num_perm=4)
+        yield m.update(b"a"), type(m).__name__, isinstance(m, ds.MinHash), m.jaccard(ds.sketch("a", 4))
+        yield m == ds.sketch("a", 4), type(Mine.union(m, m)).__name__
+
 
 BULK = {
-    **{
-        f"{how}, {scheme}": (
-            f"found = list(MinHash.{how}([[b'a', b'b'], [b'c'], []], num_perm=8, seed=2, scheme={scheme!r})); found\n"
-            "found[0].update(b'x'); found"
-        )
-        for how in ("bulk", "generator")
-        for scheme in SCHEMES
-    },
-    "bulk is a list": "type(MinHash.bulk([])).__name__; MinHash.bulk([])",
-    "bulk of 300": "MinHash.bulk([[str(n * m).encode() for m in range(n % 40)] for n in range(300)], num_perm=16)",
-    "bulk of sets and generators": "MinHash.bulk([{b'a'}, (x for x in (b'b', b'c')), (b'd',)], num_perm=4)",
-    "bulk of a generator": "MinHash.bulk(([b'a', bytes([n])] for n in range(5)), num_perm=4)",
-    "bulk of what it cannot hash": "MinHash.bulk([[b'a'], ['b']], num_perm=4)",
-    "bulk of numbers": "MinHash.bulk([1, 2], num_perm=4)",
-    "bulk of nothing": "MinHash.bulk()",
-    "bulk of None": "MinHash.bulk(None)",
-    "bulk with a wrong argument": "MinHash.bulk([[b'a']], colour=3)",
-    "bulk with num_perm 0": "MinHash.bulk([[b'a']], num_perm=0)",
-    "bulk of nothing with num_perm 0": "MinHash.bulk([], num_perm=0)",
-    "bulk keeps the hashfunc": "m = MinHash.bulk([[b'a']], num_perm=4, hashfunc=half)[0]; m.update(b'b'); m",
-    "generator is lazy": (
-        "seen = []; g = MinHash.generator((seen.append(n) or [b'a'] for n in range(3)), num_perm=4)\n"
-        "len(seen); next(g); len(seen) >= 1; len(list(g)); next(g, 'end')"
+    "bulk is a list": lambda ds: (type(ds.MinHash.bulk([])).__name__, ds.MinHash.bulk([])),
+    "bulk of 300": lambda ds: ds.MinHash.bulk(
+        [[str(n * m).encode() for m in range(n % 40)] for n in range(300)], num_perm=16
     ),
-    "generator with num_perm 0": "g = MinHash.generator([[b'a']], num_perm=0); next(g)",
+    "bulk of sets and generators": lambda ds: ds.MinHash.bulk([{b"a"}, iter((b"b", b"c")), (b"d",)], num_perm=4),
+    "bulk of a generator": lambda ds: ds.MinHash.bulk(([b"a", bytes([n])] for n in range(5)), num_perm=4),
+    "bulk of what it cannot hash": lambda ds: ds.MinHash.bulk([[b"a"], ["b"]], num_perm=4),
+    "bulk of numbers": lambda ds: ds.MinHash.bulk([1, 2], num_perm=4),
+    "bulk of nothing": lambda ds: ds.MinHash.bulk(),
+    "bulk of None": lambda ds: ds.MinHash.bulk(None),
+    "bulk with a wrong argument": lambda ds: ds.MinHash.bulk([[b"a"]], colour=3),
+    "bulk with num_perm 0": lambda ds: ds.MinHash.bulk([[b"a"]], num_perm=0),
+    "bulk of nothing with num_perm 0": lambda ds: ds.MinHash.bulk([], num_perm=0),
+    "generator with num_perm 0": lambda ds: next(ds.MinHash.generator([[b"a"]], num_perm=0)),
 }
+
+
+class Bulk:
+    @each("{}, {}", ("bulk", "generator"), SCHEMES)
+    def sketches(ds, how, scheme):
+        found = list(getattr(ds.MinHash, how)([[b"a", b"b"], [b"c"], []], num_perm=8, seed=2, scheme=scheme))
+        yield found
+        yield found[0].update(b"x"), found
+
+    def bulk_keeps_the_hashfunc(ds):
+        m = ds.MinHash.bulk([[b"a"]], num_perm=4, hashfunc=half)[0]
+        return m.update(b"b"), m
+
+    def generator_is_lazy(ds):
+        seen = []
+        g = ds.MinHash.generator((seen.append(n) or [b"a"] for n in range(3)), num_perm=4)
+        return len(seen), next(g), len(seen) >= 1, len(list(g)), next(g, "end")
+
 
 LEAN = {
-    **{
-        f"from a sketch, {scheme}": (
-            f"a = sketch('a b', num_perm=8, seed=3, scheme={scheme!r}); b = LeanMinHash(a); b; "
-            "a.update(b'c'); b; b.scheme; len(b)"
-        )
-        for scheme in SCHEMES
-    },
-    "from a lean one": "LeanMinHash(lean('a', num_perm=4))",
-    "from values": "LeanMinHash(seed=3, hashvalues=[1, 2, 3], scheme='affine32')",
-    "by place": "LeanMinHash(None, 3, [1, 2, 3], 'legacy')",
-    "scheme repeated": "LeanMinHash(sketch('a', num_perm=4), scheme='affine32')",
-    "scheme contradicted": "LeanMinHash(sketch('a', num_perm=4), scheme='legacy')",
-    **{
-        f"without {what}": f"LeanMinHash({arguments})"
-        for what, arguments in {
-            "anything": "",
-            "a seed": "hashvalues=[1], scheme='affine32'",
-            "values": "seed=1, scheme='affine32'",
-            "a scheme": "seed=1, hashvalues=[1]",
-            "a known scheme": "seed=1, hashvalues=[1], scheme='nope'",
-            "any values": "seed=1, hashvalues=[], scheme='affine32'",
-            "any values, legacy": "seed=1, hashvalues=[], scheme='legacy'",
-            "a sketch": "'abc'",
-        }.items()
-    },
-    "values out of range": "LeanMinHash(seed=1, hashvalues=[2**32], scheme='affine32')",
-    "values negative": "LeanMinHash(seed=1, hashvalues=[-1], scheme='affine64')",
-    "no update": "lean('a', num_perm=4).update(b'a')",
-    "no update_batch": "lean('a', num_perm=4).update_batch([b'a'])",
-    "no update_batch of nothing": "m = lean('a', num_perm=4); m.update_batch([]); m",
-    "no bulk": "LeanMinHash.bulk([[b'a']])",
-    "no generator": "list(LeanMinHash.generator([[b'a']]))",
-    "inherited": (
-        "a, b = lean('a b', num_perm=16), lean('b c', num_perm=16)\n"
-        "a.jaccard(b); a.count(); a.is_empty(); a.digest(); len(a); isinstance(a, MinHash)\n"
-        "a.merge(b); a; a.clear(); a.is_empty()"
-    ),
-    "jaccard with a full one": "lean('a b', num_perm=16).jaccard(sketch('b c', num_perm=16))",
-    "merge of a full one": "a = lean('a b', num_perm=16); a.merge(sketch('b c', num_perm=16)); a",
-    "merge of another seed": "lean('a', num_perm=4).merge(lean('a', num_perm=4, seed=2))",
-    "copy": "a = lean('a', num_perm=4); b = a.copy(); b; b.merge(lean('b', num_perm=4)); a; "
-    "copy.copy(a); copy.deepcopy(a)",
-    "equality and hash": (
-        "a, b = lean('a', num_perm=4), lean('a', num_perm=4); a == b; hash(a) == hash(b); len({a, b}); a != b\n"
-        "a == lean('a', num_perm=4, seed=2); a == sketch('a', num_perm=4); a == 'a'; len({a, lean('b', num_perm=4)})"
-    ),
-    "union": (
-        "LeanMinHash.union(lean('a', num_perm=8), lean('b', num_perm=8)); "
-        "LeanMinHash.union(*[lean('a', num_perm=8)] * 3)"
-    ),
-    "union of one": "LeanMinHash.union(lean('a'))",
-    "union of seeds": "LeanMinHash.union(lean('a', num_perm=4), lean('a', num_perm=4, seed=2))",
-    "union of lengths": "LeanMinHash.union(lean('a', num_perm=4), lean('a', num_perm=5))",
-    "union of schemes": "LeanMinHash.union(lean('a', num_perm=4), lean('a', num_perm=4, scheme='legacy'))",
-    "union of full ones": "LeanMinHash.union(sketch('a', num_perm=8), lean('b', num_perm=8))",
-    "an attribute of its own": "a = lean('a', num_perm=4); a.note = 1; a.note",
-    "no permutations": "lean('a', num_perm=4).permutations",
-    "no hashfunc": "lean('a', num_perm=4).hashfunc",
-    "no num_perm": "lean('a', num_perm=4).num_perm",
+    "from a lean one": lambda ds: ds.LeanMinHash(ds.lean("a", 4)),
+    "from values": lambda ds: ds.LeanMinHash(seed=3, hashvalues=[1, 2, 3], scheme="affine32"),
+    "by place": lambda ds: ds.LeanMinHash(None, 3, [1, 2, 3], "legacy"),
+    "scheme repeated": lambda ds: ds.LeanMinHash(ds.sketch("a", 4), scheme="affine32"),
+    "scheme contradicted": lambda ds: ds.LeanMinHash(ds.sketch("a", 4), scheme="legacy"),
+    **each("without {}", LEAN_WITHOUT)(lambda ds, arguments: ds.LeanMinHash(**arguments)),
+    "values out of range": lambda ds: ds.LeanMinHash(seed=1, hashvalues=[2**32], scheme="affine32"),
+    "values negative": lambda ds: ds.LeanMinHash(seed=1, hashvalues=[-1], scheme="affine64"),
+    "no update": lambda ds: ds.lean("a", 4).update(b"a"),
+    "no update_batch": lambda ds: ds.lean("a", 4).update_batch([b"a"]),
+    "no bulk": lambda ds: ds.LeanMinHash.bulk([[b"a"]]),
+    "no generator": lambda ds: list(ds.LeanMinHash.generator([[b"a"]])),
+    "jaccard with a full one": lambda ds: ds.lean("a b", 16).jaccard(ds.sketch("b c", 16)),
+    "merge of another seed": lambda ds: ds.lean("a", 4).merge(ds.lean("a", 4, seed=2)),
+    "union": lambda ds: ds.LeanMinHash.union(ds.lean("a", 8), ds.lean("b", 8)),
+    "union of three": lambda ds: ds.LeanMinHash.union(*[ds.lean("a", 8)] * 3),
+    "union of one": lambda ds: ds.LeanMinHash.union(ds.lean("a")),
+    "union of seeds": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 4, seed=2)),
+    "union of lengths": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 5)),
+    "union of schemes": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 4, scheme="legacy")),
+    "union of full ones": lambda ds: ds.LeanMinHash.union(ds.sketch("a", 8), ds.lean("b", 8)),
+    "no permutations": lambda ds: ds.lean("a", 4).permutations,
+    "no hashfunc": lambda ds: ds.lean("a", 4).hashfunc,
+    "no num_perm": lambda ds: ds.lean("a", 4).num_perm,
+    "no update batch of nothing": lambda ds: (m := ds.lean("a", 4), m.update_batch([])),
+    "merge of a full one": lambda ds: (a := ds.lean("a b", 16), a.merge(ds.sketch("b c", 16))),
 }
 
-BYTES = {
-    **{
-        f"{scheme}, byte order {order}, {k} slots": (
-            f"a = lean('a b c', num_perm={k}, seed={seed}, scheme={scheme!r}); a.bytesize({order!r})\n"
-            f"data = bytearray(a.bytesize({order!r}) + 3); a.serialize(data, {order!r}); data\n"
-            f"b = LeanMinHash.deserialize(data, {order!r}); b; b == a; "
-            f"LeanMinHash.deserialize(bytes(data), {order!r})\n"
-            f"LeanMinHash.deserialize(memoryview(data), {order!r})"
-        )
-        for scheme in SCHEMES
-        for order in ("@", "=", "<", ">", "!")
-        for k, seed in ((1, 1), (7, 2**32 - 1), (8, 0))
-    },
-    "the usual byte order": "a = lean('a', num_perm=4); d = bytearray(a.bytesize()); a.serialize(d); d; "
-    "LeanMinHash.deserialize(d)",
-    "written to a view": (
-        "a = lean('a', num_perm=4); d = bytearray(100); a.serialize(memoryview(d)[10:90]); d; "
-        "LeanMinHash.deserialize(memoryview(d)[10:])"
-    ),
-    "written to an array": "a = lean('a', num_perm=4); d = np.zeros(64, np.uint8); a.serialize(d); d; "
-    "LeanMinHash.deserialize(d)",
-    "returns nothing": "lean('a', num_perm=1).serialize(bytearray(50))",
-    "no room": "lean('a', num_perm=4).serialize(bytearray(10))",
-    "no room at all": "lean('a', num_perm=4).serialize(bytearray())",
-    "read-only": "lean('a', num_perm=4).serialize(bytes(100))",
-    "not a buffer": "lean('a', num_perm=4).serialize(5)",
-    "text for a buffer": "lean('a', num_perm=4).serialize('x' * 100)",
-    "unknown byte order": "lean('a', num_perm=4).bytesize('?')",
-    "unknown byte order, written": "lean('a', num_perm=4).serialize(bytearray(100), '?')",
-    "unknown byte order, read": "LeanMinHash.deserialize(bytes(100), '?')",
-    "seed of 63 bits": (
-        "a = LeanMinHash(seed=2**63 - 1, hashvalues=[1], scheme='affine32'); d = bytearray(99); a.serialize(d); d"
-    ),
-    "seed of 64 bits": "LeanMinHash(seed=2**64 - 1, hashvalues=[1], scheme='affine32').serialize(bytearray(99))",
-    "seed negative": "a = LeanMinHash(seed=-5, hashvalues=[1], scheme='affine32'); d = bytearray(99); "
-    "a.serialize(d); LeanMinHash.deserialize(d)",
-    **{
-        f"read {what}": f"LeanMinHash.deserialize({data})"
-        for what, data in {
-            "nothing": "b''",
-            "too little": "bytes(11)",
-            "an unknown scheme": "struct.pack('@qiBI', 1, -1, 9, 5)",
-            "fewer slots than told": "struct.pack('@qiB2I', 1, -3, 1, 5, 6)",
-            "fewer slots than told, legacy": "struct.pack('@qi2I', 1, 3, 5, 6)",
-            "no slots, legacy": "struct.pack('@qi', 1, 0)",
-            "legacy": "struct.pack('@qi3I', 1, 3, 5, 6, 7)",
-            "more than told": "struct.pack('@qi3I', 1, 2, 5, 6, 7)",
-            "the least number": "struct.pack('@qiBI', 1, -2**31, 1, 5)",
-            "text": "'abc'",
-            "a number": "5",
-            "None": "None",
-        }.items()
-    },
-    **{
-        f"pickle, {scheme}": (
-            f"a = lean('a b', num_perm=5, scheme={scheme!r}); pickle.loads(pickle.dumps(a)) == a\n"
-            "pickle.loads(pickle.dumps(a)); copy.copy(a) == a"
-        )
-        for scheme in SCHEMES
-    },
-    **{
-        f"state, {scheme}": (
-            f"a = lean('a b', num_perm=5, scheme={scheme!r}); a.__getstate__()\n"
-            "b = LeanMinHash.__new__(LeanMinHash); b.__setstate__(a.__getstate__()); b == a; b"
-        )
-        for scheme in SCHEMES
-    },
-    "state of an unknown scheme": "LeanMinHash.__new__(LeanMinHash).__setstate__(struct.pack('@qiBI', 1, -1, 9, 5))",
-    "state cut short": "LeanMinHash.__new__(LeanMinHash).__setstate__(b'123')",
+
+class Lean:
+    @each("from a sketch, {}", SCHEMES)
+    def from_a_sketch(ds, scheme):
+        a = ds.sketch("a b", 8, seed=3, scheme=scheme)
+        b = ds.LeanMinHash(a)
+        yield b
+        yield a.update(b"c"), b, b.scheme, len(b)
+
+    def inherited(ds):
+        a, b = ds.lean("a b", 16), ds.lean("b c", 16)
+        yield a.jaccard(b), a.count(), a.is_empty(), a.digest(), len(a), isinstance(a, ds.MinHash)
+        yield a.merge(b), a
+        yield a.clear(), a.is_empty()
+
+    def copy(ds):
+        a = ds.lean("a", 4)
+        b = a.copy()
+        yield b
+        yield b.merge(ds.lean("b", 4)), a, copy.copy(a), copy.deepcopy(a)
+
+    def equality_and_hash(ds):
+        a, b = ds.lean("a", 4), ds.lean("a", 4)
+        yield a == b, hash(a) == hash(b), len({a, b}), a != b, a == ds.lean("a", 4, seed=2), a == ds.sketch("a", 4)
+        yield a == "a", len({a, ds.lean("b", 4)})
+
+    def an_attribute_of_its_own(ds):
+        a = ds.lean("a", 4)
+        a.note = 1
+        return a.note
+
+
+def unread(kind):
+    """Return an object that has no state yet."""
+    return kind.__new__(kind)
+
+
+LEAN_BYTES = {
+    "returns nothing": lambda ds: ds.lean("a", 1).serialize(bytearray(50)),
+    "no room": lambda ds: ds.lean("a", 4).serialize(bytearray(10)),
+    "no room at all": lambda ds: ds.lean("a", 4).serialize(bytearray()),
+    "read-only": lambda ds: ds.lean("a", 4).serialize(bytes(100)),
+    "not a buffer": lambda ds: ds.lean("a", 4).serialize(5),
+    "text for a buffer": lambda ds: ds.lean("a", 4).serialize("x" * 100),
+    "unknown byte order": lambda ds: ds.lean("a", 4).bytesize("?"),
+    "unknown byte order, written": lambda ds: ds.lean("a", 4).serialize(bytearray(100), "?"),
+    "unknown byte order, read": lambda ds: ds.LeanMinHash.deserialize(bytes(100), "?"),
+    **each("read {}", SERIALIZED)(lambda ds, data: ds.LeanMinHash.deserialize(data)),
+    "state of an unknown scheme": lambda ds: unread(ds.LeanMinHash).__setstate__(SERIALIZED["an unknown scheme"]),
+    "state cut short": lambda ds: unread(ds.LeanMinHash).__setstate__(b"123"),
 }
 
-B_BIT = {
-    **{
-        f"{b} bits, {scheme}": (
-            f"a = bBitMinHash(sketch(count(0, 60), num_perm=70, scheme={scheme!r}), {b}); a; "
-            "a.bytesize(); a.__getstate__()\n"
-            f"c = bBitMinHash(sketch(count(30, 90), num_perm=70, scheme={scheme!r}), {b}); "
-            "a.jaccard(c); a.jaccard(a); a == c\n"
-            "d = pickle.loads(pickle.dumps(a)); d == a; d"
-        )
-        for b in (1, 2, 3, 4, 7, 8, 15, 16, 31, 32)
-        for scheme in SCHEMES
-    },
-    **{
-        f"r {r} and {other}": (
-            f"a = bBitMinHash(sketch(count(0, 60)), 2, {r}); "
-            f"b = bBitMinHash(sketch(count(30, 90)), 2, {other}); a.jaccard(b); a == b"
-        )
-        for r, other in ((0.0, 0.0), (0.1, 0.0), (0.1, 0.2), (0.5, 0.5), (1.0, 1.0), (1, 0))
-    },
-    "the usual": "a = bBitMinHash(sketch('a b')); a.b; a.r; a.seed; a.scheme",
-    "by name": "bBitMinHash(minhash=sketch('a', num_perm=4), b=2, r=0.1)",
-    "of a lean one": "bBitMinHash(lean('a b', num_perm=8), 4)",
-    "of itself": "bBitMinHash(bBitMinHash(sketch('a', num_perm=8), 8), 4)",
-    **{
-        f"b {b}": f"bBitMinHash(sketch('a', num_perm=4), {b})"
-        for b in ("-1", "33", "'x'", "None", "2.0", "2.7", "'4'", "True", "float('nan')")
-    },
-    "b 0": "bBitMinHash(sketch('a', num_perm=4), 0)",
-    "b 0, compared": "a = bBitMinHash(sketch('a', num_perm=4), 0); a.jaccard(a)",
-    "b 0, size": "bBitMinHash(sketch('a', num_perm=4), 0).bytesize()",
-    **{
-        f"r {r}": f"bBitMinHash(sketch('a', num_perm=4), 2, {r}).r"
-        for r in ("1.1", "'x'", "None", "1", "'0.5'", "-0.1", "float('nan')")
-    },
-    "of text": "bBitMinHash('abc')",
-    "of None": "bBitMinHash(None)",
-    "of a weighted one": "bBitMinHash(WeightedMinHash(1, np.zeros((4, 2), int)))",
-    **{
-        f"jaccard of {what}": f"bBitMinHash(sketch('a', num_perm=8), 2).jaccard({other})"
-        for what, other in {
-            "other bits": "bBitMinHash(sketch('a', num_perm=8), 3)",
-            "another scheme": "bBitMinHash(sketch('a', num_perm=8, scheme='legacy'), 2)",
-            "another seed": "bBitMinHash(sketch('a', num_perm=8, seed=2), 2)",
-            "another length": "bBitMinHash(sketch('a', num_perm=9), 2)",
-            "a full sketch": "sketch('a', num_perm=8)",
-            "text": "'a'",
-            "None": "None",
-        }.items()
-    },
-    "jaccard of two empty": "a = bBitMinHash(MinHash(8), 2); a.jaccard(bBitMinHash(MinHash(8), 2))",
-    "jaccard of nothing alike": (
-        "a, b = sketch('a', num_perm=64), sketch('b', num_perm=64); bBitMinHash(a, 1).jaccard(bBitMinHash(b, 1))"
+
+class LeanBytes:
+    @each(
+        "{}, byte order {}, {} slots",
+        SCHEMES,
+        ("@", "=", "<", ">", "!"),
+        {"1": (1, 1), "7": (7, 2**32 - 1), "8": (8, 0)},
+    )
+    def serialized(ds, scheme, order, slots):
+        k, seed = slots
+        a = ds.lean("a b c", k, seed=seed, scheme=scheme)
+        data = bytearray(a.bytesize(order) + 3)
+        yield a.bytesize(order), a.serialize(data, order), data
+        b = ds.LeanMinHash.deserialize(data, order)
+        yield b, b == a
+        yield ds.LeanMinHash.deserialize(bytes(data), order), ds.LeanMinHash.deserialize(memoryview(data), order)
+
+    @each("written to {}", {"a bytearray": lambda n: bytearray(n), "an array": lambda n: np.zeros(64, np.uint8)})
+    def in_the_usual_byte_order(ds, buffer):
+        a = ds.lean("a", 4)
+        d = buffer(a.bytesize())
+        return a.serialize(d), d, ds.LeanMinHash.deserialize(d)
+
+    def written_to_a_view(ds):
+        a, d = ds.lean("a", 4), bytearray(100)
+        return a.serialize(memoryview(d)[10:90]), d, ds.LeanMinHash.deserialize(memoryview(d)[10:])
+
+    @each("seed {}", {"of 63 bits": 2**63 - 1, "negative": -5})
+    def seed(ds, seed):
+        a, d = ds.LeanMinHash(seed=seed, hashvalues=[1], scheme="affine32"), bytearray(99)
+        return a.serialize(d), d, ds.LeanMinHash.deserialize(d)
+
+    def seed_of_64_bits(ds):
+        return ds.LeanMinHash(seed=2**64 - 1, hashvalues=[1], scheme="affine32").serialize(bytearray(99))
+
+    @each("pickle, {}", SCHEMES)
+    def pickle(ds, scheme):
+        a = ds.lean("a b", 5, scheme=scheme)
+        return pickle.loads(pickle.dumps(a)) == a, pickle.loads(pickle.dumps(a)), copy.copy(a) == a
+
+    @each("state, {}", SCHEMES)
+    def state(ds, scheme):
+        a, b = ds.lean("a b", 5, scheme=scheme), unread(ds.LeanMinHash)
+        return a.__getstate__(), b.__setstate__(a.__getstate__()), b == a, b
+
+
+BBIT = {
+    "by name": lambda ds: ds.bBitMinHash(minhash=ds.sketch("a", 4), b=2, r=0.1),
+    "of a lean one": lambda ds: ds.bBitMinHash(ds.lean("a b", 8), 4),
+    "of itself": lambda ds: ds.bBitMinHash(ds.bBitMinHash(ds.sketch("a", 8), 8), 4),
+    **each("b {!r}", (0, -1, 33, "x", None, 2.0, 2.7, "4", True, NAN))(
+        lambda ds, b: ds.bBitMinHash(ds.sketch("a", 4), b)
     ),
-    "equality": (
-        "a = bBitMinHash(sketch('a', num_perm=8), 2); a == bBitMinHash(sketch('a', num_perm=8), 2); a != 'a'\n"
-        "a == bBitMinHash(sketch('a', num_perm=8), 2, 0.1); a == bBitMinHash(sketch('a', num_perm=9), 2); a == None"
-    ),
-    "no hash": "hash(bBitMinHash(sketch('a', num_perm=8)))",
-    "copy": "a = bBitMinHash(sketch('a', num_perm=8)); copy.copy(a) == a; copy.deepcopy(a)",
-    "a state of an unknown scheme": (
-        "bBitMinHash.__new__(bBitMinHash).__setstate__(struct.pack('<qBdiBQ', 1, 1, 0.0, -1, 9, 0))"
-    ),
-    "a state cut short": "bBitMinHash.__new__(bBitMinHash).__setstate__(b'123')",
-    "a legacy state": "a = bBitMinHash.__new__(bBitMinHash); "
-    "a.__setstate__(struct.pack('<qBdiQ', 1, 4, 0.25, 3, 0x123 << 52)); a",
+    "b 0, size": lambda ds: ds.bBitMinHash(ds.sketch("a", 4), 0).bytesize(),
+    **each("r {!r}", (1.1, "x", None, 1, "0.5", -0.1, NAN))(lambda ds, r: ds.bBitMinHash(ds.sketch("a", 4), 2, r).r),
+    "of text": lambda ds: ds.bBitMinHash("abc"),
+    "of None": lambda ds: ds.bBitMinHash(None),
+    "of a weighted one": lambda ds: ds.bBitMinHash(ds.WeightedMinHash(1, np.zeros((4, 2), int))),
+    **each("jaccard of {}", OTHER_B_BITS)(lambda ds, other: ds.bBitMinHash(ds.sketch("a", 8), 2).jaccard(other(ds))),
+    "jaccard of two empty": lambda ds: ds.bBitMinHash(ds.MinHash(8), 2).jaccard(ds.bBitMinHash(ds.MinHash(8), 2)),
+    "no hash": lambda ds: hash(ds.bBitMinHash(ds.sketch("a", 8))),
+    "a state cut short": lambda ds: unread(ds.bBitMinHash).__setstate__(b"123"),
+    "the usual": lambda ds: (a := ds.bBitMinHash(ds.sketch("a b")), a.b, a.r, a.seed, a.scheme),
+    "b 0 compared": lambda ds: (a := ds.bBitMinHash(ds.sketch("a", 4), 0), a.jaccard(a)),
+    "copy": lambda ds: (a := ds.bBitMinHash(ds.sketch("a", 8)), copy.copy(a) == a, copy.deepcopy(a)),
 }
 
-CASES = {
-    "hash functions": HASHES,
-    "MinHash()": NEW,
-    "MinHash(hashvalues)": FROM_VALUES,
-    "MinHash.update": UPDATE,
-    "MinHash(hashfunc)": HASHFUNC,
-    "MinHash compared": COMPARE,
-    "MinHash copied": COPIES,
-    "MinHash.bulk": BULK,
-    "LeanMinHash": LEAN,
-    "LeanMinHash bytes": BYTES,
-    "bBitMinHash": B_BIT,
+
+class BBit:
+    @each("{} bits, {}", (1, 2, 3, 4, 7, 8, 15, 16, 31, 32), SCHEMES)
+    def bits(ds, b, scheme):
+        a = ds.bBitMinHash(ds.sketch(range(60), 70, scheme=scheme), b)
+        c = ds.bBitMinHash(ds.sketch(range(30, 90), 70, scheme=scheme), b)
+        d = pickle.loads(pickle.dumps(a))
+        return a, a.bytesize(), a.__getstate__(), a.jaccard(c), a.jaccard(a), a == c, d == a, d
+
+    @each("r {0[0]!r} and {0[1]!r}", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.2), (0.5, 0.5), (1.0, 1.0), (1, 0)))
+    def r(ds, r):
+        a, b = ds.bBitMinHash(ds.sketch(range(60)), 2, r[0]), ds.bBitMinHash(ds.sketch(range(30, 90)), 2, r[1])
+        return a.jaccard(b), a == b
+
+    def jaccard_of_nothing_alike(ds):
+        return ds.bBitMinHash(ds.sketch("a", 64), 1).jaccard(ds.bBitMinHash(ds.sketch("b", 64), 1))
+
+    def equality(ds):
+        a = ds.bBitMinHash(ds.sketch("a", 8), 2)
+        yield a == ds.bBitMinHash(ds.sketch("a", 8), 2), a != "a", a == ds.bBitMinHash(ds.sketch("a", 8), 2, 0.1)
+        yield a == ds.bBitMinHash(ds.sketch("a", 9), 2), a == None  # noqa: E711
+
+    def a_state_of_an_unknown_scheme(ds):
+        return unread(ds.bBitMinHash).__setstate__(struct.pack("<qBdiBQ", 1, 1, 0.0, -1, 9, 0))
+
+    def a_legacy_state(ds):
+        a = unread(ds.bBitMinHash)
+        return a.__setstate__(struct.pack("<qBdiQ", 1, 4, 0.25, 3, 0x123 << 52)), a
+
+
+GROUPS = {
+    "hash functions": (HASH_FUNCTIONS,),
+    "MinHash()": (NEW, New),
+    "MinHash(hashvalues)": (FROM_VALUES, FromValues),
+    "MinHash.update": (UPDATE, Update),
+    "MinHash(hashfunc)": (HASHFUNC, Hashfunc),
+    "MinHash compared": (COMPARED, Compared),
+    "MinHash copied": (COPIES, Copies),
+    "MinHash.bulk": (BULK, Bulk),
+    "LeanMinHash": (LEAN, Lean),
+    "LeanMinHash bytes": (LEAN_BYTES, LeanBytes),
+    "bBitMinHash": (BBIT, BBit),
 }
