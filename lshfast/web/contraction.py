@@ -148,7 +148,8 @@ def contract(
         raise ValueError(f"nodes must be in 0..{n - 1}, not {largest}")
     if n > MAX_NODES:
         raise ValueError(f"nodes must be in 0..{MAX_NODES - 1}, not {largest}")
-    graph = _Graph(*links, components(*np.ascontiguousarray(pairs.T), n), rule, check_int("min_links", min_links, 1))
+    left, right = np.ascontiguousarray(pairs.T)
+    graph = _Graph(*links, components(left, right, n), rule, check_int("min_links", min_links, 1))
     rounds = merged = 0
     changed: Int64Array | None = None  # all
     while len(merges := graph.merges(changed)):
