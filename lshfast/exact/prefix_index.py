@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from lshfast.join.jaccard import PAIR, as_pairs
 from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
 from lshfast.join.thresholds import Measure, Rule, Threshold, plain_threshold, rule_of
 from lshfast.kernels import setjoin
+from lshfast.kernels.gate import Gate
 from lshfast.tokens import TokenSets
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class PrefixIndex(KeyedEntries):
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._threads = thread_count(threads)
         self._state = _State(held="nothing" if seed == "random" else "any")
-        self._writing = threading.Lock()
+        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
         # The number of the set of each key, as in `_state`. A writer takes it away while it changes both, so that it is
         # made again after an interruption.
         self._numbers: dict[Any, int] | None = {}
@@ -206,7 +206,7 @@ class PrefixIndex(KeyedEntries):
 
     def __contains__(self, key: Any) -> bool:
         column = as_column([key])
-        with self._writing:
+        with self._writer.writing():
             numbers = self._numbers = self._known()
             return listed(column)[0] in numbers
 
@@ -259,9 +259,11 @@ class PrefixIndex(KeyedEntries):
         column = as_column([keys] if one else keys)
         rows = self._token_sets([sets] if one and not isinstance(sets, TokenSets) else sets).distinct()
         kind = _kind_of(sets)
+        if isinstance(column, np.ndarray):
+            column = column.copy()  # it may be the caller's
         if len(column) != len(rows):
             raise ValueError(f"there must be a key for each set, not {len(column)} for {len(rows)}")
-        with self._writing:
+        with self._writer.writing():
             _check_kind(kind, self._state.held)
             known = self._known()
             own = np.fromiter((known.get(key, -1) for key in listed(column)), np.int64, len(column))
@@ -274,32 +276,34 @@ class PrefixIndex(KeyedEntries):
                 parts = [*state.without(own[own >= 0]), self._indexed(_KeyedSets(numbers, column, rows))]
                 while len(parts) > 1 and len(parts[-2].segment) < 2 * len(parts[-1].segment):
                     parts[-2:] = [self._merged(parts[-2:])]
+                if (own >= 0).any():
+                    parts = self._tidied(parts)
+                held = kind if state.held == "nothing" else state.held
                 self._numbers = None
-                self._state = self._tidied(parts, state.next_number + len(rows), kind)
+                self._state = _State(tuple(parts), state.next_number + len(rows), held)
                 known.update(zip(listed(column), numbers.tolist(), strict=True))
                 self._numbers = known
         return len(rows)
 
     def _remove(self, keys: Column) -> None:
-        with self._writing:
+        with self._writer.writing():
             known = self._known()
             numbers = [known.get(key, -1) for key in listed(keys)]
             if -1 in numbers:
                 raise KeyError(listed(keys)[numbers.index(-1)])
-            state = self._state
-            changed = self._tidied(state.without(np.array(numbers, np.int64)), state.next_number, state.held)
+            parts = self._tidied(self._state.without(np.array(numbers, np.int64)))
             self._numbers = None
-            self._state = changed
+            self._state = replace(self._state, parts=tuple(parts))
             for key in listed(keys):
                 known.pop(key, None)
             self._numbers = known
 
-    def _tidied(self, parts: list[_Part], next_number: int, held: Held) -> _State:
-        """Return a state with these parts; they are merged if more than half of their sets have been removed."""
+    def _tidied(self, parts: list[_Part]) -> list[_Part]:
+        """Return the same parts, or one part if more than half of their sets have been removed."""
         left = sum(int(np.count_nonzero(part.present)) for part in parts)
         if 2 * left < sum(len(part.segment) for part in parts):
-            parts = [self._merged(parts)] if left else []
-        return _State(tuple(parts), next_number, held if self._state.held == "nothing" else self._state.held)
+            return [self._merged(parts)] if left else []
+        return parts
 
     def query(self, sets: Any) -> Matches[Match]:
         """Return all sets of the index whose similarity to a query is at least the threshold.

@@ -158,6 +158,14 @@ def test_keys_of_any_kind():
     assert list(index.pairs()) == []
 
 
+def test_keys_are_copied():
+    index, keys = PrefixIndex(threads=1), np.arange(3)
+    index.insert(keys, [[1], [2], [3]])
+    keys[:] = 7
+    assert list(index) == [0, 1, 2]
+    assert index.query([[3]])[0] == [(2, 1.0)]
+
+
 def test_bad_arguments():
     index = PrefixIndex(threads=1)
     index.insert([0, 1, 2], [[1], [2], [3]])
@@ -195,22 +203,7 @@ def saved(tmp_path):
     return path
 
 
-NAMES = [
-    "magic",
-    "version",
-    "measure",
-    "fraction",
-    "held",
-    "kind",
-    "p",
-    "q",
-    "seed",
-    "n",
-    "m",
-    "key_bytes",
-    "keys",
-    "sets",
-]
+NAMES = ["magic", "version", "measure", "fraction", "held", "kind", "p", "q", "seed", "n", "m", "bytes", "keys", "sets"]
 NUMBERED_NAMES = ["magic", "version", "measure", "fraction", "held", "p", "q", "seed", "next_id", "n", "m", "sections"]
 
 
@@ -223,11 +216,10 @@ def with_header(data, layout=FILE, names=NAMES, **changes):
 def with_sets(data, keys, offsets, tokens):
     """Return the file with other contents; keys are ints."""
     keys, *sets = (np.array(part, dtype) for part, dtype in ((keys, "<i8"), (offsets, "<i8"), (tokens, "<u8")))
-    changes = {"kind": 0, "n": len(keys), "m": len(tokens), "key_bytes": 8 * len(keys)}
+    changes = {"kind": 0, "n": len(keys), "m": len(tokens), "bytes": 8 * len(keys)}
     head = with_header(data, **changes, keys=checksum(keys), sets=checksum(*sets))
-    return head[: FILE.size].ljust(FILE.size + -FILE.size % 8, b"\0") + b"".join(
-        part.tobytes() for part in (keys, *sets)
-    )
+    padding = bytes(-FILE.size % 8)
+    return head[: FILE.size] + padding + b"".join(part.tobytes() for part in (keys, *sets))
 
 
 def with_numbers(numbers, **changes):

@@ -76,8 +76,8 @@ def components_of_links(
 def components_of_ends(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the different ends of links, ascending, and the smallest end of the component of each."""
     nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
-    first, second = places.reshape(2, -1).astype(np.int64)
-    return nodes, nodes[components(first, second, len(nodes))]
+    left, right = places.reshape(2, -1).astype(np.int64)
+    return nodes, nodes[components(left, right, len(nodes))]
 
 
 def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
