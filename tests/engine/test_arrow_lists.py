@@ -160,6 +160,7 @@ def test_texts_are_no_lists():
         shingle(pa.array([["a"]]))
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("rows", [TEXTS, INTEGERS, ["a", "b"]], ids=["texts", "integers", "no lists"])
 @pytest.mark.parametrize("error", [False, True])
 def test_columns_are_released(rows, error):

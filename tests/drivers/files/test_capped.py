@@ -245,6 +245,7 @@ def test_tune_prints_the_forecast(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_tune_counts_the_ids(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
     run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory", "1G"]
@@ -275,11 +276,11 @@ def test_no_rows(tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"keep": "last"},
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"keep": "last"}, marks=pytest.mark.slow),
         {"verify": "signature", "keep": "max:rank"},
         {"ignore_common": 0.02, "top": 2},
-        {"most": 0.9, "keep": "last", "top": 1},
+        pytest.param({"most": 0.9, "keep": "last", "top": 1}, marks=pytest.mark.slow),
         {"ignore_common": 0.1, "most": 0.95, "keep": "shortest"},
     ],
 )
@@ -311,9 +312,9 @@ def test_all_similar_pairs_are_those_of_the_run_in_memory(tmp_path, small_parts,
     ("ids", "options"),
     [
         ("id", {}),
-        ("number", {"keep": "last", "annotate": True}),
+        pytest.param("number", {"keep": "last", "annotate": True}, marks=pytest.mark.slow),
         ("id", {"keep": "max:rank", "verify": "signature"}),
-        (None, {"keep": "longest", "verify": "none"}),
+        pytest.param(None, {"keep": "longest", "verify": "none"}, marks=pytest.mark.slow),
     ],
 )
 def test_rows_are_removed_for_entries_of_an_index(tmp_path, small_parts, monkeypatch, ids, options):
@@ -428,7 +429,7 @@ def test_bad_arguments(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("jsonl.gz", "csv"))])
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """A text that is near the limit is compared; a longer one is a bad row, also where the run is resumed."""
     memory = Budget(0, make_plan(threads=1)).least(1000, 4 << 20)

@@ -6,6 +6,7 @@ from lshfast import DataError, dedup_files, stages
 from tests.drivers.tasks.runs import corpus, in_memory, in_stages, run_all, write_files
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize(
     "options",
     [{}, {"id_column": "number", "keep": "last"}, {"measure": "containment", "groups": "components"}],

@@ -60,6 +60,7 @@ def rows_with_quotes(n):
     return rows
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize(
     ("suffix", "delimiters", "options"),

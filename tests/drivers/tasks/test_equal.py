@@ -163,7 +163,7 @@ def test_compressed_inputs_and_bad_rows(tmp_path):
     assert joined(rejected) == (tmp_path / "wanted.jsonl.rejects.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """As in a run of one process with the same memory. A text that is near the limit is compared."""
     memory = budget.Budget(0, make_plan(threads=1), parquet=suffix == "parquet").least(1000, 4 << 20)

@@ -18,6 +18,7 @@ VALUES = {
 }
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("policy", ["max", "min"])
 @pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (5, 3)])

@@ -42,6 +42,7 @@ def check(folder, source, shards, tasks, **options):
     return found
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize(
     "options",
     [
