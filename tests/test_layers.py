@@ -9,8 +9,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import lshfast
 
 PACKAGE = Path(lshfast.__file__).parent

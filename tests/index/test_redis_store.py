@@ -232,7 +232,9 @@ def near_duplicates(n, num_perm, seed=3):
     return rows
 
 
-@pytest.mark.parametrize("name_of", [int, pytest.param(str, marks=pytest.mark.slow), lambda row: row if row % 2 else f"row {row}"])
+@pytest.mark.parametrize(
+    "name_of", [int, pytest.param(str, marks=pytest.mark.slow), lambda row: row if row % 2 else f"row {row}"]
+)
 def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
     rows = near_duplicates(600, 64)
     keys = [name_of(row) for row in range(600)]

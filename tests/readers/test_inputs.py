@@ -483,7 +483,9 @@ def test_deep_json_names_its_line(tmp_path: Path, value: str, kind: str) -> None
     assert not (tmp_path / f"b{kind}").exists()
 
 
-@pytest.mark.parametrize(("seed", "files"), [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize(
+    ("seed", "files"), [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_damaged_files_are_rows_or_errors_that_name_them(tmp_path: Path, seed: int, files: int) -> None:
     command = [sys.executable, "-m", "tests.readers.fuzz_inputs", str(tmp_path), str(seed), str(files)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])

@@ -429,7 +429,9 @@ def test_bad_arguments(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("jsonl.gz", "csv"))])
+@pytest.mark.parametrize(
+    "suffix", ["jsonl", "parquet", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("jsonl.gz", "csv"))]
+)
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """A text that is near the limit is compared; a longer one is a bad row, also where the run is resumed."""
     memory = Budget(0, make_plan(threads=1)).least(1000, 4 << 20)
