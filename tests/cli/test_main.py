@@ -233,7 +233,7 @@ def test_shell_completion():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
-@pytest.mark.parametrize("columns", [60, 80, 160])
+@pytest.mark.parametrize("columns", [60, pytest.param(80, marks=pytest.mark.slow), 160])
 def test_the_closing_table_fits_the_terminal(corpus, tmp_path, columns):
     shown = on_terminal(columns, "dedup", corpus, "-o", tmp_path / "out.jsonl")
     table = shown[shown.index("read   ") :].splitlines()

@@ -46,7 +46,10 @@ def rates(made, sets, asked, threshold, take=LeanMinHash):
     return right / relevant, right / found
 
 
-@pytest.mark.parametrize(("threshold", "precision"), [(0.7, 0.5), (0.8, 0.95), (0.9, 0.99), (0.95, 0.99)])
+@pytest.mark.parametrize(
+    ("threshold", "precision"),
+    [(0.7, 0.5), (0.9, 0.99), *(pytest.param(*given, marks=pytest.mark.slow) for given in [(0.8, 0.95), (0.95, 0.99)])],
+)
 def test_few_sets_reach_the_threshold(threshold, precision):
     """Almost only the query itself contains as much of it; large sets that contain little of it are left out."""
     sets = random_sets(300)

@@ -37,12 +37,12 @@ from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, outputs, writ
     [
         {},
         {"keep": "last", "id_column": "id"},
-        {"keep": "longest", "groups": "components"},
-        {"keep": "shortest", "verify": "signature"},
+        pytest.param({"keep": "longest", "groups": "components"}, marks=pytest.mark.slow),
+        pytest.param({"keep": "shortest", "verify": "signature"}, marks=pytest.mark.slow),
         {"keep": "max:rank", "id_column": "id", "scheme": "classic"},
         {"keep": "min:rank", "verify": "none", "annotate": True, "unit": "char"},
-        {"keep": "min:id", "id_column": "id", "annotate": True},
-        {"measure": "containment", "threshold": 0.9, "keep": "last"},
+        pytest.param({"keep": "min:id", "id_column": "id", "annotate": True}, marks=pytest.mark.slow),
+        pytest.param({"measure": "containment", "threshold": 0.9, "keep": "last"}, marks=pytest.mark.slow),
         {
             "measure": "containment",
             "groups": "components",
@@ -227,7 +227,9 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
     assert 15_000 < said < 25_000
 
 
-@pytest.mark.parametrize(("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)])
+@pytest.mark.parametrize(
+    ("rows", "memory"), [(1, 0), (6, 1 << 30), pytest.param(500, 0, marks=pytest.mark.slow), (500, 1 << 40)]
+)
 def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
     source = write_jsonl(tmp_path / "a.jsonl", corpus(2, rows))
     assert forecast(Inputs([str(source)]), make_plan(), memory).rows == rows
