@@ -1,5 +1,6 @@
 """What the tests share: the CPU level that a kernel runs on, hypothesis' profiles, and rows as arrays and back."""
 
+import gc
 import os
 import signal
 from collections import defaultdict
@@ -23,6 +24,7 @@ settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
 
 LEVELS = kernels.available()
+LEVEL = ("level",)
 
 
 @pytest.fixture(params=LEVELS)
@@ -34,17 +36,50 @@ def level(request):
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Leave each case of a test of many cases on one CPU level, and on the other levels to the slow tests."""
+    """Leave some cases of tests to the slow tests: some CPU levels, and combinations of values of `few_cases`."""
     cases = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and "level" in item.callspec.indices:
+        if hasattr(item, "callspec"):
             cases[item.parent, item.originalname].append(item)
     for found in cases.values():
-        if len(found) < len(LEVELS) ** 2:
+        if found[0].get_closest_marker("few_cases"):
+            found = [item for item in found if not item.get_closest_marker("slow")]
+            chosen = few_cases([values_of(item) for item in found])
+        elif "level" in found[0].callspec.indices and len(found) >= len(LEVELS) ** 2:
+            chosen = [sum(item.callspec.indices.values()) % len(LEVELS) == 0 for item in found]
+        else:
             continue
-        for item in found:
-            if sum(item.callspec.indices.values()) % len(LEVELS):
+        for item, kept in zip(found, chosen, strict=True):
+            if not kept:
                 item.add_marker(pytest.mark.slow)
+
+
+def values_of(item):
+    """Return the identities of the values of a case, by the names that are parametrized together."""
+    params = item.callspec.params
+    names = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    together = [tuple(own.replace(",", " ").split()) if isinstance(own, str) else tuple(own) for own in names]
+    alone = params.keys() - {name for own in together for name in own}  # those of fixtures
+    return {own: tuple(id(params[name]) for name in own) for own in [*together, *((name,) for name in alone)]}
+
+
+def few_cases(cases):
+    """Return whether each case is chosen: as many as the longest parameter has values, in which all values occur.
+
+    The CPU levels alternate, beginning with the last.
+    """
+    values = {names: list(dict.fromkeys(case[names] for case in cases)) for names in cases[0]}
+    levels = values.get(LEVEL, [])
+    levels.reverse()
+    turns = max((len(own) for names, own in values.items() if names != LEVEL), default=1)
+    chosen = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
+    return [case in chosen for case in cases]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """Keep the many tests themselves out of the searches for garbage, which take a tenth of the time otherwise."""
+    gc.freeze()
 
 
 def csr(rows):

@@ -105,6 +105,7 @@ def test_clusters_of_a_pipeline():
     assert (pipeline.fit_predict(points) == DBSCAN(eps=1.5, min_samples=3).fit_predict(points)).all()
 
 
+@pytest.mark.slow
 def test_an_embedding_of_a_pipeline():
     points = clusters(120)
     embedding = TSNE(metric="precomputed", init="random", perplexity=10, random_state=1, max_iter=250)

@@ -108,7 +108,12 @@ def simulated(matcher, seed):
 
 
 @pytest.mark.parametrize(
-    ("squares", "functions", "groups"), [(3, 1024, 2), (3, 1024, 1), (3, 2048, 1), (2, 100, 1), (2, 150, 2)]
+    ("squares", "functions", "groups"),
+    [
+        (3, 1024, 2),
+        (2, 100, 1),
+        *(pytest.param(*given, marks=pytest.mark.slow) for given in [(3, 1024, 1), (3, 2048, 1), (2, 150, 2)]),
+    ],
 )
 def test_f31_f32_rates_by_simulation(squares, functions, groups):
     """Another print has a minutia in .05 of the squares where the first has none, so that it has .2 of them in all."""

@@ -34,6 +34,7 @@ def one_row(tokens):
     return TokenSets([0, len(tokens)], np.array(tokens, np.uint64))
 
 
+@pytest.mark.slow
 def test_the_reference_still_computes_them():
     """Where this fails a definition has changed, and with it the format."""
     assert cases() == GOLDEN

@@ -111,7 +111,7 @@ def stopped(number, path, *arguments):
     child = process(*arguments, **HEEDING)
     deadline = time.monotonic() + 60
     while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, path):
-        pass
+        time.sleep(0.005)
     time.sleep(0.1)  # Python itself loses an interrupt that comes while it makes the reader of a gzip file
     child.send_signal(number)
     _, said = child.communicate(timeout=60)

@@ -235,7 +235,7 @@ def test_shell_completion():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
-@pytest.mark.parametrize("columns", [60, 80, 160])
+@pytest.mark.parametrize("columns", [60, pytest.param(80, marks=pytest.mark.slow), 160])
 def test_the_closing_table_fits_the_terminal(corpus, tmp_path, columns):
     shown = on_terminal(columns, "dedup", corpus, "-o", tmp_path / "out.jsonl")
     table = shown[shown.index("read   ") :].splitlines()
@@ -510,6 +510,7 @@ main()
 """
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("module", ["typer", "lshfast.cli.index", "matplotlib.artist"])
 def test_interrupt_while_a_module_is_imported(tmp_path, number, module):

@@ -190,7 +190,7 @@ def test_a_corpus_without_rows(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
-@pytest.mark.parametrize("which", ["within", "against"])
+@pytest.mark.parametrize("which", ["within", pytest.param("against", marks=pytest.mark.slow)])
 def test_interrupt_leaves_nothing(tmp_path, which):
     big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])
     options = [] if which == "within" else ["--against", write_jsonl(tmp_path / "b.jsonl", [{"text": RHYME}])]

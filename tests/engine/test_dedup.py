@@ -319,6 +319,7 @@ def test_two_thousand_copies_among_a_thousand_others():
         assert len(pairs(texts, copies="all")) == 2000 * 1999 // 2
 
 
+@pytest.mark.slow
 def test_a_text_of_twenty_megabytes():
     words = list(map(str, np.random.default_rng(4).integers(0, 10**6, 2_950_000).tolist()))
     long = " ".join(words)
@@ -416,6 +417,7 @@ def test_progress_is_told(texts):
     assert (last, done) == ("verify", total)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("stage", ["sketch", "verify"])
 def test_progress_may_interrupt(megabytes, stage, threads):

@@ -46,6 +46,7 @@ def walked(texts, **options):
         return dedup(texts, **options)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(("keep", "threads"), [("first", 1), ("last", 2), ("longest", 1), ("shortest", 2)])
 def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
@@ -61,7 +62,10 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     assert result != dedup(texts, **options, exact=True)
 
 
-@pytest.mark.parametrize(("later", "threads"), [("short", 1), ("short", 2), ("long", 1), ("both", 2)])
+@pytest.mark.parametrize(
+    ("later", "threads"),
+    [("short", 2), ("both", 2), *(pytest.param(later, 1, marks=pytest.mark.slow) for later in ("short", "long"))],
+)
 def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     """The first batch is a crowd. If the texts after it are long, all are sketched."""
     long = [" ".join(texts) for texts in np.reshape(tiny_texts(90_000), (1500, 60)).tolist()]

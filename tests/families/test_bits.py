@@ -62,6 +62,7 @@ def test_buckets_of_sampled_bits(items, seed, shape):
         assert buckets == (minhash.band_keys(values, bands, rows) if rows > 63 else right)
 
 
+@pytest.mark.few_cases
 @settings(max_examples=40)
 @given(items=codes_of(), seed=st.integers(0, MASK64), radius=st.integers(0, 4))
 def test_covered_codes(level, items, seed, radius):

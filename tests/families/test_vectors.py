@@ -363,7 +363,7 @@ def test_probes_of_zero_vectors_and_of_sparse_ones(family, sparse):
     ("family", "rows", "probes"),
     [
         (Hyperplanes(768), 12, 16),
-        (Hyperplanes(768), 20, 100),
+        pytest.param(Hyperplanes(768), 20, 100, marks=pytest.mark.slow),
         (CrossPolytope(128), 2, 20),
         (CrossPolytope(768, 64), 3, 7),
     ],

@@ -52,6 +52,7 @@ def change(index, kind):
     return set(removed.tolist()), set(replaced.tolist()), set(new)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("then", ["nothing", "commit", "compact"])
 def test_items_beside_changes(large, then):
     """Each entry that stays comes once, with a signature that it had; none comes that was gone before its batch."""
@@ -77,6 +78,7 @@ def test_items_beside_changes(large, then):
         assert turn == (place >= first and number in replaced)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("then", ["nothing", "commit", "compact"])
 def test_keys_beside_changes(large, then):
     index, kind = large

@@ -134,6 +134,7 @@ def refused(call):
 # After a close
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("use", USES)
 def test_a_closed_index_refuses_all(make, use):
     index = make()
@@ -299,6 +300,7 @@ ASKED = {
 }
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("asked", ASKED)
 def test_answers_beside_a_close(make, asked):
     """Each is that of before, or refused: none is of a part of the entries."""
@@ -324,6 +326,7 @@ def test_answers_beside_a_close(make, asked):
             index.close()
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("asked", ["query", "contains", "items"])
 def test_a_close_in_the_middle_of_an_answer(make, monkeypatch, asked):
     """What an answer is read from stays until it is given."""

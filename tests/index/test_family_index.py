@@ -42,8 +42,9 @@ def family(request):
     return request.param
 
 
-def test_in_memory(family):
-    run(family(), examples=25)
+@pytest.mark.parametrize("examples", [10, pytest.param(25, marks=pytest.mark.slow)])
+def test_in_memory(family, examples):
+    run(family(), examples=examples)
 
 
 def test_in_a_file(family, tmp_path):

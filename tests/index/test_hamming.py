@@ -26,6 +26,7 @@ def answers(matches):
 # The index
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 300])
 def test_queries(level, bits, n):
@@ -42,6 +43,7 @@ def test_queries(level, bits, n):
     assert index.query(queries[0], 1) == index.query(queries[:1], 1)[0]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("bits", [64, 128])
 def test_queries_of_several_segments(level, bits, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""

@@ -20,6 +20,7 @@ from tests.reference import hamming as reference
 # Pairs
 
 
+@pytest.mark.few_cases
 @settings(max_examples=40)
 @given(data=st.data(), words=st.sampled_from([1, 2, 4, 16]), radius=st.sampled_from([0, 1, 3, 8, 40]))
 def test_pairs_and_keepers_of_any_codes(level, data, words, radius):
@@ -40,6 +41,7 @@ def counted_pairs(codes, radius):
     return found
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("radius", [1, 3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("crowd", [0, 4, 8192])
 def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
@@ -80,7 +82,7 @@ def equal_pairs(codes):
 # Keepers
 
 
-@pytest.mark.parametrize("radius", [0, 1, 3, 10, 64])
+@pytest.mark.parametrize("radius", [0, 3, 64, *(pytest.param(radius, marks=pytest.mark.slow) for radius in (1, 10))])
 def test_keepers(radius, monkeypatch):
     codes = clustered(1000, 1, flips=6).ravel()
     weights = np.random.default_rng(5).integers(0, 50, 1000)

@@ -93,6 +93,7 @@ def machine_of(metric):
     return Machine
 
 
+@pytest.mark.parametrize("examples", [5, pytest.param(15, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", [*SMALL])
-def test_beside_a_dict(metric):
-    run_state_machine_as_test(machine_of(metric), settings=settings(max_examples=15, stateful_step_count=20))
+def test_beside_a_dict(metric, examples):
+    run_state_machine_as_test(machine_of(metric), settings=settings(max_examples=examples, stateful_step_count=20))

@@ -59,6 +59,7 @@ def test_recall_at_the_radius(metric):
     assert mean <= index.plan.recall + 0.02 + 4 * error
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("factor", [0.6, 1.0, 1.3])
 @pytest.mark.parametrize(("metric", "probes"), [("cosine", 4), ("euclidean", 4), ("manhattan", 1), ("hamming", 1)])
 def test_share_of_candidates(metric, probes, factor):
@@ -137,7 +138,7 @@ def definition(tables, query, points, limit):
     return False
 
 
-@pytest.mark.parametrize(("mode", "limit"), [("first", 2), ("closest", 3)])
+@pytest.mark.parametrize(("mode", "limit"), [("closest", 3), pytest.param("first", 2, marks=pytest.mark.slow)])
 def test_a19_c9_searches_with_a_limit(mode, limit):
     """Over the functions of 300 seeds, a search succeeds if the definition does, and so more often than the bound.
 

@@ -232,7 +232,9 @@ def near_duplicates(n, num_perm, seed=3):
     return rows
 
 
-@pytest.mark.parametrize("name_of", [int, str, lambda row: row if row % 2 else f"row {row}"])
+@pytest.mark.parametrize(
+    "name_of", [int, pytest.param(str, marks=pytest.mark.slow), lambda row: row if row % 2 else f"row {row}"]
+)
 def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
     rows = near_duplicates(600, 64)
     keys = [name_of(row) for row in range(600)]
@@ -512,6 +514,7 @@ def test_of_two_writers_one_gets_each_key(redis_server, place, store):
         assert written in (None, 20)
 
 
+@pytest.mark.slow
 def test_skipping_writers_share_the_keys(redis_server, place, store):
     batches = [[range(low, low + 50) for low in range(0, 500, 10)]] * 2
     inserted, _ = at_once(redis_server, store, place[1], batches, "skip")
@@ -584,6 +587,7 @@ def reopened(server, name="crash"):
         return kept
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("when", ["half sent", "all sent", "executed"])
 @pytest.mark.parametrize("operation", ["insert", "remove"])
 def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):

@@ -119,6 +119,7 @@ def _made(request, entries, path):
     return store
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("probes", [1, 3])
 @pytest.mark.parametrize(("most", "within"), [(None, None), (3, None), (None, 2.0), (2, 3.0), (1, 0.0), (100, 1.5)])
 def test_search_finds_what_shares_a_bucket(store_of, probes, most, within):

@@ -120,6 +120,7 @@ def signatures_of(**options):
     return MinHasher(**{"num_perm": 8, **options}).sketch(TokenSets.from_sets([["a"], ["b"]]))
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("held", [[], INT, STR])
 @pytest.mark.parametrize(
     ("keys", "signatures", "error", "message"),
@@ -221,6 +222,7 @@ MANY = range(9000)  # more than one batch
 BEYOND, BROKEN = [*MANY, 2**64], [*map(str, MANY), "\ud800"]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("on_duplicate", ["error", "skip", "replace"])
 @pytest.mark.parametrize(
     ("held", "keys", "in_memory"),

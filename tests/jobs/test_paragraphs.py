@@ -48,6 +48,7 @@ def corpus_of(path, n=40):
     return texts, make(path, [{"id": f"r{i}", "text": text, "n": i} for i, text in enumerate(texts)])
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("kind", [".jsonl", ".csv", ".parquet"])
 @pytest.mark.parametrize("keep", ["first", "longest"])
 def test_rows_are_put_together_again(tmp_path, kind, keep):

@@ -56,6 +56,7 @@ def rows(number, share=0.5):
     return tuple(json.dumps({"text": text}) + "\n" for text in texts)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("in_file", [1, 5, 100, 10_000])
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz"])
 def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
@@ -73,7 +74,7 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
     assert found.sharing == pytest.approx(0.5, rel=0.2)
 
 
-@pytest.mark.parametrize("in_file", [2, 5])
+@pytest.mark.parametrize("in_file", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
     """The first and the last row of one file in ten are alike; other files are not alike."""
     monkeypatch.setattr("lshfast.jobs.sharing.OF_ROOT", 25)

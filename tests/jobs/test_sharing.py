@@ -36,6 +36,7 @@ def estimate(labels, places, contents=None):
     return sharing(sample_of(labels[own], contents[own], 2 * (np.flatnonzero(own) // PLACE) + 1), ROWS)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize(
     ("sizes", "error"),

@@ -72,6 +72,7 @@ def dividing(always):
         yield
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=30)
 @given(rows=SETS | WIDE, right=st.none() | SETS, threshold=st.sampled_from(THRESHOLDS), data=st.data())
@@ -153,6 +154,7 @@ def test_needed_overlap(a, b, threshold, measure):
     assert need == min(enough) if enough else need > min(a, b)
 
 
+@pytest.mark.few_cases
 def test_d13_small_universe(level):
     """Sets of half of 52 elements are compared as bits: their prefixes are in a quarter of all sets."""
     rng, n = np.random.default_rng(52), 2000
@@ -229,6 +231,7 @@ def test_f37_f38_the_strings_of_the_text():
         assert found.tolist() == [(1, 2, 0.9), (2, 3, 0.9)]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("suffixes", [False, True])
 @pytest.mark.parametrize("threshold", [F(9, 10), F(8, 10), F(8, 9), F(11, 15), F(1, 2)])
 def test_f39_no_pair_is_lost(threshold, suffixes):

@@ -132,6 +132,7 @@ def tiny(n, seed=1):
     return TokenSets.from_sets([rng.zipf(1.3, rng.integers(1, 13)) % 60 for _ in range(n)])
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("measure", ["jaccard", "containment"])
 @pytest.mark.parametrize("preferred", [False, True])
@@ -210,7 +211,7 @@ def scattered(n, seed=1):
     return TokenSets.from_sets(rows)
 
 
-@pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.parametrize("chains", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
     """Nearly all pairs share a bucket and pass the screen, and have frequent elements in their prefixes."""
     n, threshold = 1_000, 0.91

@@ -310,6 +310,7 @@ def all_pairs(rows, threshold, exact, copies):
     return batches, expected
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("batch", [1, 7, 10**6])
 @given(rows=ROWS, threshold=st.sampled_from([0, 0.3, 0.8, 1]), with_copies=st.booleans())

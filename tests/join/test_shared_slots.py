@@ -93,6 +93,7 @@ def add_all(file, signatures):
     file.add(rows, file.hashes(signatures, rows))
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 1000])
 @pytest.mark.parametrize("least", [30, 56])
 def test_a_file_tells_the_rows_that_share_too_few(tmp_path, monkeypatch, n, least):

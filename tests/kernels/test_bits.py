@@ -126,6 +126,7 @@ def pack_or_empty(row, width):
     return reference.pack([EMPTY] * len(row) if row[0] == EMPTY else row, width)
 
 
+@pytest.mark.few_cases
 @settings(max_examples=40)
 @given(data=st.data(), k=st.integers(1, 140), width=st.sampled_from(WIDTHS))
 def test_packed_comparison_of_any_words(level, data, k, width):
@@ -160,6 +161,7 @@ def test_more_rows_than_a_block(level):
     assert packed_counts(packed, packed, 20, 2) == own
 
 
+@pytest.mark.few_cases
 def test_the_longest_signatures(level):
     a = np.arange(2 * 65536, dtype=np.uint64).reshape(2, 65536)
     assert counts_of(a, a) == [(65536, 0)] * 2

@@ -87,6 +87,7 @@ def test_any_numbers(level, pairs, measure):
     assert found == [reference.dense(measure, *vectors.tolist())]
 
 
+@pytest.mark.few_cases
 @settings(max_examples=40)
 @given(
     points=st.lists(

@@ -233,6 +233,7 @@ def test_texts_of_a_buffer():
             Texts.of_buffer(b"abcdef", np.array(offsets, np.int64))
 
 
+@pytest.mark.few_cases
 @given(
     st.lists(st.one_of(LINE, mutated().map(lambda data: data.split(b"\n")[0]), SOUP.map(lambda d: d.split(b"\n")[0])))
 )

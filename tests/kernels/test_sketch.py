@@ -71,6 +71,7 @@ def test_signatures(level, scheme, k):
         assert signature == reference, f"{n} tokens"
 
 
+@pytest.mark.few_cases
 @SCHEMES
 @settings(max_examples=40)
 @given(rows=st.lists(TOKENS, max_size=3), k=st.integers(1, 40), seed=WORD64)

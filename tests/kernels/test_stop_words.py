@@ -23,6 +23,7 @@ stop_words = st.lists(
 )
 
 
+@pytest.mark.few_cases
 @settings(max_examples=80)
 @given(lines=st.lists(few_words | any_text, max_size=4), stops=stop_words, size=st.sampled_from([1, 2, 3, 9, 256]))
 @example(lines=["", "a", "a b", "a b c"], stops=["a"], size=3)

@@ -64,6 +64,7 @@ def test_shingles(level, unit, lines, size, seed, lowercase):
     assert_equals_reference(unit, lines, size, seed, lowercase)
 
 
+@pytest.mark.few_cases
 @UNITS
 @settings(max_examples=30)
 @given(
@@ -121,6 +122,7 @@ def ending_at(position, word, after=" end"):
     return ("Go on " + " " * room)[:room] + word + after
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("letter", ["w", "é", "中", "𐐀", "e\u0301", "中a", "\u023a", "\u212a"])
 @pytest.mark.parametrize("boundary", [64, 128, STRETCH, 2 * STRETCH])
 def test_words_across_a_boundary(level, letter, boundary):

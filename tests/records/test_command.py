@@ -353,7 +353,7 @@ def test_lost_rows_are_an_error():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_run_leaves_nothing(tmp_path, number):
     member = gzip.compress("".join(json.dumps({"name": f"n{k}" * 40}) + "\n" for k in range(2000)).encode(), 9)
     path = tmp_path / "long.jsonl.gz"

@@ -192,6 +192,7 @@ def test_any_signatures_are_packed_with_any_threads(width):
     assert alone[-1].tolist() == reference.pack(signatures[-1].tolist(), width)
 
 
+@pytest.mark.few_cases
 @WIDTH
 @SCHEMES
 def test_the_estimate_of_few_bits(width, scheme):
@@ -223,6 +224,7 @@ def test_variance():
             packer.variance(wrong)
 
 
+@pytest.mark.few_cases
 @WIDTH
 def test_top(level, width):
     rng = np.random.default_rng(5)

@@ -59,6 +59,7 @@ def test_occurrences_are_weights(row, seed):
     assert hasher.sketch(once, counts).tolist() == hasher.sketch(sets).tolist()
 
 
+@pytest.mark.few_cases
 @settings(max_examples=40)
 @given(row=st.lists(WORD64, max_size=40), other=st.lists(WORD64, max_size=9), data=st.data())
 def test_order_pieces_and_what_came_and_went_do_not_matter(level, row, other, data):
@@ -249,6 +250,7 @@ def test_f26(level):
 # SignSketcher
 
 
+@pytest.mark.few_cases
 @settings(max_examples=80)
 @given(data=st.data(), zero=st.sampled_from(["minus", "plus", "random"]), seed=WORD64)
 def test_given_vectors(level, data, zero, seed):

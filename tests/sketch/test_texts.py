@@ -401,10 +401,12 @@ except ValueError as error:
 @pytest.mark.parametrize(
     ("column", "method", "first"),
     [
-        pytest.param("pa.chunked_array([lines])", "__arrow_c_stream__", "pa.chunked_array", marks=has_streams),
+        pytest.param(
+            "pa.chunked_array([lines])", "__arrow_c_stream__", "pa.chunked_array", marks=[has_streams, pytest.mark.slow]
+        ),
         pytest.param("pa.chunked_array([lines])", "__arrow_c_stream__", "Texts", marks=has_streams),
         ("pa.array(lines)", "__arrow_c_array__", "pa.array"),
-        ("pa.array(lines)", "__arrow_c_array__", "Texts"),
+        pytest.param("pa.array(lines)", "__arrow_c_array__", "Texts", marks=pytest.mark.slow),
     ],
 )
 def test_a_column_is_read_once(column, method, first):

@@ -87,6 +87,7 @@ def test_exponential_of_other_words(v):
 # Signatures
 
 
+@pytest.mark.few_cases
 @SCHEMES
 @settings(max_examples=40)
 @given(rows=ROWS, k=st.integers(1, 40), seed=WORD64)
@@ -113,6 +114,7 @@ def expected(scheme, k):
     return [REFERENCE[scheme](row, k, 3) for row in many()]
 
 
+@pytest.mark.few_cases
 @SCHEMES
 @pytest.mark.parametrize("k", [1, 16, 100])
 def test_signatures(level, scheme, k):

@@ -33,7 +33,7 @@ from tests.drivers.files.full_disk import FullDisk
 
 
 @pytest.mark.parametrize("more", [{}, {"ignore_common": 0.02}])
-@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch, step, more):
     rows = corpus(11, 2500)
     source, work = write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]]), tmp_path / "work"

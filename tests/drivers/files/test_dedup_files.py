@@ -147,6 +147,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("hostile", HOSTILE)
 @pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet"])
 @pytest.mark.parametrize("options", [{}, {"annotate": True}, {"memory": "1G"}], ids=str)

@@ -71,7 +71,15 @@ def random_links(n, seed=1):
     return tuple(np.random.default_rng(seed).integers(0, n, (2, n)))
 
 
-@pytest.mark.parametrize("kind", ["path", "shuffled path", "star", "cycle", "random", "groups"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "shuffled path",
+        "star",
+        "random",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("path", "cycle", "groups")),
+    ],
+)
 def test_equals_the_union_find_with_many_files(tmp_path, kind):
     n, rng = MANY, np.random.default_rng(1)
     u, v = random_links(n) if kind == "random" else path(n)

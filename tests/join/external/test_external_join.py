@@ -84,7 +84,7 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("scheme", ["classic", "fast"])
+@pytest.mark.parametrize("scheme", ["fast", pytest.param("classic", marks=pytest.mark.slow)])
 def test_a7_counts_are_the_agreement_of_signatures(tmp_path, scheme):
     """Each pair once, with the number of equal slots, from more records and more pairs than the memory holds."""
     random, n, k = np.random.default_rng(3), 2500, 64
