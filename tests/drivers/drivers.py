@@ -25,6 +25,7 @@ from lshfast import dedup_files, stages
 from lshfast.drivers.budget import Budget
 from lshfast.engine.options import OPTIONS
 from lshfast.engine.plan import make_plan
+from tests.cli.commands import run as run_command
 from tests.corpora import pack, similar_texts, unpack
 from tests.drivers.tasks.runs import run_all
 
@@ -194,6 +195,9 @@ class Files:
         "jsonl", "jsonl.gz", "jsonl_", "csv", "csv;", "csv#", "csv.gz", "csv.zst", "tsv", "parquet", "txt",
     }  # fmt: skip
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}{getattr(self, 'shards', '')}"
+
     def takes(self, case: Case) -> bool:
         """Return whether this way of running has all options of a case, and reads its files."""
         taken = all(self.name in OPTIONS[name].drivers or name in self.also for name in case.options)
@@ -206,18 +210,42 @@ class Files:
         if "output_format" in run.case.options:
             paths["kept"] = run.out / "kept.out"
         options = {"threads": 1, "exact": False} | run.options | more
-        result = dedup_files(run.source, paths["kept"], **{name: paths[name] for name in names}, **options)
-        if run.case.pairs:  # within a cap, the result has those of the groups only
-            result = replace(result, pairs=result.pairs[:0])
+        result = self.call(run.source, paths["kept"], {name: paths[name] for name in names} | options)
         if "output_format" in run.case.options:
             paths["kept"] = paths["kept"].rename(run.out / f"kept.{suffix}")
         if run.case.options.get("on_error") == "skip":
             paths["rejected"] = run.out / f"kept.{suffix}.rejects.jsonl"
-        return {name: content([path]) for name, path in paths.items()} | {"result": result, "summary": result.summary}
+        return {name: content([path]) for name, path in paths.items()} | {
+            "result": result,
+            "summary": result and result.summary,
+        }
+
+    def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
+        result = dedup_files(source, kept, **options)
+        # within a cap, the result has the pairs of the groups only
+        return replace(result, pairs=result.pairs[:0]) if "pairs" in options else result
 
     def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
         """Return what the answer of this way of running must be, given that of files in memory."""
         return wanted
+
+
+class CommandLine(Files):
+    """`lshfast dedup`."""
+
+    def takes(self, case: Case) -> bool:
+        return super().takes(case) and not isinstance(case.options.get("stop_words"), tuple)
+
+    def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
+        flags = []
+        for name, value in options.items():
+            shown = "--no-exact" if value is False else OPTIONS[name].shown
+            flags += [shown] if isinstance(value, bool) else [shown, value]
+        done = run_command("dedup", source, "-o", kept, *flags)
+        assert done.exit_code == 0, done.stderr
+
+    def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return wanted | {"result": None, "summary": None}
 
 
 class Capped(Files):
@@ -245,7 +273,7 @@ def little_memory(case: Case) -> int:
     return Budget(0, plan).least(0) * 9 // 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stages(Files):
     """`lshfast.stages`, with so many shards, and tasks of a stage."""
 
@@ -338,7 +366,7 @@ def chosen(rows: list[dict[str, Any]], keep: str) -> Any:
     return [ranks[value] * (1 if policy == "max" else -1) for value in values]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spark(Memory):
     """`lshfast.spark`, given a frame of the rows in any order; its rows are in the order of their ids."""
 
