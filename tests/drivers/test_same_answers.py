@@ -13,7 +13,6 @@ import lshfast
 from lshfast.engine.options import NAMES, OPTIONS, taken_by
 from lshfast.spark import Limits
 from tests.cli.commands import failing
-from tests.corpora import WORDS
 from tests.drivers.conftest import little_costs
 from tests.drivers.drivers import (
     MANY,
@@ -63,12 +62,11 @@ CASES = [
     Case({"keep": "max:number"}, "parquet", ids="number"),
     Case(data="txt"),
 ]
-STOP_WORDS = {"unit": "stopword", "stop_words": tuple(WORDS[:99])}
 MORE_CASES = [  # slow
     Case({"verify": "none", "unit": "char", "threads": 2}),
     Case({"keep": "last", "verify": "signature", "unit": "char", "size": 9}, ids="id"),
-    Case({"measure": "containment", "groups": "components"} | STOP_WORDS, ids="id"),
-    Case({"threshold": 0.5} | STOP_WORDS, ids="id", pairs=True),
+    Case({"measure": "containment", "groups": "components", "unit": "stopword", "stop_words": ("the",)}, ids="id"),
+    Case({"threshold": 0.5, "unit": "stopword", "stop_words": "english"}, ids="id", pairs=True),
     Case({"against": True, "keep": "last", "verify": "signature"}, ids="number"),
     Case({"against": True, "keep": "longest", "verify": "none"}),
     Case({"against": True}, ids="id", pairs=True),
@@ -84,11 +82,12 @@ MORE_CASES = [  # slow
     Case({"format": "tsv", "column": "text"}, "tsv"),
     Case(data="parquet"),
 ]
+EVERY = [*CASES, *MORE_CASES]
 SLOW = pytest.mark.slow
 
 LOCAL = [Memory(), Capped(), CommandLine(), Stages(1, 1), Stages(5, 3)]
 LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
-OF_SPARK = [case for case in [*CASES, *MORE_CASES] if Spark(None, None).takes(case)]
+OF_SPARK = [case for case in EVERY if Spark(None, None).takes(case)]
 
 # Options that change no answer, or that are about other outputs; they have tests of their own.
 NOT_COMPARED = {"overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split"}
@@ -133,7 +132,7 @@ def check(run, wanted, driver, out):
 
 def params():
     """Return the cases with each way of running that takes them; some are slow."""
-    for case in [*CASES, *MORE_CASES]:
+    for case in EVERY:
         for driver in LOCAL:
             slow = case in MORE_CASES or driver == Stages(1, 1)
             slow |= isinstance(driver, CommandLine) and case.data == "jsonl"
@@ -202,7 +201,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, shards, data
 VALUES = {
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
-    "glob": "*", "against": "index.lsh", "stop_words": "english",
+    "glob": "*", "against": "index.lsh",
 }  # fmt: skip
 COMMANDS = {
     "files": ["dedup", "-o", "kept.jsonl"],
@@ -214,7 +213,7 @@ COMMANDS = {
 
 def value_of(name):
     """Return a value of an option that is not its default."""
-    return VALUES.get(name) or next(case.options[name] for case in CASES if name in case.options)
+    return VALUES.get(name) or next(case.options[name] for case in EVERY if name in case.options)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_other_options_are_refused_by_name(tmp_path, monkeypatch, driver, name):
 
 @pytest.mark.parametrize("driver", [Files(), *LOCAL, Spark(None, None)], ids=str)
 def test_each_option_is_in_a_case_of_each_way_of_running_that_takes_it(driver):
-    compared = driver.given.union(*(case.names for case in [*CASES, *MORE_CASES] if driver.takes(case)))
+    compared = driver.given.union(*(case.names for case in EVERY if driver.takes(case)))
     assert set(taken_by(driver.name)) - NOT_COMPARED <= compared
 
 
