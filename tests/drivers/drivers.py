@@ -11,6 +11,7 @@ import inspect
 import io
 import json
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -19,13 +20,19 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import lshfast
 from lshfast import dedup_files, stages
 from lshfast.drivers.budget import Budget
+from lshfast.drivers.files import capped
 from lshfast.engine.options import OPTIONS
+from lshfast.engine.parts import divide
 from lshfast.engine.plan import make_plan
+from tests.cli.commands import run as run_command
 from tests.corpora import pack, similar_texts, unpack
+from tests.drivers.files.capped_runs import Ended, end_at
+from tests.drivers.spark.answers import distributed, distributed_pairs
 from tests.drivers.tasks.runs import run_all
 
 # Rows of JSON Lines; so many are in several parts.
@@ -64,7 +71,7 @@ class Case:
 def corpus(n: int) -> list[dict[str, Any]]:
     """Return rows with similar texts, copies of bytes and of words, empty texts and nulls, and values to choose by."""
     rng = random.Random(3)
-    texts = similar_texts(rng, n)
+    texts = [text.replace("7 ", " the ") for text in similar_texts(rng, n)]  # some words are stop words
     for i in range(3, n, 5):
         texts[i] = rng.choice([str, str.upper, "{}!".format])(texts[rng.randrange(i)])
     return [
@@ -178,10 +185,12 @@ def content(paths: list[Path]) -> Any:
     return [header, *(line for part in parts for line in part[1:-1])]
 
 
-def values(found: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a table, or of lines of JSON, as tuples."""
-    rows = found.to_pylist() if isinstance(found, pa.Table) else map(json.loads, found)
-    return [tuple(row.values()) for row in rows]
+def plain(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose rows of JSON are tuples; of kept rows only the ids, and of removed ones three values."""
+    names = {"kept", "removed", "pairs"} & answer.keys()
+    rows = {name: [tuple(json.loads(line).values()) for line in answer[name]] for name in names}
+    rows["kept"] = [key for key, *_ in rows["kept"]]
+    return answer | rows | {"removed": [row[:3] for row in rows["removed"]]}
 
 
 class Files:
@@ -190,9 +199,13 @@ class Files:
     name = "files"
     given: ClassVar[set[str]] = set()  # options that each run has
     also: ClassVar[set[str]] = set()  # options that another function of the same way of running takes
+    plain: ClassVar[bool] = False  # whether its answers are as those of `plain`
     data: ClassVar[set[str]] = {
         "jsonl", "jsonl.gz", "jsonl_", "csv", "csv;", "csv#", "csv.gz", "csv.zst", "tsv", "parquet", "txt",
     }  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}{getattr(self, 'shards', '')}"
 
     def takes(self, case: Case) -> bool:
         """Return whether this way of running has all options of a case, and reads its files."""
@@ -206,18 +219,33 @@ class Files:
         if "output_format" in run.case.options:
             paths["kept"] = run.out / "kept.out"
         options = {"threads": 1, "exact": False} | run.options | more
-        result = dedup_files(run.source, paths["kept"], **{name: paths[name] for name in names}, **options)
-        if run.case.pairs:  # within a cap, the result has those of the groups only
-            result = replace(result, pairs=result.pairs[:0])
+        result = self.call(run.source, paths["kept"], {name: paths[name] for name in names} | options)
         if "output_format" in run.case.options:
             paths["kept"] = paths["kept"].rename(run.out / f"kept.{suffix}")
         if run.case.options.get("on_error") == "skip":
             paths["rejected"] = run.out / f"kept.{suffix}.rejects.jsonl"
-        return {name: content([path]) for name, path in paths.items()} | {"result": result, "summary": result.summary}
+        answer = {name: content([path]) for name, path in paths.items()}
+        return answer | ({} if result is None else {"result": result, "summary": result.summary})
 
-    def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        """Return what the answer of this way of running must be, given that of files in memory."""
-        return wanted
+    def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
+        result = dedup_files(source, kept, **options)
+        # within a cap, the result has the pairs of the groups only
+        return replace(result, pairs=result.pairs[:0]) if "pairs" in options else result
+
+
+class CommandLine(Files):
+    """`lshfast dedup`."""
+
+    def takes(self, case: Case) -> bool:
+        return super().takes(case) and not isinstance(case.options.get("stop_words"), tuple)
+
+    def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
+        flags = []
+        for name, value in options.items():
+            shown = "--no-exact" if value is False else OPTIONS[name].shown
+            flags += [shown] if isinstance(value, bool) else [shown, value]
+        done = run_command("dedup", source, "-o", kept, *flags)
+        assert done.exit_code == 0, done.stderr
 
 
 class Capped(Files):
@@ -232,10 +260,28 @@ class Capped(Files):
         def look(*_: Any) -> None:
             parts.update(work.glob("part-*.texts"))
 
-        answer = super().run(run, exact=None, memory=little_memory(run.case), work=work, progress=look, **more)
-        assert len(parts) > 1 or len(run.rows) < MANY
+        given = {"exact": None, "memory": little_memory(run.case), "work": work, "progress": look}
+        answer = super().run(run, **given | more)
+        assert len(parts) > 1 or len(run.rows) < MANY or "progress" in more
         assert not work.exists()
         return answer
+
+
+@dataclass(frozen=True, repr=False)
+class Resumed(Capped):
+    """The same, with parts of at most so many bytes, which is ended at a call of its progress, and resumed."""
+
+    ended: int
+    most: int
+
+    def run(self, run: Run, **more: Any) -> dict[str, Any]:
+        given = {"resume": True, **more}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(capped, "divide", lambda labels, costs, most: divide(labels, costs, min(most, self.most)))
+            with suppress(Ended):
+                return super().run(run, progress=end_at(self.ended)[0], **given)  # it had fewer calls
+            assert [path.name for path in run.out.iterdir()] == ["work"]
+            return super().run(run, progress=None, **given)
 
 
 def little_memory(case: Case) -> int:
@@ -245,7 +291,7 @@ def little_memory(case: Case) -> int:
     return Budget(0, plan).least(0) * 9 // 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stages(Files):
     """`lshfast.stages`, with so many shards, and tasks of a stage."""
 
@@ -273,9 +319,6 @@ class Stages(Files):
             answer["pairs"] = merged_pairs(run, files["pairs"])
         return answer | {"summary": stages.status(work).summary}
 
-    def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        return {name: output for name, output in wanted.items() if name != "result"}
-
 
 def merged_pairs(run: Run, paths: list[Path]) -> Any:
     """Return the pairs of several files, each in the order of rows, in this order."""
@@ -296,6 +339,7 @@ class Memory(Files):
     """`lshfast.dedup` and `lshfast.pairs`, given the texts."""
 
     name = "memory"
+    plain = True
     also: ClassVar[set[str]] = {"top", "most"}
     data: ClassVar[set[str]] = {"jsonl"}
 
@@ -321,12 +365,6 @@ class Memory(Files):
         removed = [tuple(row) for row in result.removed]
         return {"kept": kept, "removed": removed, "result": result, "summary": result.summary}
 
-    def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        if "pairs" in wanted:
-            return {"pairs": values(wanted["pairs"])}
-        kept, removed = ([row[:size] for row in values(wanted[name])] for name, size in (("kept", 1), ("removed", 3)))
-        return wanted | {"kept": [key for (key,) in kept], "removed": removed}
-
 
 def chosen(rows: list[dict[str, Any]], keep: str) -> Any:
     """Return values of which the greatest are kept, for max:COLUMN and min:COLUMN."""
@@ -338,7 +376,7 @@ def chosen(rows: list[dict[str, Any]], keep: str) -> Any:
     return [ranks[value] * (1 if policy == "max" else -1) for value in values]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spark(Memory):
     """`lshfast.spark`, given a frame of the rows in any order; its rows are in the order of their ids."""
 
@@ -355,8 +393,6 @@ class Spark(Memory):
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         from pyspark.sql import functions as F
 
-        from lshfast import spark
-
         options, id_column = run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
@@ -365,28 +401,18 @@ class Spark(Memory):
         rows = [tuple(map(value_for_spark, map(row.__getitem__, names))) for row in run.rows]
         rows = random.Random(1).sample(rows, len(rows))
         frame = self.session.createDataFrame(rows, schema).repartition(5)
+        options["limits"] = self.limits
         if run.case.pairs:
             options.pop("groups", None)
-            found, summary = spark.pairs_with_summary(frame, "text", id_column, limits=self.limits, **options)
-            answer: dict[str, Any] = {"pairs": sorted(map(tuple, found.collect()))}
+            found, summary = distributed_pairs(frame, "text", id_column, **options)
             told = summary.pairs, summary.read, summary.kept, summary.removed, summary.groups
-            assert told == (len(answer["pairs"]), len(rows), len(rows), 0, 0)
-        else:
-            keep = F.col(column) if column else policy
-            options |= {"keep": keep, "limits": self.limits}
-            found, summary = spark.dedup_with_summary(frame, "text", id_column, **options)
-            own = {row[id_column]: row["id"] for row in run.rows}
-            rows = sorted(map(tuple, found.collect()))
-            answer = {
-                "kept": [own[key] for key, keep, *_ in rows if keep],
-                "removed": [(key, kept, similarity) for key, keep, kept, similarity, _ in rows if not keep],
-                "summary": summary,
-            }
-        found.unpersist()
-        return answer
-
-    def form_of(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        return {name: output for name, output in super().form_of(wanted).items() if name != "result"}
+            assert told == (len(found), len(rows), len(rows), 0, 0)
+            return {"pairs": found}
+        found, summary = distributed(frame, "text", id_column, keep=F.col(column) if column else policy, **options)
+        own = {row[id_column]: row["id"] for row in run.rows}
+        kept = [own[key] for key, keep, *_ in found if keep]
+        removed = [(key, other, similarity) for key, keep, other, similarity, _ in found if not keep]
+        return {"kept": kept, "removed": removed, "summary": summary}
 
 
 def value_for_spark(value: Any) -> Any:

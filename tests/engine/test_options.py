@@ -9,7 +9,7 @@ import typer.main
 import lshfast
 from lshfast import spark, stages
 from lshfast.cli.main import app
-from lshfast.engine.options import NAMES, OPTIONS, refuse, table, taken_by
+from lshfast.engine.options import OPTIONS, table, taken_by
 from lshfast.engine.plan import make_plan
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -79,14 +79,6 @@ def test_commands(command, own, drivers):
         assert OPTIONS[name].shown in parameter.opts
         if name not in different:
             assert (parameter.help, parameter.default) == (OPTIONS[name].help, OPTIONS[name].default), name
-
-
-def test_what_a_way_of_running_refuses():
-    for driver, name in NAMES.items():
-        refuse(driver, taken_by(driver))
-        for option in set(OPTIONS) - set(taken_by(driver)):
-            with pytest.raises(ValueError, match=f"^{option} is not an option of {name}(: .*)?$"):
-                refuse(driver, [option])
 
 
 def test_the_table_in_the_docs():

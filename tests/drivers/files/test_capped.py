@@ -204,29 +204,6 @@ def test_no_rows(tmp_path):
     assert outputs(tmp_path, "b", source, memory="400M") == outputs(tmp_path, "a", source)
 
 
-@pytest.mark.parametrize(
-    "options", [{"verify": "signature", "keep": "max:rank"}, {"ignore_common": 0.1, "most": 0.95, "keep": "shortest"}]
-)
-def test_a_run_with_pairs_is_resumed(tmp_path, small_parts, options):
-    source = write_jsonl(tmp_path / "in.jsonl", corpus(37, 4000))
-    wanted = outputs(tmp_path, "a", source, pairs=tmp_path / "pairs_a.csv", **options)
-    given = {"pairs": tmp_path / "pairs_b.csv", "memory": MEMORY, "work": tmp_path / "work", "resume": True, **options}
-    for number in (1, 2):
-        calls = []
-
-        def tell(stage, *_, calls=calls, number=number):
-            calls.append(stage)
-            if calls.count("write") == number or (stage == "verify" and number == 1 and calls.count(stage) == 3):
-                raise Ended
-
-        with pytest.raises(Ended):
-            outputs(tmp_path, "b", source, progress=tell, **given)
-    found = outputs(tmp_path, "b", source, **given)
-    assert (tmp_path / "pairs_b.csv").read_bytes() == (tmp_path / "pairs_a.csv").read_bytes()
-    assert found[1:] == wanted[1:]
-    assert found[0].summary == wanted[0].summary
-
-
 def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     """It was ended after its first reading. Another index is refused."""
     rows = corpus(41, 3000)

@@ -1,6 +1,5 @@
 """The public function over files: the options of the command line as arguments, on the same machinery."""
 
-import inspect
 import json
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 import lshfast
 from lshfast import DataError, Removal, dedup, dedup_files
-from tests.cli.commands import read_jsonl, run, write_jsonl
+from tests.cli.commands import read_jsonl, write_jsonl
 
 TEXTS = ["the cat sat on the mat today", "a dog", "The cat sat on the mat, today!", "", "A dog?", "a bird that sings"]
 ROWS = [{"id": f"r{row}", "text": text, "score": row % 4} for row, text in enumerate(TEXTS)]
@@ -36,44 +35,6 @@ def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
     dedup_files(kind(source), out)
     assert read_jsonl(out) == [ROWS[row] for row in (0, 1, 3, 5)]
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".jsonl"] == []
-
-
-OPTIONS = [
-    {},
-    {"threshold": 0.5, "size": 2, "num_perm": 64, "scheme": "classic", "recall": 0.9, "seed": 5},
-    {"unit": "char", "size": 9, "bands": 20, "rows_per_band": 5, "threads": 1},
-    {"verify": "signature", "groups": "components", "keep": "last"},
-    {"keep": "max:score", "annotate": True, "verify": "none"},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS)
-def test_the_outputs_are_those_of_the_command_line(source, tmp_path, options):
-    ours, theirs = ({name: tmp_path / f"{who}-{name}" for name in ("o.jsonl", "p.csv", "r.parquet")} for who in "ab")
-    given = []
-    for name, value in options.items():
-        given += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
-    done = run("dedup", source, "-o", theirs["o.jsonl"], "--pairs", theirs["p.csv"], "--removed", theirs["r.parquet"],
-               "--id-column", "id", *given)  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    dedup_files(source, ours["o.jsonl"], pairs=ours["p.csv"], removed=ours["r.parquet"], id_column="id", **options)
-    for name in ("o.jsonl", "p.csv"):
-        assert ours[name].read_bytes() == theirs[name].read_bytes()
-    assert pq.read_table(ours["r.parquet"]).equals(pq.read_table(theirs["r.parquet"]))
-
-
-def test_every_option_of_the_command_line_is_an_argument():
-    from lshfast.cli.main import dedup as command
-
-    theirs = inspect.signature(command).parameters.keys() - {"context", "quiet", "split", "engine", "master"}
-    assert inspect.signature(dedup_files).parameters.keys() - {"progress"} == theirs
-
-
-def test_defaults_are_those_of_dedup():
-    """Where the default is None, the value is that of `make_plan` or of the index."""
-    ours, theirs = (inspect.signature(function).parameters for function in (dedup_files, dedup))
-    for name in ("verify", "groups", "keep", "threads"):
-        assert ours[name].default == theirs[name].default
 
 
 def test_against_and_save_an_index(source, tmp_path):

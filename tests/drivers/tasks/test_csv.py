@@ -3,7 +3,9 @@
 import csv
 import io
 
-from lshfast import dedup_files, stages
+import pytest
+
+from lshfast import DataError, dedup_files, stages
 from tests.drivers.tasks.runs import corpus, run_all
 
 
@@ -52,3 +54,24 @@ def test_files_without_rows_or_header(tmp_path):
     assert [line for lines in found for line in lines if line != header] == rest
     assert [bool(lines) for lines in found] == [True, False, True, True, True]
     assert {lines[0] for lines in found if lines} == {header}
+
+
+def test_refused_before_anything_is_written(tmp_path):
+    """Headers that differ, as by `dedup_files`; a column that is to be added; a delimiter that cannot be one."""
+    source = write_tables(tmp_path / "in", corpus(6, 30), 2)
+    (source / "03.csv").write_bytes(table([{"similarity": 1, "text": "a"}], ("similarity", "text")))
+    for options, error, reason in (
+        ({}, DataError, "03.csv:1: the header is not that of the inputs before: id, number, text"),
+        ({"annotate": True}, DataError, "there is a column 'similarity' already, so none can be added"),
+        ({"delimiter": "ab"}, ValueError, "delimiter must be one ASCII character"),
+    ):
+        with pytest.raises(error, match=reason):
+            dedup_files(source, tmp_path / "wanted.csv", threads=1, **options)
+        with pytest.raises(error, match=reason):
+            stages.plan(source, tmp_path / "work", tmp_path / "kept", **options)
+        assert not (tmp_path / "work").exists()
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": ["a"], "duplicate_of": ["b"]}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="there is a column 'duplicate_of' already"):
+        stages.plan(tmp_path / "a.parquet", tmp_path / "work", tmp_path / "kept", annotate=True)
+    assert not (tmp_path / "work").exists()

@@ -5,13 +5,7 @@ import pytest
 from lshfast import DataError, FormatError, stages
 from lshfast.drivers.tasks.sketching import OF_ORDERS
 from lshfast.drivers.tasks.stage_plan import read_stage_plan
-from tests.drivers.tasks.runs import in_memory, in_stages, rewritten, run_all, write_files
-
-
-def test_shards_without_rows(tmp_path):
-    source = write_files(tmp_path / "in", [{"text": "a b c", "value": value} for value in ("x", "y")], 5)
-    options = {"keep": "max:value", "size": 2}
-    assert in_stages(tmp_path, source, shards=5, **options) == in_memory(tmp_path, source, **options)
+from tests.drivers.tasks.runs import rewritten, run_all, write_files
 
 
 def test_parquet(tmp_path):
