@@ -76,7 +76,7 @@ MORE_CASES = [  # slow
     *(Case({"keep": f"max:{column}", "groups": "components"}, ids="id") for column in ("integer", "float", "string")),
     Case({"keep": "last", "groups": "components"}, ids="number", pairs=True),
     Case({"keep": "longest", "verify": "signature"}, ids="id", pairs=True),
-    Case({"verify": "none", "bands": 20, "rows": 5}, ids="id", pairs=True),
+    Case({"verify": "none", "bands": 20, "rows_per_band": 5}, ids="id", pairs=True),
     Case({"most": 0.9, "ignore_common": 0.1, "keep": "shortest"}, ids="id", pairs=True),
     Case({"annotate": True}),
     Case({"annotate": True, "keep": "last"}, ids="number"),
