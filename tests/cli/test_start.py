@@ -48,7 +48,7 @@ def test_plain_values_are_those_of_typer(command, parameter):
     assert [repr(converted(value)) for value in VALUES] == expected
 
 
-@pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"]])
+@pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"], ["index"], ["stage"]])
 def test_a_command_that_is_prepared_alone_is_the_same(arguments):
     one, every = get_command(app_for(arguments)), get_command(app)
     assert [*one.commands] == arguments
@@ -57,7 +57,7 @@ def test_a_command_that_is_prepared_alone_is_the_same(arguments):
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["index"], ["nothing"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["nothing"]])
 def test_all_commands_are_prepared_for_other_arguments(arguments):
     assert app_for(arguments) is app
 
