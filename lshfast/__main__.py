@@ -85,7 +85,7 @@ def _commands() -> Callable[..., object]:
         from lshfast.cli.main import app_for
 
         if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(sys.argv):  # not needed for help
-            import lshfast.drivers.files.run  # noqa: F401
+            import lshfast.drivers.inputs  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "lshfast":
             raise

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -114,7 +115,30 @@ def test_dedup_loads_no_index_and_no_families_of_vectors():
     assert loaded.isdisjoint({"lshfast.index.lsh_index", "lshfast.families.vectors", "lshfast.datasketch"})
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["dedup", "--help"], ["index", "query", "-h"]])
+def test_help_loads_no_numpy(arguments):
+    pytest.importorskip("typer")
+    code = f"import runpy, os; sys.argv[1:] = {arguments}; sys.stdout = open(os.devnull, 'w')"
+    code += "\ntry: runpy.run_module('lshfast', run_name='__main__')\nexcept SystemExit: sys.stdout = sys.__stdout__"
+    loaded = loaded_by(code)
+    assert "lshfast.cli.main" in loaded
+    assert loaded.isdisjoint({"numpy", "pydantic"})
+
+
 def test_the_version_is_printed_without_the_commands():
     pytest.importorskip("typer")
     loaded = loaded_by("import runpy; sys.argv[1:] = ['--version']; runpy.run_module('lshfast', run_name='__main__')")
     assert loaded.isdisjoint({"numpy", "typer"})
+
+
+@pytest.mark.parametrize("package", ["lshfast", "lshfast.families", "lshfast.index", "lshfast.spark", "lshfast.stages"])
+def test_rows_are_rows_of_data_and_not_of_a_band(package):
+    module = importlib.import_module(package)
+    values = {name: getattr(module, name) for name in module.__all__}
+    functions = {name: value for name, value in values.items() if inspect.isfunction(value)}
+    for name, value in values.items():
+        if inspect.isclass(value):
+            members = inspect.getmembers(value, inspect.isroutine)
+            functions |= {f"{name}.{member}": function for member, function in members if inspect.isfunction(function)}
+    parameters = {name: set(inspect.signature(function).parameters) for name, function in functions.items()}
+    assert [name for name, given in parameters.items() if "rows" in given and given & {"bands", "probes"}] == []

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lshfast.drivers.inputs import Inputs
     from lshfast.engine.plan import Plan
 
-# The base class of the parser's errors. Some versions of typer use click's class, others their own.
-UsageError: Any = typer.BadParameter.__mro__[1]
+# The errors of the parser. Some versions of typer have click's class, others their own, which they do not name.
+UsageError: Any = typer.BadParameter.__base__
 
 
 @contextmanager
@@ -79,12 +79,13 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        convert_plainly(self.get_params(ctx))
+        convert_plainly(self, ctx)
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
-        convert_plainly(command.get_params(ctx) if command else ())
+        if command is not None:
+            convert_plainly(command, ctx)
         return command
 
     def invoke(self, ctx: Any) -> Any:

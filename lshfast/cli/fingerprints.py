@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lshfast.cli.console import Watch, finish
-from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     DefuseOption,
@@ -21,6 +21,7 @@ from lshfast.cli.options import (
 )
 
 fingerprints_app: typer.Typer = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Match fingerprints, given as minutiae.",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from lshfast.cli.console import MatchPrinter, Watch, account_table, finish, index_table, reject_line, say, show
-from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     BandsOption,
@@ -41,6 +41,7 @@ from lshfast.common.choices import MAX_ROW_BYTES
 from lshfast.common.display import counted
 
 index_app: typer.Typer = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep signatures of texts in an index.",

@@ -97,13 +97,16 @@ app.add_typer(stage_app, name="stage")
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """Return the application, with only the command that the arguments name: typer prepares all that there are."""
-    names = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
-    wanted = [info for info, name in zip(app.registered_commands, names, strict=True) if [name] == arguments[:1]]
-    if not wanted:
+    """Return the application, with only the command or group that the arguments name: typer prepares all there are."""
+    first = arguments[0] if arguments else ""
+    commands = [
+        info for info in app.registered_commands if first == (info.name or getattr(info.callback, "__name__", ""))
+    ]
+    groups = [info for info in app.registered_groups if first == info.name]
+    if not commands + groups:
         return app
     one = copy(app)
-    one.registered_commands, one.registered_groups = wanted, []
+    one.registered_commands, one.registered_groups = commands, groups
     return one
 
 

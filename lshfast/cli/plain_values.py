@@ -5,56 +5,57 @@ Some versions of typer convert each value, defaults included, with an adapter th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 _OTHER = object()
 
-# What this module uses of a parameter of typer. Where a version has something else, typer converts all values.
-_OF_TYPER = "_runtime_param", "type_descriptor", "get_runtime_param", "multiple", "nargs"
 
-
-def convert_plainly(parameters: Iterable[Any]) -> None:
-    """Have the plain values of some parameters converted here, if typer would use pydantic; all others by typer."""
-    for parameter in parameters:
-        known = all(hasattr(parameter, name) for name in _OF_TYPER)
-        if known and parameter._runtime_param is None:
-            parameter._runtime_param = _PlainValues()
+def convert_plainly(command: Any, context: Any) -> None:
+    """Have the plain values of a command's parameters converted here, and all others by typer."""
+    hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
+    for parameter in command.get_params(context):
+        if not isinstance(parameter.process_value, _PlainValues):
+            parameter.process_value = _PlainValues(parameter, hints.get(parameter.name))
 
 
 class _PlainValues:
-    """Stands for the converter of a parameter until a value is not plain; so messages of errors are those of typer."""
+    """Process the values of a parameter; where one is not plain, typer does, so messages of errors are its own."""
 
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        several = param.multiple or param.nargs == -1
-        descriptor = param.type_descriptor
+    def __init__(self, parameter: Any, hint: Any) -> None:
+        self._parameter, self._by_typer, self._info = parameter, parameter.process_value, None
+        if get_origin(hint) is Annotated:
+            hint, self._info = get_args(hint)
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+        self._kind = kinds[0] if NoneType in get_args(hint) and len(kinds) == 1 else hint
+
+    def __call__(self, context: Any, value: Any) -> Any:
+        parameter = self._parameter
         if value is None:
-            return () if several else None
-        plain = _plain_value(value, descriptor.annotation, descriptor.parameter_info)
-        if plain is _OTHER:
-            param._runtime_param = None  # typer makes its own
-            return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
-        return plain
+            plain: Any = () if parameter.multiple or parameter.nargs == -1 else None
+        else:
+            plain = _plain_value(value, self._kind, getattr(self._info, "parser", None))
+        if plain is _OTHER or (parameter.required and plain in (None, (), [])):
+            return self._by_typer(context, value)
+        return plain if parameter.callback is None else parameter.callback(context, parameter, plain)
 
 
-def _plain_value(value: Any, annotation: Any, info: Any) -> Any:
+def _plain_value(value: Any, kind: Any, parser: Any) -> Any:
     """Return the value that a default or an argument stands for, or _OTHER if typer has to decide."""
-    if info.parser is not None:
+    if parser is not None:
         try:
-            return info.parser(value)
+            return parser(value)
         except ValueError:
             return _OTHER
-    if info.min is not None or info.max is not None:
-        return _OTHER
-    if annotation in (bool, int, float, str) and type(value) is annotation:
+    if kind in (bool, int, float, str) and type(value) is kind:
         return value
-    if get_origin(annotation) is Literal and value in get_args(annotation):
+    if get_origin(kind) is Literal and value in get_args(kind):
         return value
-    if annotation == list[str] and isinstance(value, (list, tuple)) and all(type(item) is str for item in value):
+    if kind == list[str] and isinstance(value, (list, tuple)) and all(type(item) is str for item in value):
         return list(value)
     if type(value) is str and value.isascii():
-        if annotation is int and value.isdecimal() and len(value) < 20:
+        if kind is int and value.isdecimal() and len(value) < 20:
             return int(value)
-        if annotation is float and value.replace(".", "", 1).isdecimal():
+        if kind is float and value.replace(".", "", 1).isdecimal():
             return float(value)
     return _OTHER

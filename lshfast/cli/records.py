@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshfast.cli.console import Watch, show
-from lshfast.cli.errors import one_line_errors
+from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     DefuseOption,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lshfast.records import LinkOptions, LinkResult
 
 records_app: typer.Typer = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Find records that describe the same thing.",

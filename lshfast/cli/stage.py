@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshfast.cli.console import account_table, show
-from lshfast.cli.errors import one_line_errors
+from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     AnnotateOption,
     BandsOption,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from lshfast.stages import StageName
 
 stage_app: typer.Typer = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Run dedup as tasks of separate processes.",

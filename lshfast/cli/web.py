@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lshfast.cli.console import Watch, finish
-from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     DefuseOption,
@@ -31,6 +31,7 @@ from lshfast.cli.options import (
 from lshfast.common.choices import MAX_ROW_BYTES
 
 web_app: typer.Typer = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Find mirror hosts, contract link graphs.",

@@ -41,7 +41,7 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
 
 
 PACKAGE = Path(lshfast.__file__).parent
-COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast",), ("bin/lshfast", "--help")]
+COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast", "demo"), ("bin/lshfast", "demo")]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, py
         assert advice.fullmatch(said.rpartition("ImportError: ")[2])
         assert said.count('File "') == 4  # the import, and three files of the package
         assert "During handling" not in said
-    for command in COMMANDS:
+    for command in (*COMMANDS, ("-mlshfast",), ("bin/lshfast", "--help")):
         done = python(*command)
         assert done.returncode == 1
         assert advice.fullmatch(done.stderr.removeprefix("lshfast: error: "))

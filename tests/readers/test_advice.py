@@ -129,7 +129,7 @@ def test_every_command_gives_the_advice(tmp_path: Path) -> None:
         ["dedup", tmp_path / "h.csv", "-o", tmp_path / "o.csv"],
         ["records", "dedup", tmp_path / "a.csv", "-o", tmp_path / "o.csv"],
         ["web", "mirrors", tmp_path / "u.txt", "-o", tmp_path / "o.csv"],
-        ["fingerprints", tmp_path / "a.csv", "-o", tmp_path / "o.csv", "--square", "1"],
+        ["fingerprints", "match", tmp_path / "a.csv", "-o", tmp_path / "o.csv", "--square", "1"],
     ):
         said = failing(1, *arguments)
         assert said.count("try encoding cp1252 (--encoding cp1252)") == 1

@@ -171,7 +171,7 @@ def test_every_command_detects_and_names_it(tmp_path: Path) -> None:
     told("records", "match", people, people, "-o", f"{out}6.csv", "--field", "name", "--id-column", "id")
     told("web", "mirrors", urls, "-o", f"{out}7.csv")
     told("web", "contract", edges, "-o", f"{out}8.csv")
-    told("fingerprints", minutiae, "-o", f"{out}9.csv", "--square", "5")
+    told("fingerprints", "match", minutiae, "-o", f"{out}9.csv", "--square", "5")
     assert "delimiter must be" in failing(2, "dedup", texts, "--dry-run", "--delimiter", ";;")
     assert "columns are: id;text" in failing(1, "dedup", texts, "--dry-run", "--delimiter", ",")
     assert "columns are: id;text" in failing(1, "index", "query", f"{out}.lsh", texts, "--delimiter", ",")
