@@ -1,6 +1,5 @@
 """What the tests share: the CPU level that a kernel runs on, hypothesis' profiles, and rows as arrays and back."""
 
-import gc
 import os
 import signal
 from collections import defaultdict
@@ -74,12 +73,6 @@ def few_cases(cases):
     turns = max((len(own) for names, own in values.items() if names != LEVEL), default=1)
     chosen = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
     return [case in chosen for case in cases]
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish():
-    """Keep the many tests themselves out of the searches for garbage, which take a twentieth of the time otherwise."""
-    gc.freeze()
 
 
 def csr(rows):
