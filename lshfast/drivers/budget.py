@@ -15,7 +15,7 @@ TOKEN_BYTES = 52
 
 
 @dataclass(frozen=True)
-class Costs:
+class MemoryCosts:
     """Bytes that a run takes besides those of its records and parts.
 
     Attributes
@@ -52,7 +52,7 @@ class Costs:
     least: int = 32 << 20
 
 
-COSTS = Costs()
+COSTS = MemoryCosts()
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Budget:
         Whether an input or an output is a Parquet file.
     against : bool
         Whether rows are compared with the entries of an index.
-    costs : Costs
+    costs : MemoryCosts
         By default `COSTS`.
     """
 
@@ -82,7 +82,7 @@ class Budget:
     ids: bool = False
     parquet: bool = False
     against: bool = False
-    costs: Costs = field(default_factory=lambda: COSTS)
+    costs: MemoryCosts = field(default_factory=lambda: COSTS)
 
     @property
     def row_bytes(self) -> int:

@@ -32,8 +32,8 @@ def pytest_collection_modifyitems(items):
 def little_costs():
     """Let the memory of a run be that of its records and parts alone."""
     with pytest.MonkeyPatch.context() as patch:
-        names = [field.name for field in fields(budget.Costs)]
-        patch.setattr(budget, "COSTS", budget.Costs(**dict.fromkeys(names, 0)))
+        names = [field.name for field in fields(budget.MemoryCosts)]
+        patch.setattr(budget, "COSTS", budget.MemoryCosts(**dict.fromkeys(names, 0)))
         patch.setattr(slot_file, "BLOCK_BYTES", 1 << 14)
         yield
 

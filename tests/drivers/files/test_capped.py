@@ -141,7 +141,7 @@ def test_the_forecast_names_memory_that_is_enough(tmp_path):
 
 def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, monkeypatch):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 20_000))
-    monkeypatch.setattr(budget, "COSTS", budget.Costs(row=1 << 20))
+    monkeypatch.setattr(budget, "COSTS", budget.MemoryCosts(row=1 << 20))
     monkeypatch.setattr(
         Inputs, "open", lambda inputs, real=Inputs.open, **others: real(inputs, **{"batch_bytes": 1 << 13, **others})
     )
