@@ -147,7 +147,7 @@ def dedup_files(
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
         files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
-        with `exact` and `save_index`.
+        with `exact`, `save_index` and `on_duplicate`.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.

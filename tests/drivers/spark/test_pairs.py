@@ -24,19 +24,6 @@ def short_corpus(n, seed):
     return rng.sample(range(-n, n), n), texts
 
 
-@pytest.fixture(scope="module")
-def rows():
-    return corpus(240)
-
-
-@pytest.fixture(scope="module")
-def frame(spark, rows):
-    frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(7).persist()
-    frame.count()
-    yield frame
-    frame.unpersist()
-
-
 @pytest.mark.parametrize("kind", ["long", "string", "binary text"])
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_are_paired_with_the_first_row_of_their_tokens(spark, seed, kind):
@@ -84,7 +71,8 @@ def test_names_and_types_of_the_columns(spark):
     found.unpersist()
 
 
-def test_nothing_but_the_result_stays_persisted(spark, frame):
+def test_nothing_but_the_result_stays_persisted(spark):
+    frame = spark.createDataFrame(list(zip(*corpus(60), strict=True)), SCHEMA)
     before = set(spark.sparkContext._jsc.getPersistentRDDs())
     found = lshfast.spark.pairs(frame)
     assert len(set(spark.sparkContext._jsc.getPersistentRDDs()) - before) == 1

@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, shingle
@@ -69,6 +69,7 @@ def test_chains_connect_the_rows_of_each_bucket(rows, size):
 
 
 @given(records, st.integers(1, 70), st.integers(1, 6), st.sampled_from([2, 5, 100]), st.integers(0, 2**32))
+@example([(key, node) for key in range(4) for node in range(3 * key)], 4, 4, 5, 1)  # crowds within and across batches
 def test_screens_connect_the_rows_with_enough_equal_codes(rows, size, least, most, seed):
     rows.sort(key=lambda row: row[0])
     codes = np.random.default_rng(seed).integers(0, 2, (16, 6), np.uint8)
