@@ -122,7 +122,7 @@ def examples(
 
 def _scale(parts: Sequence[float], mark: float) -> Scale:
     """Return an axis for the sums of some scores."""
-    sums = np.cumsum([0.0, *parts])
+    sums = np.cumsum([0.0, *parts], dtype=np.float64)
     return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
 
 

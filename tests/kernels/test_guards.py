@@ -81,17 +81,6 @@ def test_counts_whose_sum_wraps_are_refused():
         weighted.multisets(tokens, counts)
 
 
-@pytest.mark.parametrize("k", [65_537, 2**63, 2**64 - 1])
-def test_marks_of_more_slots_than_a_signature_has_are_refused(k):
-    none = np.empty(0, np.uint64)
-    with pytest.raises(ValueError, match="marks of k slots"):
-        trees.equal_marks(none, none, k)
-
-
-def test_sets_whose_sizes_add_up_to_2_to_the_64_overlap():
-    assert sets.overlap_needed(2**63, 2**63, 0.5) > 0
-
-
 # ---- arrays that are not aligned ----
 
 
@@ -180,7 +169,6 @@ CALLS = {
     "agreement of samples": (weighted.agreement, [SAMPLES[0], SAMPLES[1]], []),
     "agreements of samples": (weighted.agreements, [SAMPLES, SAMPLES[::-1].copy()], []),
     "slot_marks": (trees.slot_marks, [SIGNATURES], []),
-    "equal_marks": (trees.equal_marks, [*trees.slot_marks(SIGNATURES)[:2], 16], []),
     "tokens_of_integers": (text.tokens_of_integers, [TOKENS, 1], []),
     "equal texts": (text.Texts(["a", "b", "a"]).equal, [LEFT, RIGHT], []),
     "lines": (hashing.lines, [TOKENS, TOKENS[:4].copy(), 7], outs((40, np.uint64))),

@@ -26,11 +26,11 @@ def test_memory_above_that_of_the_machine(tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"keep": "longest", "groups": "components", "id_column": "number"}])
 def test_links_beyond_memory_are_contracted_in_files(tmp_path, monkeypatch, options):
-    from lshfast.drivers.tasks import joining
+    from lshfast.join.external import components
 
-    contracted, real = [], joining.contract_links
-    monkeypatch.setattr(joining, "UNION_BYTES", 1 << 40)
-    monkeypatch.setattr(joining, "contract_links", lambda *args: contracted.append(1) or real(*args))
+    contracted, real = [], components.contract_links
+    monkeypatch.setattr(components, "UNION_BYTES", 1 << 40)
+    monkeypatch.setattr(components, "contract_links", lambda *args: contracted.append(1) or real(*args))
     source = write_files(tmp_path / "in", corpus(4, 900), 5)
     wanted = in_memory(tmp_path, source, **options)
     assert in_stages(tmp_path, source, shards=5, tasks=2, **options) == wanted
