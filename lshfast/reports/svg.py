@@ -75,11 +75,14 @@ def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
     return picture(len(rows) * BAR, title, *drawn)
 
 
-def gauge(share: float) -> Any:
-    """Return a short bar of which a share, in [0, 1], is filled; the number is beside it in the text."""
+def gauge(share: float, kind: str = "removed") -> Any:
+    """Return a short bar of which a share, in [0, 1], is filled; the number is beside it in the text.
+
+    `kind` is a class of style.css, as for a `Bar`.
+    """
     inside = [
         element("rect", x=0, y=3, width=wide, height=8, class_=kind)
-        for wide, kind in ((100, "empty"), (100 * share, "removed"))
+        for wide, kind in ((100, "empty"), (100 * share, kind))
     ]
     return element("svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
 
