@@ -1,0 +1,128 @@
+"""The pairs of the rows of a sample with all rows, by an exact join, and which of them the bands of some plans find.
+
+The sample is indexed and all rows are queries, a piece at a time, so memory depends on the sample and on the pairs of
+a piece. A pair of rows i and j is seen once for each end that was drawn: p_i + p_j times on average, if p are the
+probabilities of the rows. Each time it counts 1 / (p_i + p_j), so on average it counts 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.engine.columns import KeyedRows
+from lshfast.join.prefix_index import PrefixSegment
+from lshfast.join.set_ranks import Collection, tokens_of
+from lshfast.join.thresholds import rule_of
+from lshfast.quality.sampling import RowSample
+from lshfast.tokens import TokenSets
+
+# Pairs whose signatures are compared at once: 1 KB each at 128 slots, twice.
+PAIRS_AT_ONCE = 1 << 13
+
+
+@dataclass(frozen=True)
+class Near:
+    """Pairs of a row of the sample, by its place there, with any other row."""
+
+    place: Int64Array
+    row: Int64Array
+    similarity: Float64Array
+    found: BoolArray  # (m, plans)
+
+
+class Tally:
+    """What the pairs of each row of the sample count, by their similarity and by the plans that find them.
+
+    Attributes
+    ----------
+    edges : ndarray of float64, shape (h + 1,)
+        The limits of the bins of similarities.
+    weights : ndarray of float64, shape (m, h)
+        For each row of the sample, what its pairs in each bin count.
+    found : ndarray of float64, shape (m, h, plans)
+        The same of pairs that a plan finds.
+    promised : ndarray of float64, shape (h, plans)
+        The sums of the probabilities that the plans find the pairs of a bin.
+    seen : ndarray of int64, shape (h,)
+        Different pairs that were seen.
+    """
+
+    def __init__(self, sample: RowSample, edges: Float64Array, plans: Sequence[Bands], share: float = 1.0) -> None:
+        m, h = len(sample.rows), len(edges) - 1
+        self._sample, self._plans, self._share = sample, plans, share
+        self._drawn = np.zeros(len(sample.rates), np.bool_)
+        self._drawn[sample.rows] = True
+        self.edges: Float64Array = edges
+        self.weights: Float64Array = np.zeros((m, h))
+        self.found: Float64Array = np.zeros((m, h, len(plans)))
+        self.promised: Float64Array = np.zeros((h, len(plans)))
+        self.seen: Int64Array = np.zeros(h, np.int64)
+        self.others: dict[int, float] = {}
+
+    def add(self, near: Near) -> None:
+        """Count pairs."""
+        rows = self._sample.rows[near.place]
+        weight = 1 / ((self._sample.rates[rows] + self._sample.rates[near.row]) * self._share)
+        m, h = self.weights.shape
+        bins = np.minimum(np.searchsorted(self.edges, near.similarity, side="right") - 1, h - 1)
+        cell = near.place * h + bins
+        self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
+        for number, plan in enumerate(self._plans):
+            self.found[:, :, number] += np.bincount(cell, weight * near.found[:, number], m * h).reshape(m, h)
+            self.promised[:, number] += np.bincount(bins, weight * plan.probability(near.similarity), h)
+        once = ~self._drawn[near.row] | (rows < near.row)
+        self.seen += np.bincount(bins[once], minlength=h)
+
+    def bin_at(self, similarity: float) -> int:
+        """Return the first bin at or above a similarity, which must be one of the limits."""
+        return int(np.searchsorted(self.edges, similarity))
+
+
+class SampleJoin:
+    """An index of the rows of a sample, for all pairs with other rows from some similarity on.
+
+    Parameters
+    ----------
+    rows : KeyedRows
+    sample : Int64Array
+        The rows of the sample.
+    least : float
+        The least similarity.
+    threads : int
+    """
+
+    def __init__(self, rows: KeyedRows, sample: Int64Array, least: float, threads: int) -> None:
+        self._rule = rule_of("jaccard", least, "probing")
+        self._sample = sample
+        tokens = tokens_of(rows, sample, threads).distinct()
+        self._segment = PrefixSegment.of(sample, tokens, self._rule, 1)
+
+    def near(self, rows: Int64Array, tokens: TokenSets) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the pairs of the sample with some rows and their tokens: places in the sample, rows, similarities."""
+        numbers = np.arange(len(rows), dtype=np.int64)
+        queries = tokens.distinct()
+        found = self._segment.matches(Collection(queries, numbers, numbers[queries.counts > 0]), self._rule, 1)
+        others = self._sample[found["i"]] != rows[found["j"]]
+        found = found[others]
+        return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
+
+
+def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Array, Int64Array], BoolArray]:
+    """Return a function that tells which of the plans find each of some pairs, bool (m, plans)."""
+
+    def find(left: Int64Array, right: Int64Array) -> BoolArray:
+        found = np.empty((len(left), len(plans)), np.bool_)
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            some = slice(start, start + PAIRS_AT_ONCE)
+            equal = signatures[left[some]] == signatures[right[some]]
+            for number, plan in enumerate(plans):
+                bands = equal[:, : plan.slots].reshape(len(equal), plan.bands, plan.rows)
+                found[some, number] = bands.all(axis=2).any(axis=1)
+        return found
+
+    return find
