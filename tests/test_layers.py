@@ -35,11 +35,11 @@ BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["engine"] = ["index", "readers", "join", *BELOW["join"]]
 BELOW["exact"] = BELOW["external"] = ["join", *BELOW["join"]]
 BELOW["web"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
-BELOW["passages"] = ["engine", *BELOW["engine"]]
+BELOW["passages"] = BELOW["quality"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
 BELOW["records"] = ["join", *BELOW["join"]]
-BELOW["jobs"] = ["records", "web", "fingerprints", "passages", *BELOW["stages"]]
+BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}
 

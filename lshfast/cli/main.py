@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from lshfast import __version__
+from lshfast.cli.check import check_command
 from lshfast.cli.console import (
     Watch,
     banding,
@@ -315,6 +316,7 @@ def pairs_command(
 
 
 app.command(name="passages", no_args_is_help=True)(passages_command)
+app.command(name="check", no_args_is_help=True)(check_command)
 
 
 @app.command()

@@ -88,6 +88,4 @@ def check(
     clock = Clock()
     figures = check_rows([column], plan, options, clock, progress)
     n = len(column)
-    return CheckResult(
-        read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures
-    )
+    return CheckResult(read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures)

@@ -1,26 +1,25 @@
 """The number of candidates of some plans: pairs that share a bucket, whatever their similarity.
 
-Near pairs are known from the join. The others are counted among some rows, drawn uniformly, and some more of them:
-they are compared by their keys, and candidates by their exact similarity.
+Near pairs are known from the join. The others are counted between some rows and more rows, all drawn uniformly:
+their keys are compared, and the candidates by their exact similarity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
-from lshfast.banding.bands import Bands
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.join.jaccard import verify
-from lshfast.tokens import TokenSets
+from lshfast.join.jaccard import Rows, verify
 
-# Rows on both sides, and rows of the second side at a time.
-FEW, MANY, AT_ONCE = 256, 1 << 15, 1 << 12
+# Rows of the one side, and of the other, unless it is all rows.
+FEW, MANY = 256, 1 << 14
 
-# Candidates that are compared exactly.
-MOST_COMPARED = 1 << 15
+# Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
+AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
 
 
 @dataclass(frozen=True)
@@ -29,91 +28,95 @@ class Sides:
 
     Attributes
     ----------
-    rows : ndarray of int64, shape (m,)
-        Ascending: the rows of both sides.
     few, many : ndarray of int64
-        The rows of each side, as places in `rows`.
+        The rows of each side.
     scale : float
-        For how many unordered pairs of all rows an ordered pair of both sides stands.
+        For how many pairs of all rows a row of the one side and a row of the other stand.
+    complete : bool
+        Whether both sides are all rows.
     """
 
-    rows: Int64Array
     few: Int64Array
     many: Int64Array
     scale: float
+    complete: bool
 
     @classmethod
-    def draw(cls, members: Int64Array, rng: np.random.Generator) -> Sides:
-        """Draw both sides."""
+    def draw(cls, members: Int64Array, rng: np.random.Generator, many: float = inf) -> Sides:
+        """Draw both sides; by default the other side is all rows."""
         n = len(members)
-        few, many = (np.sort(rng.choice(n, min(n, size), replace=False)) for size in (FEW, MANY))
-        places = np.union1d(few, many)
-        scale = (n / max(1, len(few))) * (n / max(1, len(many))) / 2
-        return cls(members[places], np.searchsorted(places, few), np.searchsorted(places, many), scale)
-
-    def counts_all(self, n: int) -> bool:
-        """Return whether both sides are all of n rows."""
-        return len(self.few) == len(self.many) == n
+        few = members if n <= FEW else np.sort(rng.choice(members, FEW, replace=False))
+        others = members if n <= many else np.sort(rng.choice(members, int(many), replace=False))
+        complete = len(few) == n and len(others) == n
+        return cls(few, others, n / max(1, len(few)) * n / max(1, len(others)) / 2, complete)
 
 
 @dataclass(frozen=True)
 class Far:
-    """How many candidates of a plan are less similar than some limit: an estimate, and how many were seen."""
+    """How many candidates of a plan are less similar than a limit.
 
-    pairs: float
-    seen: int
+    Attributes
+    ----------
+    pairs : float
+        Their estimated number.
+    seen : int
+        How many were seen.
+    scale : float
+        What one that was seen counts.
+    complete : bool
+        Whether all were seen.
+    """
+
+    pairs: float = 0.0
+    seen: int = 0
+    scale: float = 0.5
+    complete: bool = True
 
 
 def far_candidates(
-    sides: Sides,
-    signatures: UInt64Array,
-    tokens: TokenSets,
-    plans: Sequence[Bands],
-    limit: float,
-    rng: np.random.Generator,
-) -> list[Far]:
-    """Estimate how many candidates of each plan are less similar than a limit.
+    sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array, sets: Rows, limit: float, rng: np.random.Generator
+) -> Far:
+    """Estimate how many candidates are less similar than a limit.
 
     Parameters
     ----------
     sides : Sides
-    signatures : ndarray of uint64, shape (m, k)
-    tokens : TokenSets
-        Of `sides.rows`.
-    plans : sequence of Bands
+    few_keys, many_keys : ndarray of uint64, shape (m, b)
+        The bucket keys of the rows of each side.
+    sets : TokenSets, or other rows for `verify`
     limit : float
     rng : Generator
         Chooses the candidates that are compared, if there are too many.
     """
-    left, right, found = _met(sides, signatures, plans)
+    parts = list(_met(sides, few_keys, many_keys))
+    left, right = (np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True))
     share = min(1.0, MOST_COMPARED / max(1, len(left)))
     if share < 1:
         chosen = rng.random(len(left)) < share
-        left, right, found = left[chosen], right[chosen], found[chosen]
-    similar = verify(tokens, left, right, 0.0, threads=1)["similarity"]
-    counts = found[similar < limit].sum(axis=0).tolist()
-    return [Far(count * sides.scale / share, count) for count in counts]
+        left, right = left[chosen], right[chosen]
+    count = int(np.count_nonzero(verify(sets, left, right, 0.0, threads=1)["similarity"] < limit))
+    return Far(count * sides.scale / share, count, sides.scale / share, sides.complete and share == 1)
 
 
-def _met(sides: Sides, signatures: UInt64Array, plans: Sequence[Bands]) -> tuple[Int64Array, Int64Array, BoolArray]:
-    """Return the pairs of both sides that a plan finds, and which plans find each."""
-    parts: list[tuple[Int64Array, Int64Array, BoolArray]] = []
-    own = [plan.keys(np.ascontiguousarray(signatures[sides.few])) for plan in plans]
-    for start in range(0, len(sides.many), AT_ONCE):
-        others = sides.many[start : start + AT_ONCE]
-        some = np.ascontiguousarray(signatures[others])
-        met = np.stack([_sharing(mine, plan.keys(some)) for mine, plan in zip(own, plans, strict=True)])
-        left, right = np.nonzero(met.any(axis=0) & (sides.few[:, None] != others[None, :]))
-        parts.append((sides.few[left], others[right], met[:, left, right].T))
-    left, right, found = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return left, right, found
+def _met(sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield the rows of both sides that share a key in some band."""
+    orders = np.argsort(few_keys, axis=0)
+    for start in range(0, max(1, len(sides.many)), AT_ONCE):
+        others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE]
+        shared = np.zeros((len(sides.few), len(others)), np.bool_)
+        for band in range(few_keys.shape[1]):
+            _note(shared, few_keys[orders[:, band], band], orders[:, band], np.ascontiguousarray(keys[:, band]))
+        left, right = np.nonzero(shared)
+        different = sides.few[left] != others[right]
+        yield sides.few[left][different], others[right][different]
 
 
-def _sharing(left: UInt64Array, right: UInt64Array) -> BoolArray:
-    """Return which rows share a key in some band, bool (m, n)."""
-    shared = np.zeros((len(left), len(right)), np.bool_)
-    for band in range(left.shape[1]):
-        one, other = left[:, band], right[:, band]
-        columns = np.flatnonzero(np.isin(other, one))
-        shared[:, columns] |= one[:, None] == other[columns][None, :]
-    return shared
+def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, keys: UInt64Array) -> None:
+    """Note which rows have the keys of others; `ordered` are the keys of the rows `order`, ascending."""
+    first = np.searchsorted(ordered, keys)
+    columns = np.flatnonzero(ordered[np.minimum(first, len(ordered) - 1)] == keys)
+    if len(columns):
+        after = np.searchsorted(ordered, keys[columns], side="right")
+        counts = after - first[columns]
+        places = np.repeat(first[columns] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        shared[order[places], np.repeat(columns, counts)] = True

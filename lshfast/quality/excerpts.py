@@ -83,11 +83,12 @@ def differing(left: str, right: str) -> tuple[str, str]:
     >>> differing("a rose is a rose", "a rose is red")
     ('a rose is a rose', 'a rose is red')
     """
-    at = next((place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-    return _cut(left, at), _cut(right, at)
+    shared = min(len(left), len(right))
+    at = next((place for place in range(shared) if left[place] != right[place]), shared)
+    start = max(0, min(at - BEFORE, max(len(left), len(right)) - SHOWN))
+    return _cut(left, start), _cut(right, start)
 
 
-def _cut(text: str, at: int) -> str:
-    start = max(0, at - BEFORE) if at > BEFORE else 0
+def _cut(text: str, start: int) -> str:
     stop = start + SHOWN
     return ("…" if start else "") + visible(text[start:stop]) + ("…" if stop < len(text) else "")

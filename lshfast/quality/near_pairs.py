@@ -24,6 +24,11 @@ from lshfast.tokens import TokenSets
 # Pairs whose signatures are compared at once: 1 KB each at 128 slots, twice.
 PAIRS_AT_ONCE = 1 << 13
 
+# The filter of the tokens of a sample has so many places for each, within these bits, and a token's place is that of
+# its product with an odd number.
+PLACES, LEAST_BITS, MOST_BITS = 16, 12, 24
+ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True)
 class Near:
@@ -50,11 +55,15 @@ class Tally:
         The sums of the probabilities that the plans find the pairs of a bin.
     seen : ndarray of int64, shape (h,)
         Different pairs that were seen.
+    by_row : ndarray of float64, shape (n,), or None
+        What the pairs of each row of the other side count, if the sample is not compared with all rows.
     """
 
-    def __init__(self, sample: RowSample, edges: Float64Array, plans: Sequence[Bands], share: float = 1.0) -> None:
+    def __init__(
+        self, sample: RowSample, edges: Float64Array, plans: Sequence[Bands], among: RowSample | None = None
+    ) -> None:
         m, h = len(sample.rows), len(edges) - 1
-        self._sample, self._plans, self._share = sample, plans, share
+        self._sample, self._plans, self._among = sample, plans, among
         self._drawn = np.zeros(len(sample.rates), np.bool_)
         self._drawn[sample.rows] = True
         self.edges: Float64Array = edges
@@ -62,12 +71,14 @@ class Tally:
         self.found: Float64Array = np.zeros((m, h, len(plans)))
         self.promised: Float64Array = np.zeros((h, len(plans)))
         self.seen: Int64Array = np.zeros(h, np.int64)
-        self.others: dict[int, float] = {}
+        self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
 
     def add(self, near: Near) -> None:
         """Count pairs."""
         rows = self._sample.rows[near.place]
-        weight = 1 / ((self._sample.rates[rows] + self._sample.rates[near.row]) * self._share)
+        weight = 1 / self._expected(rows, near.row)
+        if self.by_row is not None:
+            np.add.at(self.by_row, near.row, weight)
         m, h = self.weights.shape
         bins = np.minimum(np.searchsorted(self.edges, near.similarity, side="right") - 1, h - 1)
         cell = near.place * h + bins
@@ -77,6 +88,14 @@ class Tally:
             self.promised[:, number] += np.bincount(bins, weight * plan.probability(near.similarity), h)
         once = ~self._drawn[near.row] | (rows < near.row)
         self.seen += np.bincount(bins[once], minlength=h)
+
+    def _expected(self, i: Int64Array, j: Int64Array) -> Float64Array:
+        """Return how often pairs are seen on average."""
+        rates = self._sample.rates
+        if self._among is None:
+            return rates[i] + rates[j]
+        others = self._among.rates
+        return rates[i] * others[j] + rates[j] * others[i]
 
     def bin_at(self, similarity: float) -> int:
         """Return the first bin at or above a similarity, which must be one of the limits."""
@@ -101,15 +120,28 @@ class SampleJoin:
         self._sample = sample
         tokens = tokens_of(rows, sample, threads).distinct()
         self._segment = PrefixSegment.of(sample, tokens, self._rule, 1)
+        bits = min(MOST_BITS, max(LEAST_BITS, (PLACES * len(tokens.tokens)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._held = np.zeros(1 << bits, np.bool_)
+        self._held[tokens.tokens * ODD >> self._shift] = True
+        self._least = least - 1e-9
 
     def near(self, rows: Int64Array, tokens: TokenSets) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return the pairs of the sample with some rows and their tokens: places in the sample, rows, similarities."""
         numbers = np.arange(len(rows), dtype=np.int64)
         queries = tokens.distinct()
-        found = self._segment.matches(Collection(queries, numbers, numbers[queries.counts > 0]), self._rule, 1)
+        found = self._segment.matches(Collection(queries, numbers, self._possible(queries)), self._rule, 1)
         others = self._sample[found["i"]] != rows[found["j"]]
         found = found[others]
         return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
+
+    def _possible(self, queries: TokenSets) -> Int64Array:
+        """Return the rows that may be similar to one of the sample: of its tokens, it has at least the threshold."""
+        held = np.zeros(len(queries.tokens) + 1, np.int64)
+        np.cumsum(self._held[queries.tokens * ODD >> self._shift], out=held[1:])
+        known = held[queries.offsets[1:]] - held[queries.offsets[:-1]]
+        sizes = queries.counts
+        return np.flatnonzero((sizes > 0) & (known >= self._least * sizes)).astype(np.int64)
 
 
 def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Array, Int64Array], BoolArray]:

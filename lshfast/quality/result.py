@@ -181,8 +181,11 @@ class CheckResult(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        yield figure("read", self.read, f"{self.copies:,} exact copies, always found", empty_note(self.empty), rejected)
-        every = "all of them: the figures are exact" if self.complete else "each compared with all rows; intervals: 95 %"
+        copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found" if self.copies else ""
+        yield figure("read", self.read, copies, empty_note(self.empty), rejected)
+        every = (
+            "all of them: the figures are exact" if self.complete else "each compared with all rows; intervals: 95 %"
+        )
         yield figure("sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", every)
         yield figure("pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs))
         yield figure("rows", _count(self.near_rows), "with such a pair", _range(self.near_rows))
@@ -217,11 +220,13 @@ class CheckResult(Account):
 
     def _line(self, other: Alternative) -> tuple[str, str, str]:
         """Return the line of an alternative: its recall, or its pairs with other shingles."""
+        name = other.name.replace("threshold", "above")
         pairs = f"{_count(other.pairs)} pairs"
-        cost = f"{other.bands} x {other.rows}; {other.candidates:.2f} candidates a row; {_megabytes(other.key_bytes)} of keys"
+        memory = f"{other.key_bytes / 1e6:,.1f} MB of keys"
+        cost = f"{other.bands} x {other.rows}; {other.candidates:.2f} candidates a row; {memory}"
         if other.recall is None or isnan(other.recall.value):
-            return other.name, "", f"{pairs}; {_range(other.pairs) or 'exact'}; {cost}"
-        return other.name, f"{other.recall.value:.4f}", f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}"
+            return name, "", f"{pairs}; {_range(other.pairs) or 'exact'}; {cost}"
+        return name, f"{other.recall.value:.4f}", f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}"
 
     def _bars(self) -> Iterator[Figure]:
         most = max((one.pairs.value for one in self.histogram), default=0.0)
@@ -273,7 +278,3 @@ def _between(one: SimilarityBin) -> str:
 
 def _pairs(one: SimilarityBin) -> str:
     return f"promised {one.promised:.4f}; {_count(one.pairs)} pairs"
-
-
-def _megabytes(nbytes: int) -> str:
-    return f"{nbytes / 1e6:,.1f} MB"

@@ -17,14 +17,15 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.join.set_ranks import tokens_of
 from lshfast.kernels.text import Texts
-from lshfast.quality.candidates import Far, Sides, far_candidates
+from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
 from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 from lshfast.quality.near_pairs import Near, SampleJoin, Tally, finder
 from lshfast.quality.result import Alternative, Example, SimilarityBin
-from lshfast.quality.sampling import RowSample, degrees, draw
+from lshfast.quality.sampling import degrees, draw
 from lshfast.quality.valley import valley
 from lshfast.shingling import Shingles, Unit, check_shingles
+from lshfast.tokens import TokenSets
 
 # Near pairs are those down to this far below the threshold, and in bins of this width.
 BELOW, WIDTH = 0.3, 0.025
@@ -33,9 +34,9 @@ BELOW, WIDTH = 0.3, 0.025
 RECALLS = (0.8, 0.9, 0.95, 0.99, 0.999)
 SHIFTS = (-0.2, -0.1, 0.0, 0.1)
 
-# Other shingles, and the rows that are compared with the sample by these.
+# Other shingles, and about how many rows are compared with the sample by these.
 SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 1), ("word", 3), ("word", 5), ("char", 9))
-OTHER_ROWS = 100_000
+OTHER_ROWS = 20_000
 
 # Sets smaller than this have few different similarities, so gaps between them mean nothing.
 LEAST_SIZE = 40
@@ -104,13 +105,11 @@ class _Check:
         self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
         self._rng = np.random.default_rng([seed, n, 1])
         with clock.stage("sample"):
-            all_drawn = len(self._members) <= options.sample
-            met = (
-                np.zeros(len(self._members))
-                if all_drawn
-                else degrees(sketches.signatures, self._members, plan.threshold, plan.threads)
-            )
+            met = np.zeros(len(self._members))
+            if len(self._members) > options.sample:
+                met = degrees(sketches.signatures, self._members, plan.threshold, plan.threads)
             self._sample = draw(n, self._members, met, options.sample, seed)
+            self._among = draw(n, self._members, met, max(OTHER_ROWS, options.sample), seed + 1)
         self._choices = _choices(plan, options.recall)
         self._plans = list(dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)]))
 
@@ -161,7 +160,7 @@ class _Check:
         join = SampleJoin(sketches.rows, sample.rows, least, plan.threads)
         find = finder(sketches.signatures, self._plans)
         chosen = np.zeros(len(sketches), np.bool_)
-        chosen[self._members] = self._rng.random(len(self._members)) < self._share
+        chosen[self._among.rows] = True
 
         def work(rows: Int64Array) -> tuple[int, Near, list[Near]]:
             column = _held(sketches.rows.column.take(rows))
@@ -179,11 +178,6 @@ class _Check:
             if progress:
                 progress("verify", done, len(self._members))
 
-    @property
-    def _share(self) -> float:
-        """The share of rows that are compared by other shingles."""
-        return min(1.0, OTHER_ROWS / max(1, len(self._members)))
-
     def _others(self) -> list[_Others]:
         """Prepare the joins by other shingles; there are none for sets, and for rows of which there are no pairs."""
         plan, rows = self._plan, self._sketches.rows
@@ -195,16 +189,24 @@ class _Check:
             if shingles[:2] != plan.shingles[:2]:
                 own = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
                 join = SampleJoin(own, self._sample.rows, plan.threshold, plan.threads)
-                others.append(_Others(shingles, own, join, Tally(self._sample, edges, [plan.bands], self._share)))
+                others.append(_Others(shingles, own, join, Tally(self._sample, edges, [plan.bands], self._among)))
         return others
 
     def _far(self, limit: float) -> list[Far]:
         """Estimate the candidates of each plan below the limit of near pairs."""
+        sketches, rng = self._sketches, self._rng
         if len(self._members) < 2:
-            return [Far(0.0, 0)] * len(self._plans)
-        sides = self._sides = Sides.draw(self._members, self._rng)
-        tokens = tokens_of(self._sketches.rows, sides.rows, self._plan.threads)
-        return far_candidates(sides, self._sketches.signatures[sides.rows], tokens, self._plans, limit, self._rng)
+            return [Far()] * len(self._plans)
+        sides = Sides.draw(self._members, rng)
+        keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
+        first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
+        sides = self._sides = Sides.draw(self._members, rng, MANY)
+        few, many = sketches.signatures[sides.few], sketches.signatures[sides.many]
+        others = [
+            far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
+            for bands in self._plans[1:]
+        ]
+        return [first, *others]
 
     def _of(self, tally: Tally, threshold: float, bands: Bands) -> _Measured:
         first, number = tally.bin_at(threshold), self._plans.index(bands)
@@ -235,9 +237,7 @@ class _Check:
         number = self._plans.index(bands)
         return (float(tally.found[:, :, number].sum()) + far[number].pairs) / max(1, len(self._members))
 
-    def _precision(
-        self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands
-    ) -> tuple[float, Estimate]:
+    def _precision(self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands) -> tuple[float, Estimate]:
         """Return the candidates for each row, and the share of them that is at or above the threshold."""
         number, sample = self._plans.index(bands), self._sample
         rates = sample.rates[sample.rows]
@@ -245,10 +245,7 @@ class _Check:
         right = tally.found[:, tally.bin_at(threshold) :, number].sum(axis=1)
         share = share_of(right, near, rates, int(tally.seen.sum()), sample.complete)
         every, seen = float(near.sum()), far[number]
-        counted = len(self._members) <= 1 or self._sides.counts_all(len(self._members))
-        if counted and seen.pairs == 0 and np.isnan(share.value):
-            return 0.0, share
-        others = total_of(seen.pairs, seen.pairs**2 / max(1, seen.seen), self._unit_of_far, counted)
+        others = total_of(seen.pairs, seen.pairs * seen.scale, seen.scale, seen.complete)
 
         def among(part: float, beside: float) -> float:
             return part * every / (every + beside) if every + beside else float("nan")
@@ -256,12 +253,9 @@ class _Check:
         value = among(share.value, others.value)
         precision = Estimate(value, among(share.low, others.high), among(share.high, others.low))
         if np.isnan(share.value):  # no near candidate was seen
-            precision = Estimate(0.0 if seen.pairs else float("nan"), 0.0, 1.0)
+            value = 0.0 if seen.pairs else float("nan")
+            precision = Estimate(value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0)
         return self._candidates(tally, far, bands), precision
-
-    @property
-    def _unit_of_far(self) -> float:
-        return self._sides.scale if len(self._members) > 1 else 0.0
 
     def _bins(self, tally: Tally, bins: range, step: int = 1) -> tuple[SimilarityBin, ...]:
         made = []
@@ -304,22 +298,24 @@ class _Check:
         )  # fmt: skip
 
     def _of_other_shingles(self, others: Sequence[_Others]) -> Iterator[Alternative]:
-        plan, sample, n = self._plan, self._sample, max(1, len(self._members))
-        rates = sample.rates[sample.rows]
+        plan, sample, among, rng = self._plan, self._sample, self._among, self._rng
+        unit = sample.unit if among.complete else 2 * sample.unit * among.unit
         for other in others:
-            weights = other.tally.weights[:, 0]
-            total = float(weights.sum())
-            variance = variance_of(weights, rates) if self._share == 1 else 2 * float((weights**2).sum())
-            exact = sample.complete and self._share == 1
-            pairs = total_of(total, variance, sample.unit / self._share, exact)
-            promised = float(other.tally.promised.sum()) / total if total else float("nan")
-            tokens = tokens_of(other.rows, self._sides.rows, plan.threads)
-            signatures = plan.hasher.sketch(tokens, threads=plan.threads)
-            far = far_candidates(self._sides, signatures, tokens, [plan.bands], plan.threshold, self._rng)[0]
-            candidates = (float(other.tally.promised.sum()) + far.pairs) / n
+            weights, by_row = other.tally.weights[:, 0], other.tally.by_row
+            assert by_row is not None
+            total, expected = float(weights.sum()), float(other.tally.promised.sum())
+            variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(by_row, among.rates)
+            pairs = total_of(total, variance, unit, sample.complete and among.complete)
+            sides = self._sides
+            few, many = (
+                plan.bands.keys(plan.hasher.sketch(_sets_of(other.rows, rows, plan), threads=plan.threads))
+                for rows in (sides.few, sides.many)
+            )
+            far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
             yield self._alternative(
                 f"{other.shingles.unit} {other.shingles.size}", other.shingles, plan.threshold, plan.bands,
-                _Measured(pairs, pairs, promised), None, candidates,
+                _Measured(pairs, pairs, expected / total if total else float("nan")), None,
+                (expected + far.pairs) / len(self._members),
             )  # fmt: skip
 
     def _examples(self, chosen: Chosen) -> tuple[Example, ...]:
@@ -365,6 +361,11 @@ def _held(column: Column) -> Column:
     if isinstance(column, ShingledTexts) and not isinstance(column.texts, Texts):
         return replace(column, texts=column.texts.take(slice(None)))
     return column
+
+
+def _sets_of(rows: KeyedRows, chosen: Int64Array, plan: Plan) -> TokenSets:
+    """Return the token sets of some rows as they are sketched."""
+    return tokens_of(rows, chosen, plan.threads)
 
 
 def _near_by(other: _Others, column: Column, rows: Int64Array) -> Near:
