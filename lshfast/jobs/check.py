@@ -9,9 +9,13 @@ from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.engine.plan import Plan
 from lshfast.jobs.frame import Job
+from lshfast.kernels.text import Texts
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
 from lshfast.readers import check_place
+
+# Texts of inputs of at most this size are held in memory, and those of larger ones are read again if they can be.
+HELD_BYTES = 1 << 29
 
 
 def check_files(
@@ -51,9 +55,10 @@ def check_files(
     if output is not None:
         check_place(output, [file.path for file in corpus.files], overwrite)
     with job.reading(corpus):
-        figures = check_rows(
-            text_batches(corpus, progress), plan, replace(options, key_of=corpus.key), job.clock, progress
-        )
+        batches = text_batches(corpus, progress)
+        if corpus.total_bytes <= HELD_BYTES:
+            batches = (Texts(batch) for batch in batches)
+        figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)
     with job.writing():
         if output is not None:

@@ -21,6 +21,10 @@ FEW, MANY = 256, 1 << 14
 # Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
 AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
 
+# Most keys are ruled out by their highest bits.
+FILTER_BITS = 16
+SHIFT = np.uint64(64 - FILTER_BITS)
+
 
 @dataclass(frozen=True)
 class Sides:
@@ -101,22 +105,23 @@ def far_candidates(
 def _met(sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Yield the rows of both sides that share a key in some band."""
     orders = np.argsort(few_keys, axis=0)
-    for start in range(0, max(1, len(sides.many)), AT_ONCE):
+    held = np.zeros(1 << FILTER_BITS, np.bool_)
+    held[few_keys >> SHIFT] = True
+    for start in range(0, len(sides.many), AT_ONCE):
         others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE]
         shared = np.zeros((len(sides.few), len(others)), np.bool_)
-        for band in range(few_keys.shape[1]):
-            _note(shared, few_keys[orders[:, band], band], orders[:, band], np.ascontiguousarray(keys[:, band]))
+        rows, bands = np.nonzero(held[keys >> SHIFT])
+        for band in np.unique(bands).tolist():
+            some, order = rows[bands == band], orders[:, band]
+            _note(shared, few_keys[order, band], order, some, keys[some, band])
         left, right = np.nonzero(shared)
         different = sides.few[left] != others[right]
         yield sides.few[left][different], others[right][different]
 
 
-def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, keys: UInt64Array) -> None:
+def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, rows: Int64Array, keys: UInt64Array) -> None:
     """Note which rows have the keys of others; `ordered` are the keys of the rows `order`, ascending."""
-    first = np.searchsorted(ordered, keys)
-    columns = np.flatnonzero(ordered[np.minimum(first, len(ordered) - 1)] == keys)
-    if len(columns):
-        after = np.searchsorted(ordered, keys[columns], side="right")
-        counts = after - first[columns]
-        places = np.repeat(first[columns] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-        shared[order[places], np.repeat(columns, counts)] = True
+    first, after = np.searchsorted(ordered, keys), np.searchsorted(ordered, keys, side="right")
+    counts = after - first
+    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+    shared[order[places], np.repeat(rows, counts)] = True

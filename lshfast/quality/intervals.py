@@ -18,8 +18,9 @@ from lshfast.common.types import Float64Array
 TAIL = 0.025
 NORMAL = 1.959964
 
-# Quantiles of the beta and gamma distributions are found to this relative precision.
-PRECISION = 1e-9
+# Quantiles of the beta distribution are found to this relative precision, and so are those of the gamma distribution;
+# from the shape LARGE on, an approximation is better than this.
+PRECISION, LARGE = 1e-6, 500
 
 # A count at least this large stands for infinitely many.
 MANY = 1e12
@@ -139,7 +140,7 @@ def _small_sample(rows: int) -> float:
 
 
 def beta_quantile(q: float, a: float, b: float) -> float:
-    """Return the quantile of the beta distribution."""
+    """Return the quantile of the beta distribution, for q = TAIL or 1 - TAIL."""
     low, high = 0.0, 1.0
     while high - low > PRECISION * high and high > 1e-15:
         middle = (low + high) / 2
@@ -151,10 +152,17 @@ def beta_quantile(q: float, a: float, b: float) -> float:
 
 
 def gamma_quantile(q: float, shape: float) -> float:
-    """Return the quantile of the gamma distribution with scale 1, as the limit of the beta distribution."""
+    """Return the quantile of the gamma distribution with scale 1, for q = TAIL or 1 - TAIL, as the limit of the beta distribution.
+
+    References
+    ----------
+    E. B. Wilson, M. M. Hilferty, "The distribution of chi-square", PNAS 17, 1931: for large shapes.
+    """
+    if shape > LARGE:
+        normal = NORMAL if q > 0.5 else -NORMAL
+        return shape * (1 - 1 / (9 * shape) + normal / (3 * sqrt(shape))) ** 3
     size = 1e9 * max(1.0, shape)
-    x = beta_quantile(q, shape, size)
-    return -log1p(-x) * size
+    return -log1p(-beta_quantile(q, shape, size)) * size
 
 
 def beta_probability(x: float, a: float, b: float) -> float:
@@ -183,6 +191,6 @@ def beta_probability(x: float, a: float, b: float) -> float:
             c = 1 + numerator / c
             c = c if abs(c) > tiny else tiny
             value *= c * d
-        if abs(c * d - 1) < 1e-13:
+        if abs(c * d - 1) < 1e-10:
             break
     return min(1.0, front * value)

@@ -26,7 +26,7 @@ PAIRS_AT_ONCE = 1 << 13
 
 # The filter of the tokens of a sample has so many places for each, within these bits, and a token's place is that of
 # its product with an odd number.
-PLACES, LEAST_BITS, MOST_BITS = 16, 12, 24
+PLACES, LEAST_BITS, MOST_BITS = 4, 12, 22
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -20,7 +20,7 @@ from lshfast.kernels import bands as kernels
 
 # The banding that tells which rows meet: its recall this far below the threshold is at least REACH_RECALL if there are
 # slots enough, and it has at most MOST_BANDS.
-REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 48
+REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
 
 # The share of the sample that is drawn uniformly from all rows.
 UNIFORM = 0.2

@@ -192,7 +192,8 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {(): ("dedup", "pairs", "passages", "check", "tune", "demo", "fingerprints", "index", "records", "web", "stage"),
+GROUPS = {(): ("dedup", "pairs", "passages", "check", "tune", "demo", "fingerprints", "index", "records", "web",
+               "stage"),
           ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),
           ("records",): ("match", "dedup"),
