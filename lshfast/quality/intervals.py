@@ -152,7 +152,9 @@ def beta_quantile(q: float, a: float, b: float) -> float:
 
 
 def gamma_quantile(q: float, shape: float) -> float:
-    """Return the quantile of the gamma distribution with scale 1, for q = TAIL or 1 - TAIL, as the limit of the beta distribution.
+    """Return the quantile of the gamma distribution with scale 1, for q = TAIL or 1 - TAIL.
+
+    The gamma distribution is a limit of the beta distribution.
 
     References
     ----------

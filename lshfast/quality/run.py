@@ -18,6 +18,7 @@ from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.join.set_ranks import tokens_of
 from lshfast.kernels.text import Texts
 from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
+from lshfast.quality.estimates import Measured, measured, rows_with_pairs
 from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 from lshfast.quality.near_pairs import Near, SampleJoin, Tally, finder
@@ -117,7 +118,7 @@ class _Check:
         """Join the sample with all rows, and return the figures."""
         sketches, plan, sample = self._sketches, self._plan, self._sample
         with self._clock.stage("compare"):
-            edges = _edges(plan.threshold)
+            edges = edges_of(plan.threshold)
             tally, others = Tally(sample, edges, self._plans), self._others()
             chosen = Chosen(self._options.examples, plan.threshold, sample, self._rng)
             if len(sample.rows):
@@ -127,7 +128,7 @@ class _Check:
             far = self._far(float(edges[0]))
         own = self._of(tally, plan.threshold, plan.bands)
         candidates, precision = self._precision(tally, far, plan.threshold, plan.bands)
-        rows, row_recall = self._rows_with_pairs(tally)
+        rows, row_recall = rows_with_pairs(tally, sample, slice(tally.bin_at(plan.threshold), None))
         histogram = self._bins(tally, range(len(edges) - 1))
         return {
             "copies": len(sketches) - int(sketches.empty.sum()) - len(self._members),
@@ -208,29 +209,9 @@ class _Check:
         ]
         return [first, *others]
 
-    def _of(self, tally: Tally, threshold: float, bands: Bands) -> _Measured:
+    def _of(self, tally: Tally, threshold: float, bands: Bands) -> Measured:
         first, number = tally.bin_at(threshold), self._plans.index(bands)
-        return self._measured(tally, slice(first, None), number)
-
-    def _measured(self, tally: Tally, bins: slice, number: int) -> _Measured:
-        """Estimate the pairs of some bins, and the recall of a plan among them."""
-        sample, rates = self._sample, self._sample.rates[self._sample.rows]
-        whole = tally.weights[:, bins].sum(axis=1)
-        part = tally.found[:, bins, number].sum(axis=1)
-        total = float(whole.sum())
-        pairs = total_of(total, variance_of(whole, rates), sample.unit, sample.complete)
-        recall = share_of(part, whole, rates, int(tally.seen[bins].sum()), sample.complete)
-        promised = float(tally.promised[bins, number].sum()) / total if total else float("nan")
-        return _Measured(pairs, recall, promised)
-
-    def _rows_with_pairs(self, tally: Tally) -> tuple[Estimate, Estimate]:
-        """Estimate the rows with a pair at the threshold, and which share of them has one that is found."""
-        sample, first = self._sample, tally.bin_at(self._plan.threshold)
-        rates = sample.rates[sample.rows]
-        whole = (tally.weights[:, first:].sum(axis=1) > 0) / rates
-        part = (tally.found[:, first:, 0].sum(axis=1) > 0) / rates
-        rows = total_of(float(whole.sum()), variance_of(whole, rates), 2 * sample.unit, sample.complete)
-        return rows, share_of(part, whole, rates, int(np.count_nonzero(whole)), sample.complete)
+        return measured(tally, self._sample, slice(first, None), number)
 
     def _candidates(self, tally: Tally, far: Sequence[Far], bands: Bands) -> float:
         """Return the candidates of a plan, for each row."""
@@ -261,7 +242,7 @@ class _Check:
         made = []
         for at in range(bins.start, bins.stop, step):
             end = min(at + step, bins.stop)
-            found = self._measured(tally, slice(at, end), 0)
+            found = measured(tally, self._sample, slice(at, end))
             high = min(1.0, float(tally.edges[end]))
             made.append(SimilarityBin(float(tally.edges[at]), high, found.pairs, found.recall, found.promised))
         return tuple(made)
@@ -289,7 +270,7 @@ class _Check:
             )
 
     def _alternative(
-        self, name: str, shingles: Shingles, threshold: float, bands: Bands, found: _Measured,
+        self, name: str, shingles: Shingles, threshold: float, bands: Bands, found: Measured,
         recall: Estimate | None, candidates: float,
     ) -> Alternative:  # fmt: skip
         return Alternative(
@@ -314,7 +295,7 @@ class _Check:
             far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
             yield self._alternative(
                 f"{other.shingles.unit} {other.shingles.size}", other.shingles, plan.threshold, plan.bands,
-                _Measured(pairs, pairs, expected / total if total else float("nan")), None,
+                Measured(pairs, pairs, expected / total if total else float("nan")), None,
                 (expected + far.pairs) / len(self._members),
             )  # fmt: skip
 
@@ -322,15 +303,7 @@ class _Check:
         return examples_of(chosen.pairs(), self._sketches.rows.column, self._options.key_of)
 
 
-class _Measured(NamedTuple):
-    """Estimates of some pairs: their number, the recall of a plan among them, and the recall by the S-curve."""
-
-    pairs: Estimate
-    recall: Estimate
-    promised: float
-
-
-def _edges(threshold: float) -> Float64Array:
+def edges_of(threshold: float) -> Float64Array:
     """Return the limits of bins of similarities; the threshold and others in steps from it are among them."""
     steps = int(min(BELOW, threshold / 2) / WIDTH)
     below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
@@ -342,7 +315,7 @@ def _edges(threshold: float) -> Float64Array:
 def _choices(plan: Plan, recall: float) -> list[_Choice]:
     """Return the other recalls and thresholds that the slots of the plan allow."""
     wanted = [(f"recall {value:g}", plan.threshold, value) for value in RECALLS]
-    edges = _edges(plan.threshold)
+    edges = edges_of(plan.threshold)
     for shift in SHIFTS:
         threshold = plan.threshold if shift == 0 else round(plan.threshold + shift, 6)
         if shift and edges[0] <= threshold < 1 - WIDTH / 4:
