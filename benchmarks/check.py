@@ -122,8 +122,8 @@ class Truth:
     """All pairs of some texts, from which each seed estimates."""
 
     def __init__(self, case: Case) -> None:
-        options = {name: value for name, value in case.options.items() if name in ("unit", "size")}
-        sets = lshfast.shingle(case.texts, **options)
+        self.options = {name: value for name, value in case.options.items() if name in ("unit", "size")}
+        sets = lshfast.shingle(case.texts, **self.options)
         copies = lshfast.find_copies(sets)
         rows = np.flatnonzero((copies == np.arange(len(sets))) & (sets.counts > 0))
         self.case, self.sets, self.rows, self.n = case, sets.take(rows), rows, len(sets)
@@ -134,7 +134,8 @@ class Truth:
         """Draw rows and signatures, and estimate from the pairs of the drawn rows."""
         case, n, i, j = self.case, len(self.sets), self.pairs["i"], self.pairs["j"]
         plan = make_plan(**case.options, seed=seed)
-        signatures, members = plan.hasher.sketch(self.sets), np.arange(n)
+        signatures = plan.hasher.sketch(lshfast.shingle(case.texts, **self.options, seed=seed).take(self.rows))
+        members = np.arange(n)
         met = degrees(signatures, members, plan.threshold, plan.threads)
         sample = draw(self.n, members, met, case.sample, seed)
         found = finder(signatures, [plan.bands])(i, j)

@@ -137,11 +137,12 @@ class SampleJoin:
 
     def _possible(self, queries: TokenSets) -> Int64Array:
         """Return the rows that may be similar to one of the sample: of its tokens, it has at least the threshold."""
-        held = np.zeros(len(queries.tokens) + 1, np.int64)
-        np.cumsum(self._held[queries.tokens * ODD >> self._shift], out=held[1:])
-        known = held[queries.offsets[1:]] - held[queries.offsets[:-1]]
-        sizes = queries.counts
-        return np.flatnonzero((sizes > 0) & (known >= self._least * sizes)).astype(np.int64)
+        rows = np.flatnonzero(queries.counts > 0)
+        if not len(rows):
+            return rows.astype(np.int64)
+        held = self._held[queries.tokens * ODD >> self._shift]
+        known = np.add.reduceat(held, queries.offsets[rows], dtype=np.int32)
+        return rows[known >= self._least * queries.counts[rows]].astype(np.int64)
 
 
 def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Array, Int64Array], BoolArray]:

@@ -22,7 +22,7 @@ from lshfast.kernels import bands as kernels
 # slots enough, and it has at most MOST_BANDS.
 REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
 
-# The share of the sample that is drawn uniformly from all rows.
+# The least share of the sample that is drawn uniformly from all rows.
 UNIFORM = 0.2
 
 # Rows that meet more than CROWD others may have so many pairs in all with the sample, or LEAST_CROWD rows of them.
@@ -87,42 +87,42 @@ def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, thre
 
 
 def draw(n: int, members: Int64Array, met: Float64Array, wanted: int, seed: int) -> RowSample:
-    """Draw about `wanted` of the members, each independently with its own probability."""
+    """Draw about `wanted` of the members, which meet so many others, each independently with its own probability."""
     rates = np.zeros(n, np.float64)
     if len(members) <= wanted:
         rates[members] = 1.0
         return RowSample(members, rates, 1.0, True)
-    own = _rates(met, wanted)
+    roots = np.sqrt(met)
+    alone = len(members) - int(np.count_nonzero(roots))
+    base = max(UNIFORM * wanted / len(members), (wanted - len(members) + alone) / max(1, alone))
+    factor = _factor(roots[roots > 0], base, wanted, len(members))
+    own = _with_fewer_of_crowds(np.minimum(1.0, base + factor * roots), met, base)
     rates[members] = own
     drawn = np.random.default_rng([seed, len(members)]).random(len(members)) < own
-    base = min(1.0, UNIFORM * wanted / len(members))
-    pair = min(1.0, base + _scale(met, wanted) * np.sqrt(0.5))
+    pair = min(1.0, base + factor * np.sqrt(0.5))
     return RowSample(members[drawn], rates, 1 / (2 * pair), bool((own == 1).all()))
 
 
-def _rates(met: Float64Array, wanted: int) -> Float64Array:
-    """Return the probabilities of rows that meet so many others; their sum is about `wanted`."""
-    base = min(1.0, UNIFORM * wanted / len(met))
-    rates = np.minimum(1.0, base + _scale(met, wanted) * np.sqrt(met))
-    crowd = met > CROWD
-    cost = float((rates * met)[crowd].sum())
+def _with_fewer_of_crowds(rates: Float64Array, met: Float64Array, base: float) -> Float64Array:
+    """Return the rates, lower for rows that meet very many others if they would take too long to compare."""
+    crowd = np.flatnonzero(met > CROWD)
+    own = rates[crowd]
+    cost = float((own * met[crowd]).sum())
     if cost > CROWD_PAIRS:
-        least = LEAST_CROWD / float(rates[crowd].sum())
-        rates[crowd] = np.maximum(rates[crowd] * min(1.0, max(CROWD_PAIRS / cost, least)), base * 1e-3)
+        least = LEAST_CROWD / float(own.sum())
+        rates[crowd] = np.maximum(own * min(1.0, max(CROWD_PAIRS / cost, least)), base * 1e-3)
     return rates
 
 
-def _scale(met: Float64Array, wanted: int) -> float:
-    """Return the factor of the roots with which the probabilities add up to `wanted`."""
-    base, roots = UNIFORM * wanted / len(met), np.sqrt(met)
-    if not roots.any():
-        return 0.0
-    low, high = 0.0, wanted / float(roots.max())
-    while high < 1e9 and float(np.minimum(1, base + high * roots).sum()) < wanted:
-        low, high = high, 2 * high
-    for _ in range(50):
+def _factor(roots: Float64Array, base: float, wanted: int, n: int) -> float:
+    """Return the factor of the roots, those above 0, with which the rates of n rows add up to `wanted`."""
+    wanted_of_these = wanted - base * (n - len(roots))
+    if not len(roots) or wanted_of_these >= len(roots):
+        return 1 / float(roots.min()) if len(roots) else 0.0
+    low, high = 0.0, 1 / float(roots.min())
+    for _ in range(40):
         middle = (low + high) / 2
-        if float(np.minimum(1, base + middle * roots).sum()) < wanted:
+        if float(np.minimum(1, base + middle * roots).sum()) < wanted_of_these:
             low = middle
         else:
             high = middle
