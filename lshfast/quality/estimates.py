@@ -27,7 +27,7 @@ def measured(tally: Tally, sample: RowSample, bins: slice, plan: int = 0) -> Mea
     total = float(whole.sum())
     pairs = total_of(total, variance_of(whole, rates), sample.unit, sample.complete)
     recall = share_of(part, whole, rates, int(tally.seen[bins].sum()), sample.complete)
-    promised = float(tally.promised[bins, plan].sum()) / total if total else float("nan")
+    promised = tally.promised(bins, plan) / total if total else float("nan")
     return Measured(pairs, recall, promised)
 
 

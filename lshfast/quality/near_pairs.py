@@ -24,6 +24,9 @@ from lshfast.tokens import TokenSets
 # Pairs whose signatures are compared at once: 1 KB each at 128 slots, twice.
 PAIRS_AT_ONCE = 1 << 13
 
+# Pairs whose similarities are nearly equal have one probability to be found: similarities in steps of 1 / FINE.
+FINE = 4096
+
 # The filter of the tokens of a sample has so many places for each, within these bits, and a token's place is that of
 # its product with an odd number.
 PLACES, LEAST_BITS, MOST_BITS = 4, 12, 22
@@ -51,8 +54,6 @@ class Tally:
         For each row of the sample, what its pairs in each bin count.
     found : ndarray of float64, shape (m, h, plans)
         The same of pairs that a plan finds.
-    promised : ndarray of float64, shape (h, plans)
-        The sums of the probabilities that the plans find the pairs of a bin.
     seen : ndarray of int64, shape (h,)
         Different pairs that were seen.
     by_row : ndarray of float64, shape (n,), or None
@@ -69,7 +70,7 @@ class Tally:
         self.edges: Float64Array = edges
         self.weights: Float64Array = np.zeros((m, h))
         self.found: Float64Array = np.zeros((m, h, len(plans)))
-        self.promised: Float64Array = np.zeros((h, len(plans)))
+        self._fine, self._similar = np.zeros(FINE + h + 1), np.zeros(FINE + h + 1)
         self.seen: Int64Array = np.zeros(h, np.int64)
         self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
 
@@ -83,9 +84,11 @@ class Tally:
         bins = np.minimum(np.searchsorted(self.edges, near.similarity, side="right") - 1, h - 1)
         cell = near.place * h + bins
         self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
-        for number, plan in enumerate(self._plans):
+        for number in range(len(self._plans)):
             self.found[:, :, number] += np.bincount(cell, weight * near.found[:, number], m * h).reshape(m, h)
-            self.promised[:, number] += np.bincount(bins, weight * plan.probability(near.similarity), h)
+        fine = (near.similarity * FINE).astype(np.int64) + bins
+        self._fine += np.bincount(fine, weight, len(self._fine))
+        self._similar += np.bincount(fine, weight * near.similarity, len(self._fine))
         once = ~self._drawn[near.row] | (rows < near.row)
         self.seen += np.bincount(bins[once], minlength=h)
 
@@ -96,6 +99,14 @@ class Tally:
             return rates[i] + rates[j]
         others = self._among.rates
         return rates[i] * others[j] + rates[j] * others[i]
+
+    def promised(self, bins: slice, plan: int = 0) -> float:
+        """Return the sum of the probabilities that a plan finds the pairs of some bins."""
+        held = np.flatnonzero(self._fine)
+        mean = self._similar[held] / self._fine[held]
+        own = np.minimum(np.searchsorted(self.edges, mean, side="right") - 1, len(self.edges) - 2)
+        some = np.isin(own, np.arange(len(self.edges) - 1)[bins])
+        return float(self._fine[held][some] @ self._plans[plan].probability(mean[some]))
 
     def bin_at(self, similarity: float) -> int:
         """Return the first bin at or above a similarity, which must be one of the limits."""
@@ -152,10 +163,12 @@ def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Ar
         found = np.empty((len(left), len(plans)), np.bool_)
         for start in range(0, len(left), PAIRS_AT_ONCE):
             some = slice(start, start + PAIRS_AT_ONCE)
-            equal = signatures[left[some]] == signatures[right[some]]
+            equal = (signatures[left[some]] == signatures[right[some]]).T
+            words = np.packbits(equal, axis=1)  # the bits of eight pairs in a byte, a line for each slot
             for number, plan in enumerate(plans):
-                bands = equal[:, : plan.slots].reshape(len(equal), plan.bands, plan.rows)
-                found[some, number] = bands.all(axis=2).any(axis=1)
+                bands = words[: plan.slots].reshape(plan.bands, plan.rows, -1)
+                any_band = np.bitwise_or.reduce(np.bitwise_and.reduce(bands, axis=1), axis=0)
+                found[some, number] = np.unpackbits(any_band, count=equal.shape[1])
         return found
 
     return find

@@ -284,7 +284,7 @@ class _Check:
         for other in others:
             weights, by_row = other.tally.weights[:, 0], other.tally.by_row
             assert by_row is not None
-            total, expected = float(weights.sum()), float(other.tally.promised.sum())
+            total, expected = float(weights.sum()), other.tally.promised(slice(None))
             variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(by_row, among.rates)
             pairs = total_of(total, variance, unit, sample.complete and among.complete)
             sides = self._sides

@@ -26,7 +26,7 @@ REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
 UNIFORM = 0.2
 
 # Rows that meet more than CROWD others may have so many pairs in all with the sample, or LEAST_CROWD rows of them.
-CROWD, CROWD_PAIRS, LEAST_CROWD = 256, 8_000_000, 64
+CROWD, CROWD_PAIRS, LEAST_CROWD = 64, 2_000_000, 64
 
 
 @dataclass(frozen=True)
