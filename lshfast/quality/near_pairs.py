@@ -15,6 +15,7 @@ import numpy as np
 from lshfast.banding.bands import Bands
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.engine.columns import KeyedRows
+from lshfast.join.jaccard import sort_pairs
 from lshfast.join.prefix_index import PrefixSegment
 from lshfast.join.set_ranks import Collection, tokens_of
 from lshfast.join.thresholds import rule_of
@@ -142,8 +143,8 @@ class SampleJoin:
         numbers = np.arange(len(rows), dtype=np.int64)
         queries = tokens.distinct()
         found = self._segment.matches(Collection(queries, numbers, self._possible(queries)), self._rule, 1)
-        others = self._sample[found["i"]] != rows[found["j"]]
-        found = found[others]
+        found = found[self._sample[found["i"]] != rows[found["j"]]]
+        sort_pairs(found)  # then sums do not depend on the key of the run
         return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
 
     def _possible(self, queries: TokenSets) -> Int64Array:
