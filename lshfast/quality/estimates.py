@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ def measured(tally: Tally, sample: RowSample, bins: slice, plan: int = 0) -> Mea
     total = float(whole.sum())
     pairs = total_of(total, variance_of(whole, rates), sample.unit, sample.complete)
     recall = share_of(part, whole, rates, int(tally.seen[bins].sum()), sample.complete)
-    promised = tally.promised(bins, plan) / total if total else float("nan")
+    promised = tally.promised(bins, plan) / total if total else nan
     return Measured(pairs, recall, promised)
 
 

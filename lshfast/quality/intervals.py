@@ -8,7 +8,7 @@ variance: they stay right where few events, or none, were seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, lgamma, log, log1p, sqrt
+from math import exp, inf, lgamma, log, log1p, nan, sqrt
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def share_of(part: Float64Array, whole: Float64Array, rates: Float64Array, pairs
     """
     total = float(whole.sum())
     if total <= 0:
-        return Estimate(np.nan, 0.0, 1.0)
+        return Estimate(nan, 0.0, 1.0)
     share = min(1.0, float(part.sum()) / total)
     if complete:
         return Estimate(share, share, share)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lshfast.banding.bands import Bands, choose_bands
 from lshfast.common.progress import Progress
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.columns import Column, KeyedRows, ShingledTexts
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
-from lshfast.join.set_ranks import tokens_of
 from lshfast.kernels.text import Texts
 from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
 from lshfast.quality.estimates import Measured, measured, rows_with_pairs
@@ -26,7 +26,6 @@ from lshfast.quality.result import Alternative, Example, SimilarityBin
 from lshfast.quality.sampling import degrees, draw
 from lshfast.quality.valley import valley
 from lshfast.shingling import Shingles, Unit, check_shingles
-from lshfast.tokens import TokenSets
 
 # Near pairs are those down to this far below the threshold, and in bins of this width.
 BELOW, WIDTH = 0.3, 0.025
@@ -229,12 +228,12 @@ class _Check:
         others = total_of(seen.pairs, seen.pairs * seen.scale, seen.scale, seen.complete)
 
         def among(part: float, beside: float) -> float:
-            return part * every / (every + beside) if every + beside else float("nan")
+            return part * every / (every + beside) if every + beside else nan
 
         value = among(share.value, others.value)
         precision = Estimate(value, among(share.low, others.high), among(share.high, others.low))
-        if np.isnan(share.value):  # no near candidate was seen
-            value = 0.0 if seen.pairs else float("nan")
+        if isnan(share.value):  # no near candidate was seen
+            value = 0.0 if seen.pairs else nan
             precision = Estimate(value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0)
         return self._candidates(tally, far, bands), precision
 
@@ -288,14 +287,11 @@ class _Check:
             variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(by_row, among.rates)
             pairs = total_of(total, variance, unit, sample.complete and among.complete)
             sides = self._sides
-            few, many = (
-                plan.bands.keys(plan.hasher.sketch(_sets_of(other.rows, rows, plan), threads=plan.threads))
-                for rows in (sides.few, sides.many)
-            )
+            few, many = (plan.bands.keys(_sketched(other.rows, rows, plan)) for rows in (sides.few, sides.many))
             far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
             yield self._alternative(
                 f"{other.shingles.unit} {other.shingles.size}", other.shingles, plan.threshold, plan.bands,
-                Measured(pairs, pairs, expected / total if total else float("nan")), None,
+                Measured(pairs, pairs, expected / total if total else nan), None,
                 (expected + far.pairs) / len(self._members),
             )  # fmt: skip
 
@@ -336,9 +332,13 @@ def _held(column: Column) -> Column:
     return column
 
 
-def _sets_of(rows: KeyedRows, chosen: Int64Array, plan: Plan) -> TokenSets:
-    """Return the token sets of some rows as they are sketched."""
-    return tokens_of(rows, chosen, plan.threads)
+def _sketched(rows: KeyedRows, chosen: Int64Array, plan: Plan) -> UInt64Array:
+    """Return the signatures of some rows."""
+
+    def work(some: Int64Array) -> UInt64Array:
+        return plan.hasher.sketch(rows.column.take(some).tokens(plan.hasher.seed), threads=1)
+
+    return np.concatenate(list(rows.in_pieces(work, chosen, plan.threads)))
 
 
 def _near_by(other: _Others, column: Column, rows: Int64Array) -> Near:
