@@ -301,7 +301,7 @@ class _Check:
 
 def edges_of(threshold: float) -> Float64Array:
     """Return the limits of bins of similarities; the threshold and others in steps from it are among them."""
-    steps = int(min(BELOW, threshold / 2) / WIDTH)
+    steps = int(min(BELOW, threshold / 2) / WIDTH + 1e-9)
     below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
     above = [round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)]
     inner = [edge for edge in above if edge < 1 - WIDTH / 4]
