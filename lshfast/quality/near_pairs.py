@@ -71,7 +71,7 @@ class Tally:
         self.edges: Float64Array = edges
         self.weights: Float64Array = np.zeros((m, h))
         self.found: Float64Array = np.zeros((m, h, len(plans)))
-        self._fine, self._similar = np.zeros(FINE + h + 1), np.zeros(FINE + h + 1)
+        self._fine, self._similar = np.zeros(h * (FINE + 1)), np.zeros(h * (FINE + 1))
         self.seen: Int64Array = np.zeros(h, np.int64)
         self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
 
@@ -87,7 +87,7 @@ class Tally:
         self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
         for number in range(len(self._plans)):
             self.found[:, :, number] += np.bincount(cell, weight * near.found[:, number], m * h).reshape(m, h)
-        fine = (near.similarity * FINE).astype(np.int64) + bins
+        fine = bins * (FINE + 1) + (near.similarity * FINE).astype(np.int64)
         self._fine += np.bincount(fine, weight, len(self._fine))
         self._similar += np.bincount(fine, weight * near.similarity, len(self._fine))
         once = ~self._drawn[near.row] | (rows < near.row)
@@ -103,11 +103,10 @@ class Tally:
 
     def promised(self, bins: slice, plan: int = 0) -> float:
         """Return the sum of the probabilities that a plan finds the pairs of some bins."""
-        held = np.flatnonzero(self._fine)
-        mean = self._similar[held] / self._fine[held]
-        own = np.minimum(np.searchsorted(self.edges, mean, side="right") - 1, len(self.edges) - 2)
-        some = np.isin(own, np.arange(len(self.edges) - 1)[bins])
-        return float(self._fine[held][some] @ self._plans[plan].probability(mean[some]))
+        some = slice(bins.start and bins.start * (FINE + 1), bins.stop and bins.stop * (FINE + 1))
+        counts, similar = self._fine[some], self._similar[some]
+        held = np.flatnonzero(counts)
+        return float(counts[held] @ self._plans[plan].probability(np.minimum(1.0, similar[held] / counts[held])))
 
     def bin_at(self, similarity: float) -> int:
         """Return the first bin at or above a similarity, which must be one of the limits."""

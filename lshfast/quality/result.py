@@ -195,9 +195,7 @@ class CheckResult(Account):
             plan = f"{self.bands} x {self.rows} bands promise {self.promised:.4f}"
             yield figure("recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan)
             if self.recall.high < self.promised / 2:
-                yield figure(
-                    "", "", "far below the promise: in rows that such a run has kept, only what it missed is left"
-                )
+                yield figure("", "", "far below the promise: of rows that a run has kept, only what it missed is left")
             note = "of the rows with such a pair share a bucket with one"
             yield figure("", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall))
         for one in self.by_similarity:

@@ -84,6 +84,18 @@ def test_small_data_are_counted_exactly(kind, options):
     )
 
 
+def test_promises_by_similarity():
+    rng = np.random.default_rng(3)
+    sets = [set(range(20))] + [set(range(20 - cut)) for cut in range(1, 9)] + [set(rng.integers(100, 900, 20).tolist())]
+    plan = make_plan(threshold=0.5)
+    pairs = lshfast.exact.pairs(sets, threshold=0.5)
+    for one in lshfast.check(sets, threshold=0.5).by_similarity:
+        inside = pairs["similarity"][(pairs["similarity"] >= one.low) & (pairs["similarity"] < one.high)]
+        assert one.pairs.value == pytest.approx(len(inside))
+        if len(inside):
+            assert one.promised == pytest.approx(plan.bands.probability(inside).mean(), abs=1e-5)
+
+
 def test_the_candidates_of_small_data_are_those_of_the_bands():
     texts = corpus("templates", 200)
     _, _, plan, sets = truth(texts)
