@@ -1,6 +1,7 @@
 """How often the intervals of `lshfast.check` hold the truth, on texts whose pairs are all known.
 
     python benchmarks/check.py DATA_DIR [--seeds 200]
+    python benchmarks/check.py --time TEXTS.jsonl
 
 DATA_DIR holds licensedb/licensedb_texts.tar.gz and dedupe_examples/chicago_early_childhood_with_true_ids.csv; the
 sources of Python's standard library are the third real data set, and the others are made. An exact join finds all
@@ -8,6 +9,8 @@ pairs. With each seed, signatures are made and rows are drawn anew; of all pairs
 from, by the functions that `check` uses, and the recall of the run with this seed is compared with the interval. On
 each data set, `check` itself is compared with this on the first seed. Exits with 1 if the intervals of recall hold
 less than 94 % of the truths, or less than 90 % on one data set, or `check` estimates something else.
+
+With --time, the CPU seconds of `lshfast check` are compared with those of `lshfast dedup --dry-run`, three times.
 """
 
 from __future__ import annotations
@@ -181,6 +184,28 @@ def measure(case: Case, seeds: int) -> tuple[list[str], float, bool]:
     return line, share, is_same(truth, outcomes[0])
 
 
+def cpu_seconds(command: str, *options: str) -> float:
+    """Return the CPU time of a command of lshfast."""
+    import resource
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    before = used()
+    words = [sys.executable, "-m", "lshfast", command, *options, "--quiet"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return used() - before
+
+
+def compare_times(path: Path) -> None:
+    """Print the CPU time of a check and of a run, in turns."""
+    print("dedup --dry-run | check | ratio")
+    for _ in range(3):
+        run, check = cpu_seconds("dedup", str(path), "--dry-run"), cpu_seconds("check", str(path))
+        print(f"{run:.2f} s | {check:.2f} s | {check / run:.2f}", flush=True)
+
+
 def commit() -> str:
     """Return the commit of this repository, or "unknown"."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
@@ -189,9 +214,15 @@ def commit() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="How often the intervals of a check hold the truth.")
-    parser.add_argument("folder", type=Path, metavar="DATA_DIR", help=f"holds {TARBALL} and {CHICAGO}")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="DATA_DIR", help=f"holds {TARBALL} and {CHICAGO}")
     parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--time", type=Path, metavar="JSONL", help="compare the time with that of a run, and end")
     arguments = parser.parse_args(argv)
+    if arguments.time is not None:
+        compare_times(arguments.time)
+        return 0
+    if arguments.folder is None:
+        parser.error("DATA_DIR or --time is needed")
     for name in (TARBALL, CHICAGO):
         if not (arguments.folder / name).is_file():
             parser.error(f"{arguments.folder / name} is missing")

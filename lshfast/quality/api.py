@@ -10,6 +10,7 @@ from lshfast.common.checks import Seed, check_int
 from lshfast.common.progress import Progress
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.plan import make_plan
+from lshfast.engine.short_texts import warn_of
 from lshfast.engine.sketching import Clock
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
@@ -65,6 +66,11 @@ def check(
     TypeError, ValueError
         As for `dedup`.
 
+    Warns
+    -----
+    ShortTextsWarning
+        As for `dedup`.
+
     Examples
     --------
     >>> import lshfast
@@ -88,4 +94,6 @@ def check(
     clock = Clock()
     figures = check_rows([column], plan, options, clock, progress)
     n = len(column)
-    return CheckResult(read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures)
+    result = CheckResult(read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures)
+    warn_of(result.advice)
+    return result

@@ -209,7 +209,7 @@ class CheckResult(Account):
             yield figure("valley", f"{self.suggested_threshold:g}", "a threshold between different and similar rows")
         for example in self.examples:
             found = "" if example.similarity < self.threshold else "found" if example.found else "missed"
-            names = f"{one_line(example.key_i)}, {one_line(example.key_j)}"
+            names = visible(f"{one_line(example.key_i)}, {one_line(example.key_j)}")
             yield figure("example", f"{example.similarity:.4f}", found, names)
             yield figure("", "", f"- {example.left}")
             yield figure("", "", f"+ {example.right}")
@@ -218,7 +218,10 @@ class CheckResult(Account):
         candidates = f"{self.candidates:.2f} candidates a row"
         if isnan(self.unverified_precision.value):
             return candidates
-        return f"{candidates}; unverified it would be {self.unverified_precision.value:.4f}"
+        range_of = _share_range(self.unverified_precision)
+        return (
+            f"{candidates}; unverified it would be {self.unverified_precision.value:.4f}{range_of and f', {range_of}'}"
+        )
 
     def _line(self, other: Alternative) -> tuple[str, str, str]:
         """Return the line of an alternative: its recall, or its pairs with other shingles."""

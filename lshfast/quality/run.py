@@ -15,6 +15,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.columns import Column, KeyedRows, ShingledTexts
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.plan import Plan
+from lshfast.engine.short_texts import advice_for
 from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.kernels.text import Texts
 from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
@@ -152,6 +153,7 @@ class _Check:
             "suggested_threshold": self._valley(tally),
             "alternatives": (*self._alternatives(tally, far), *self._of_other_shingles(others)),
             "examples": self._examples(chosen),
+            "advice": advice_for(sketches.rows.column, plan),
         }
 
     def _near(self, least: float, others: Sequence[_Others], progress: Progress | None) -> Iterator[Near]:

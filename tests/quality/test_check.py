@@ -261,7 +261,9 @@ def test_a_valley_suggests_a_threshold():
     assert valley(edges, counts([0] * 6)) is None
 
 
-def test_files(tmp_path):
+@pytest.mark.parametrize("held", [0, 2**29])
+def test_files(tmp_path, monkeypatch, held):
+    monkeypatch.setattr("lshfast.jobs.check.HELD_BYTES", held)
     path, out = tmp_path / "texts.jsonl", tmp_path / "check.json"
     texts = corpus("templates", 300)
     path.write_text("".join(json.dumps({"text": text, "id": f"k{row}"}) + "\n" for row, text in enumerate(texts)))
