@@ -88,7 +88,7 @@ def made(kind: str, rng: np.random.Generator) -> list[str]:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Yield the data sets: three real ones at three thresholds, and made-up ones."""
+    """Yield the data sets: three real ones at three thresholds and with a low recall, and made-up ones."""
     with open(folder / CHICAGO, encoding="utf-8", newline="") as lines:
         records = [" ".join(list(row.values())[2:]) for row in csv.DictReader(lines)]
     real = [
@@ -99,6 +99,9 @@ def cases(folder: Path) -> Iterator[Case]:
     for name, texts, sample, options, thresholds in real:
         for threshold in thresholds:
             yield Case(name, texts, sample, {**options, "threshold": threshold})
+    for name, texts, sample, options, thresholds in real:
+        low = {"threshold": thresholds[1], "recall": 0.5}
+        yield Case(f"{name}, low recall", texts, sample, {**options, **low})
     rng = np.random.default_rng(1)
     few, templates, chains, huge, short = (
         made(kind, rng) for kind in ("few duplicates", "templates", "chains", "huge group", "short texts")
