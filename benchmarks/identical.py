@@ -84,8 +84,7 @@ def by_dict(texts: list[bytes]) -> npt.NDArray[np.bool_]:
 def methods(n: int) -> dict[str, Callable[[list[bytes]], Any]]:
     """Return each method as a call that returns which texts are copies, or their number."""
     import lshfast
-    from lshfast import find_identical
-    from lshfast.join import ItemFilter, count_distinct, find_identical_in_batches
+    from lshfast.join import ItemFilter, count_distinct, find_identical, find_identical_in_batches
 
     def copies(first: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         return first != np.arange(len(first))

@@ -3,8 +3,8 @@
 Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
 `lshfast.distances`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
 `lshfast.fingerprints`, `lshfast.hashing`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`, `lshfast.passages`,
-`lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and
-`lshfast.web`; all other modules are internal and may change.
+`lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`,
+`lshfast.textbook` and `lshfast.web`; all other modules are internal and may change.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lshfast import join as join
     from lshfast import kernels as kernels
     from lshfast import passages as passages
+    from lshfast import quality as quality
     from lshfast import records as records
     from lshfast import shingling as shingling
     from lshfast import sketch as sketch
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
     from lshfast.index.hamming import HammingIndex, dedup_codes, hamming_pairs
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
-    from lshfast.join import candidates, component_groups, find_copies, find_identical, star_groups, verify
+    from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
+    from lshfast.quality.api import check
     from lshfast.readers import DataError
     from lshfast.shingling import shingle
     from lshfast.sketch import DistinctCounter, MinHasher, SimHasher, WeightedMinHasher, WeightedSets
@@ -90,13 +92,13 @@ __all__ = [
     "WeightedMinHasher",
     "WeightedSets",
     "candidates",
+    "check",
     "choose_bands",
     "component_groups",
     "dedup",
     "dedup_codes",
     "dedup_files",
     "find_copies",
-    "find_identical",
     "hamming_pairs",
     "pairs",
     "recommend",
@@ -118,13 +120,14 @@ if not TYPE_CHECKING:
             "index.hamming": "HammingIndex dedup_codes hamming_pairs",
             "index.stores.lmdb": "LmdbStore",
             "index.stores.redis": "RedisStore",
-            "join": "candidates component_groups find_copies find_identical star_groups verify",
+            "join": "candidates component_groups find_copies star_groups verify",
+            "quality.api": "check",
             "readers": "DataError",
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
             ".": "datasketch distances estimators exact external families fingerprints hashing index join kernels "
-            "passages records shingling sketch spark stages textbook web",
+            "passages quality records shingling sketch spark stages textbook web",
         },
         # Programs for datasketch find its classes here too; their home is lshfast.datasketch.
         {

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from lshfast.cli.check import check_command
 from lshfast.cli.console import (
     Watch,
     banding,
@@ -332,6 +333,7 @@ def pairs_command(
 
 
 app.command(name="explain", no_args_is_help=True)(explain_command)
+app.command(name="check", no_args_is_help=True)(check_command)
 app.command(name="passages", no_args_is_help=True)(passages_command)
 
 

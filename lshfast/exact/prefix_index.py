@@ -8,24 +8,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_seed
 from lshfast.common.errors import FormatError
 from lshfast.common.stats import EntryStats, bytes_of
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import thread_count
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
 from lshfast.index.key_pairs import KeyPairs, pairs_once
 from lshfast.index.keys import Column, KeyedEntries, as_column, concatenate, is_batch, listed, take
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate, places_to_insert
-from lshfast.join.copies import spread_across
-from lshfast.join.exact_join import ROWS, check_rows, join
-from lshfast.join.jaccard import PAIR, as_pairs
-from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
-from lshfast.join.thresholds import Measure, Rule, Threshold, plain_threshold, rule_of
-from lshfast.kernels import setjoin
+from lshfast.join.exact_join import check_rows, join
+from lshfast.join.jaccard import PAIR
+from lshfast.join.prefix_segment import PrefixSegment
+from lshfast.join.set_ranks import Collection
+from lshfast.join.thresholds import Measure, Threshold, plain_threshold, rule_of
 from lshfast.kernels.gate import Gate
 from lshfast.tokens import TokenSets
 
@@ -48,58 +46,18 @@ class _KeyedSets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PrefixSegment:
-    """Sets that were indexed together, their numbers, ascending, and their keys. It never changes."""
+class _Part:
+    """A segment, the numbers of its sets, ascending, their keys, and which of them have not been removed."""
 
     numbers: Int64Array
     keys: Column
-    collection: Collection
-    tokens: RankedTokens
-    indexed: RankedSets
-    index: setjoin.Prefixes
-
-    @classmethod
-    def of(cls, some: _KeyedSets, rule: Rule, threads: int) -> PrefixSegment:
-        """Index sets."""
-        collection = Collection.of(some.sets)
-        tokens = RankedTokens([collection])
-        indexed = tokens.ranked(collection, rule, False, threads)
-        index = setjoin.Prefixes(rule.of_kernels, indexed.records, False)
-        return cls(some.numbers, some.keys, collection, tokens, indexed, index)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def matches(self, queries: Collection, rule: Rule, threads: int) -> npt.NDArray[np.void]:
-        """Return the pairs of a row of the segment and a query, as i, j and similarity."""
-        probes = self.tokens.ranked(queries, rule, True, threads)
-        n = len(probes.rows)
-
-        def work(first: int) -> npt.NDArray[np.uint32]:
-            return setjoin.Search(self.index, probes.records).run(first, min(n, first + ROWS))
-
-        parts = [np.empty((0, 3), np.uint32), *ordered_map(work, range(0, n, ROWS), threads)]
-        row, probe, overlap = np.concatenate(parts).T
-        similarity = rule.similarity(overlap, self.indexed.records.sizes[row], probes.records.sizes[probe])
-        found = as_pairs(self.indexed.rows[row], probes.rows[probe], similarity)
-        return spread_across(found, self.collection.copies, queries.copies)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A segment, and which of its sets have not been removed."""
-
     segment: PrefixSegment
     present: BoolArray
 
-    @classmethod
-    def of(cls, segment: PrefixSegment) -> _Part:
-        return cls(segment, np.ones(len(segment), bool))
-
     def without(self, numbers: Int64Array) -> _Part:
         """Return the part without the sets of these numbers."""
-        gone = np.isin(self.segment.numbers, numbers)
-        return _Part(self.segment, self.present & ~gone) if gone.any() else self
+        gone = np.isin(self.numbers, numbers)
+        return replace(self, present=self.present & ~gone) if gone.any() else self
 
 
 @dataclass(frozen=True)
@@ -274,7 +232,7 @@ class PrefixIndex(KeyedEntries):
                 state = self._state
                 numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
                 parts = [*state.without(own[own >= 0]), self._indexed(_KeyedSets(numbers, column, rows))]
-                while len(parts) > 1 and len(parts[-2].segment) < 2 * len(parts[-1].segment):
+                while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(parts[-1].numbers):
                     parts[-2:] = [self._merged(parts[-2:])]
                 if (own >= 0).any():
                     parts = self._tidied(parts)
@@ -301,7 +259,7 @@ class PrefixIndex(KeyedEntries):
     def _tidied(self, parts: list[_Part]) -> list[_Part]:
         """Return the same parts, or one part if more than half of their sets have been removed."""
         left = sum(int(np.count_nonzero(part.present)) for part in parts)
-        if 2 * left < sum(len(part.segment) for part in parts):
+        if 2 * left < sum(len(part.numbers) for part in parts):
             return [self._merged(parts)] if left else []
         return parts
 
@@ -341,8 +299,8 @@ class PrefixIndex(KeyedEntries):
             pairs = part.segment.matches(queries, self._rule, self._threads)
             pairs = pairs[part.present[pairs["i"]]]
             found.append(pairs)
-            numbers.append(part.segment.numbers[pairs["i"]])
-            keys.append(take(part.segment.keys, pairs["i"]))
+            numbers.append(part.numbers[pairs["i"]])
+            keys.append(take(part.keys, pairs["i"]))
         every = np.concatenate(found)
         order = np.argsort(every["j"], kind="stable")
         column = concatenate(keys or [np.empty(0, np.int64)])
@@ -400,7 +358,7 @@ class PrefixIndex(KeyedEntries):
         2
         """
         parts = self._state.parts
-        n, own = sum(len(part.segment) for part in parts), [part.segment.collection.sets for part in parts]
+        n, own = sum(len(part.numbers) for part in parts), [part.segment.collection.sets for part in parts]
         tokens, present = sum(len(sets.tokens) for sets in own), sum(int(part.present.sum()) for part in parts)
         figures = {
             "segments": len(parts),
@@ -505,7 +463,8 @@ class PrefixIndex(KeyedEntries):
         return self._indexed(_remaining(parts))
 
     def _indexed(self, some: _KeyedSets) -> _Part:
-        return _Part.of(PrefixSegment.of(some, self._rule, self._threads))
+        segment = PrefixSegment.of(some.sets, self._rule, self._threads)
+        return _Part(some.numbers, some.keys, segment, np.ones(len(some.numbers), bool))
 
 
 def _kind_of(sets: Any) -> Held:
@@ -525,8 +484,8 @@ def _remaining(parts: Iterable[_Part]) -> _KeyedSets:
     """Return the sets of some parts that have not been removed."""
     numbers, keys, sets = [np.empty(0, np.int64)], list[Column](), []
     for part in parts:
-        segment, chosen = part.segment, np.flatnonzero(part.present)
-        numbers.append(segment.numbers[chosen])
-        keys.append(take(segment.keys, chosen))
-        sets.append(segment.collection.sets if part.present.all() else segment.collection.sets.take(chosen))
+        own, chosen = part.segment.collection.sets, np.flatnonzero(part.present)
+        numbers.append(part.numbers[chosen])
+        keys.append(take(part.keys, chosen))
+        sets.append(own if part.present.all() else own.take(chosen))
     return _KeyedSets(np.concatenate(numbers), concatenate(keys or [numbers[0]]), TokenSets.concatenate(sets))

@@ -74,7 +74,7 @@ def find_identical(items: Any, *, method: Method = "positions", threads: int | N
 
     Examples
     --------
-    >>> from lshfast import find_identical
+    >>> from lshfast.join import find_identical
     >>> find_identical(["a rose", "A rose", "a rose", "", "a rose"]).tolist()
     [0, 1, 0, 3, 0]
     """

@@ -1,0 +1,98 @@
+"""The command `lshfast check`: it converts options to arguments and contains no other logic."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lshfast.cli.console import Watch, account_table, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import (
+    BandsOption,
+    Column,
+    DelimiterOption,
+    Encoding,
+    FormatOption,
+    Glob,
+    IdColumn,
+    IgnoreCommon,
+    MaxRowBytes,
+    NumPerm,
+    OnErrorOption,
+    Overwrite,
+    Paths,
+    Quiet,
+    Recall,
+    RowsPerBand,
+    SchemeOption,
+    SeedOption,
+    Size,
+    StopWords,
+    Threads,
+    Threshold,
+    UnitOption,
+)
+from lshfast.common.checks import check_int
+from lshfast.drivers.inputs import Inputs
+from lshfast.engine.plan import make_plan
+from lshfast.readers.files import MAX_ROW_BYTES
+
+# Pairs that --examples shows for each step of similarities.
+EXAMPLES = 3
+
+
+def check_command(
+    inputs: Paths,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the figures to FILE, as JSON.")
+    ] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
+    threshold: Threshold = 0.8,
+    unit: UnitOption = "word",
+    size: Size = None,
+    stop_words: StopWords = None,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = "fast",
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows_per_band: RowsPerBand = None,
+    ignore_common: IgnoreCommon = None,
+    sample: Annotated[int, typer.Option(metavar="N", help="About how many rows are compared with all rows.")] = 4000,
+    examples: Annotated[
+        bool, typer.Option("--examples", help=f"Show up to {EXAMPLES} pairs for each step of similarities of .05.")
+    ] = False,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    seed: SeedOption = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure recall on your own rows.
+
+    Some rows are compared exactly with all rows. The table says how many pairs there are, what share of them dedup with
+    these options finds, and what other recalls, thresholds and shingles would find and cost. For the rows that dedup
+    has kept, it says how many near-duplicates are left.
+    """
+    with one_line_errors():
+        from lshfast.jobs.check import check_files
+        from lshfast.quality.run import CheckOptions
+
+        plan = make_plan(
+            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, threads=threads,
+            ignore_common=ignore_common,
+        )  # fmt: skip
+        options = CheckOptions(check_int("sample", sample, 1, 2**31 - 1), recall, EXAMPLES if examples else 0)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        with memory_advice(source, plan), Watch(quiet) as watch:
+            result = check_files(source, output, plan, options, overwrite=overwrite, progress=watch)
+        if not quiet:
+            show(account_table(result), sys.stdout)

@@ -1,0 +1,67 @@
+"""The check of files: what a run over them finds and misses, measured on a sample of their rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lshfast.common.atomic_files import atomic_file
+from lshfast.common.progress import Progress
+from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.engine.plan import Plan
+from lshfast.jobs.frame import Job
+from lshfast.kernels.text import Texts
+from lshfast.quality.result import CheckResult
+from lshfast.quality.run import CheckOptions, check_rows
+from lshfast.readers import check_place
+
+# Texts of inputs of at most this size are held in memory, and those of larger ones are read again if they can be.
+HELD_BYTES = 1 << 29
+
+
+def check_files(
+    inputs: Inputs,
+    output: str | None,
+    plan: Plan,
+    options: CheckOptions,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> CheckResult:
+    """Check a run over files.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    output : path, optional
+        Where the figures are written, as JSON.
+    plan : Plan
+    options : CheckOptions
+        Its `key_of` is not used: keys are ids, or PATH:LINE without an id column.
+    overwrite : bool, default False
+        Whether the output is replaced.
+    progress : callable, optional
+        Called with (stage, done, total): bytes of input in "read", rows in "verify".
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message is one line with file, line and reason.
+    ValueError, OSError
+        If an option is invalid, or the output cannot be written; then there is none.
+    """
+    job = Job([], inputs.on_error, overwrite, None if output is None else f"{output}.rejects.jsonl")
+    corpus = job.open(inputs)
+    job.check()
+    if output is not None:
+        check_place(output, [file.path for file in corpus.files], overwrite)
+    with job.reading(corpus):
+        batches = text_batches(corpus, progress)
+        if corpus.total_bytes <= HELD_BYTES:
+            batches = (Texts(batch) for batch in batches)
+        figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
+    result = job.account(CheckResult, accepted=corpus.accepted, **figures)
+    with job.writing():
+        if output is not None:
+            with atomic_file(output, overwrite) as file:
+                file.write(result.to_json().encode("utf-8"))
+    return result

@@ -1,0 +1,127 @@
+"""The number of candidates of some plans: pairs that share a bucket, whatever their similarity.
+
+Near pairs are known from the join. The others are counted between some rows and more rows, all drawn uniformly:
+their keys are compared, and the candidates by their exact similarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.join.jaccard import Rows, verify
+
+# Rows of the one side, and of the other, unless it is all rows.
+FEW, MANY = 256, 1 << 14
+
+# Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
+AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
+
+# Most keys are ruled out by their highest bits.
+FILTER_BITS = 16
+SHIFT = np.uint64(64 - FILTER_BITS)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Rows that are compared with more rows, all drawn uniformly.
+
+    Attributes
+    ----------
+    few, many : ndarray of int64
+        The rows of each side.
+    scale : float
+        For how many pairs of all rows a row of the one side and a row of the other stand.
+    complete : bool
+        Whether both sides are all rows.
+    """
+
+    few: Int64Array
+    many: Int64Array
+    scale: float
+    complete: bool
+
+    @classmethod
+    def draw(cls, members: Int64Array, rng: np.random.Generator, many: float = inf) -> Sides:
+        """Draw both sides; by default the other side is all rows."""
+        n = len(members)
+        few = members if n <= FEW else np.sort(rng.choice(members, FEW, replace=False))
+        others = members if n <= many else np.sort(rng.choice(members, int(many), replace=False))
+        complete = len(few) == n and len(others) == n
+        return cls(few, others, n / max(1, len(few)) * n / max(1, len(others)) / 2, complete)
+
+
+@dataclass(frozen=True)
+class Far:
+    """How many candidates of a plan are less similar than a limit.
+
+    Attributes
+    ----------
+    pairs : float
+        Their estimated number.
+    seen : int
+        How many were seen.
+    scale : float
+        What one that was seen counts.
+    complete : bool
+        Whether all were seen.
+    """
+
+    pairs: float = 0.0
+    seen: int = 0
+    scale: float = 0.5
+    complete: bool = True
+
+
+def far_candidates(
+    sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array, sets: Rows, limit: float, rng: np.random.Generator
+) -> Far:
+    """Estimate how many candidates are less similar than a limit.
+
+    Parameters
+    ----------
+    sides : Sides
+    few_keys, many_keys : ndarray of uint64, shape (m, b)
+        The bucket keys of the rows of each side.
+    sets : TokenSets, or other rows for `verify`
+    limit : float
+    rng : Generator
+        Chooses the candidates that are compared, if there are too many.
+    """
+    parts = list(_met(sides, few_keys, many_keys))
+    left, right = (np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True))
+    share = min(1.0, MOST_COMPARED / max(1, len(left)))
+    if share < 1:
+        chosen = rng.random(len(left)) < share
+        left, right = left[chosen], right[chosen]
+    count = int(np.count_nonzero(verify(sets, left, right, 0.0, threads=1)["similarity"] < limit))
+    return Far(count * sides.scale / share, count, sides.scale / share, sides.complete and share == 1)
+
+
+def _met(sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield the rows of both sides that share a key in some band."""
+    orders = np.argsort(few_keys, axis=0)
+    held = np.zeros(1 << FILTER_BITS, np.bool_)
+    held[few_keys >> SHIFT] = True
+    for start in range(0, len(sides.many), AT_ONCE):
+        others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE]
+        shared = np.zeros((len(sides.few), len(others)), np.bool_)
+        rows, bands = np.nonzero(held[keys >> SHIFT])
+        for band in np.unique(bands).tolist():
+            some, order = rows[bands == band], orders[:, band]
+            _note(shared, few_keys[order, band], order, some, keys[some, band])
+        left, right = np.nonzero(shared)
+        different = sides.few[left] != others[right]
+        yield sides.few[left][different], others[right][different]
+
+
+def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, rows: Int64Array, keys: UInt64Array) -> None:
+    """Note which rows have the keys of others; `ordered` are the keys of the rows `order`, ascending."""
+    first, after = np.searchsorted(ordered, keys), np.searchsorted(ordered, keys, side="right")
+    counts = after - first
+    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+    shared[order[places], np.repeat(rows, counts)] = True

@@ -1,0 +1,94 @@
+"""Some pairs as examples: a few for each step of similarities, and their texts where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.common.visible import visible
+from lshfast.engine.columns import Column, ShingledTexts
+from lshfast.quality.near_pairs import Near
+from lshfast.quality.result import Example
+from lshfast.quality.sampling import RowSample
+
+# Examples begin this far below the threshold, in steps.
+BELOW, STEP = 0.2, 0.05
+
+# Characters of a text before the first difference, and in all.
+BEFORE, SHOWN = 30, 90
+
+
+class _Pair(NamedTuple):
+    priority: float
+    i: int
+    j: int
+    similarity: float
+    found: bool
+
+
+class Chosen:
+    """Pairs that are chosen at random, at most so many in each step of similarities."""
+
+    def __init__(self, most: int, threshold: float, sample: RowSample, rng: np.random.Generator) -> None:
+        self._most, self._least, self._sample, self._rng = most, threshold - BELOW, sample, rng
+        self._steps: dict[int, dict[tuple[int, int], _Pair]] = {}
+
+    def add(self, near: Near) -> None:
+        """Offer pairs."""
+        if not self._most:
+            return
+        steps = np.floor((1 - near.similarity) / STEP + 1e-9).astype(np.int64)
+        priorities = self._rng.random(len(steps))
+        for step in np.unique(steps[near.similarity >= self._least]).tolist():
+            places = np.flatnonzero((steps == step) & (near.similarity >= self._least))
+            held = self._steps.setdefault(step, {})
+            for at in places[np.argsort(priorities[places])[: 2 * self._most]].tolist():
+                i, j = sorted((int(self._sample.rows[near.place[at]]), int(near.row[at])))
+                found = bool(near.found[at, 0])
+                held[i, j] = _Pair(float(priorities[at]), i, j, float(near.similarity[at]), found)
+            kept = sorted(held.values())[: self._most]
+            self._steps[step] = {(pair.i, pair.j): pair for pair in kept}
+
+    def pairs(self) -> list[_Pair]:
+        """Return the pairs, the most similar first."""
+        every = [pair for held in self._steps.values() for pair in held.values()]
+        return sorted(every, key=lambda pair: (-pair.similarity, pair.i, pair.j))
+
+
+def examples_of(pairs: Sequence[_Pair], column: Column, key_of: Callable[[int], Any]) -> tuple[Example, ...]:
+    """Return pairs with their keys and texts."""
+    made = []
+    for pair in pairs:
+        left, right = differing(*_texts(column, pair.i, pair.j))
+        made.append(Example(key_of(pair.i), key_of(pair.j), pair.similarity, pair.found, left, right))
+    return tuple(made)
+
+
+def _texts(column: Column, i: int, j: int) -> tuple[str, str]:
+    """Return the texts of two rows, or nothing for sets."""
+    if not isinstance(column, ShingledTexts):
+        return "", ""
+    texts = column.texts.take(np.array([i, j], np.int64))
+    return texts[0].decode("utf-8", "replace"), texts[1].decode("utf-8", "replace")
+
+
+def differing(left: str, right: str) -> tuple[str, str]:
+    """Return both texts from shortly before they begin to differ, on one line each.
+
+    Examples
+    --------
+    >>> from lshfast.quality.excerpts import differing
+    >>> differing("a rose is a rose", "a rose is red")
+    ('a rose is a rose', 'a rose is red')
+    """
+    shared = min(len(left), len(right))
+    at = next((place for place in range(shared) if left[place] != right[place]), shared)
+    start = max(0, min(at - BEFORE, max(len(left), len(right)) - SHOWN))
+    return _cut(left, start), _cut(right, start)
+
+
+def _cut(text: str, start: int) -> str:
+    stop = start + SHOWN
+    return ("…" if start else "") + visible(text[start:stop]) + ("…" if stop < len(text) else "")

@@ -1,0 +1,174 @@
+"""The pairs of the rows of a sample with all rows, by an exact join, and which of them the bands of some plans find.
+
+The sample is indexed and all rows are queries, a piece at a time, so memory depends on the sample and on the pairs of
+a piece. A pair of rows i and j is seen once for each end that was drawn: p_i + p_j times on average, if p are the
+probabilities of the rows. Each time it counts 1 / (p_i + p_j), so on average it counts 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.engine.columns import KeyedRows
+from lshfast.join.jaccard import sort_pairs
+from lshfast.join.prefix_segment import PrefixSegment
+from lshfast.join.set_ranks import Collection, tokens_of
+from lshfast.join.thresholds import rule_of
+from lshfast.quality.sampling import RowSample
+from lshfast.tokens import TokenSets
+
+# Pairs whose signatures are compared at once: 1 KB each at 128 slots, twice.
+PAIRS_AT_ONCE = 1 << 13
+
+# Pairs whose similarities are nearly equal have one probability to be found: similarities in steps of 1 / FINE.
+FINE = 4096
+
+# The filter of the tokens of a sample has so many places for each, within these bits, and a token's place is that of
+# its product with an odd number.
+PLACES, LEAST_BITS, MOST_BITS = 4, 12, 22
+ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Near:
+    """Pairs of a row of the sample, by its place there, with any other row."""
+
+    place: Int64Array
+    row: Int64Array
+    similarity: Float64Array
+    found: BoolArray  # (m, plans)
+
+
+class Tally:
+    """What the pairs of each row of the sample count, by their similarity and by the plans that find them.
+
+    Attributes
+    ----------
+    edges : ndarray of float64, shape (h + 1,)
+        The limits of the bins of similarities.
+    weights : ndarray of float64, shape (m, h)
+        For each row of the sample, what its pairs in each bin count.
+    found : ndarray of float64, shape (m, h, plans)
+        The same of pairs that a plan finds.
+    seen : ndarray of int64, shape (h,)
+        Different pairs that were seen.
+    by_row : ndarray of float64, shape (n,), or None
+        What the pairs of each row of the other side count, if the sample is not compared with all rows.
+    """
+
+    def __init__(
+        self, sample: RowSample, edges: Float64Array, plans: Sequence[Bands], among: RowSample | None = None
+    ) -> None:
+        m, h = len(sample.rows), len(edges) - 1
+        self._sample, self._plans, self._among = sample, plans, among
+        self._drawn = np.zeros(len(sample.rates), np.bool_)
+        self._drawn[sample.rows] = True
+        self.edges: Float64Array = edges
+        self.weights: Float64Array = np.zeros((m, h))
+        self.found: Float64Array = np.zeros((m, h, len(plans)))
+        self._fine, self._similar = np.zeros(h * (FINE + 1)), np.zeros(h * (FINE + 1))
+        self.seen: Int64Array = np.zeros(h, np.int64)
+        self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
+
+    def add(self, near: Near) -> None:
+        """Count pairs."""
+        rows = self._sample.rows[near.place]
+        weight = 1 / self._expected(rows, near.row)
+        if self.by_row is not None:
+            np.add.at(self.by_row, near.row, weight)
+        m, h = self.weights.shape
+        bins = np.minimum(np.searchsorted(self.edges, near.similarity, side="right") - 1, h - 1)
+        cell = near.place * h + bins
+        self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
+        for number in range(len(self._plans)):
+            self.found[:, :, number] += np.bincount(cell, weight * near.found[:, number], m * h).reshape(m, h)
+        fine = bins * (FINE + 1) + (near.similarity * FINE).astype(np.int64)
+        self._fine += np.bincount(fine, weight, len(self._fine))
+        self._similar += np.bincount(fine, weight * near.similarity, len(self._fine))
+        once = ~self._drawn[near.row] | (rows < near.row)
+        self.seen += np.bincount(bins[once], minlength=h)
+
+    def _expected(self, i: Int64Array, j: Int64Array) -> Float64Array:
+        """Return how often pairs are seen on average."""
+        rates = self._sample.rates
+        if self._among is None:
+            return rates[i] + rates[j]
+        others = self._among.rates
+        return rates[i] * others[j] + rates[j] * others[i]
+
+    def promised(self, bins: slice, plan: int = 0) -> float:
+        """Return the sum of the probabilities that a plan finds the pairs of some bins."""
+        some = slice(bins.start and bins.start * (FINE + 1), bins.stop and bins.stop * (FINE + 1))
+        counts, similar = self._fine[some], self._similar[some]
+        held = np.flatnonzero(counts)
+        return float(counts[held] @ self._plans[plan].probability(np.minimum(1.0, similar[held] / counts[held])))
+
+    def bin_at(self, similarity: float) -> int:
+        """Return the first bin at or above a similarity, which must be one of the limits."""
+        return int(np.searchsorted(self.edges, similarity))
+
+
+class SampleJoin:
+    """An index of the rows of a sample, for all pairs with other rows from some similarity on.
+
+    Parameters
+    ----------
+    rows : KeyedRows
+    sample : Int64Array
+        The rows of the sample.
+    least : float
+        The least similarity.
+    threads : int
+    """
+
+    def __init__(self, rows: KeyedRows, sample: Int64Array, least: float, threads: int) -> None:
+        self._rule = rule_of("jaccard", least, "probing")
+        self._sample = sample
+        tokens = tokens_of(rows, sample, threads).distinct()
+        self._segment = PrefixSegment.of(tokens, self._rule, 1)
+        bits = min(MOST_BITS, max(LEAST_BITS, (PLACES * len(tokens.tokens)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._held = np.zeros(1 << bits, np.bool_)
+        self._held[tokens.tokens * ODD >> self._shift] = True
+        self._least = least - 1e-9
+
+    def near(self, rows: Int64Array, tokens: TokenSets) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the pairs of the sample with some rows and their tokens: places in the sample, rows, similarities."""
+        numbers = np.arange(len(rows), dtype=np.int64)
+        queries = tokens.distinct()
+        found = self._segment.matches(Collection(queries, numbers, self._possible(queries)), self._rule, 1)
+        found = found[self._sample[found["i"]] != rows[found["j"]]]
+        sort_pairs(found)  # then sums do not depend on the key of the run
+        return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
+
+    def _possible(self, queries: TokenSets) -> Int64Array:
+        """Return the rows that may be similar to one of the sample: of its tokens, it has at least the threshold."""
+        rows = np.flatnonzero(queries.counts > 0)
+        if not len(rows):
+            return rows.astype(np.int64)
+        held = self._held[queries.tokens * ODD >> self._shift]
+        known = np.add.reduceat(held, queries.offsets[rows], dtype=np.int32)
+        return rows[known >= self._least * queries.counts[rows]].astype(np.int64)
+
+
+def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Array, Int64Array], BoolArray]:
+    """Return a function that tells which of the plans find each of some pairs, bool (m, plans)."""
+
+    def find(left: Int64Array, right: Int64Array) -> BoolArray:
+        found = np.empty((len(left), len(plans)), np.bool_)
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            some = slice(start, start + PAIRS_AT_ONCE)
+            equal = (signatures[left[some]] == signatures[right[some]]).T
+            words = np.packbits(equal, axis=1)  # the bits of eight pairs in a byte, a line for each slot
+            for number, plan in enumerate(plans):
+                bands = words[: plan.slots].reshape(plan.bands, plan.rows_per_band, -1)
+                any_band = np.bitwise_or.reduce(np.bitwise_and.reduce(bands, axis=1), axis=0)
+                found[some, number] = np.unpackbits(any_band, count=equal.shape[1])
+        return found
+
+    return find

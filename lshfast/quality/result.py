@@ -1,0 +1,285 @@
+"""What a check has measured, and how it is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from math import isnan
+from typing import Any, ClassVar
+
+from lshfast.common.display import Figure, counted, figure
+from lshfast.common.visible import one_line, visible
+from lshfast.engine.display import Account, empty_note
+from lshfast.quality.intervals import Estimate
+
+# Characters of the longest bar of a histogram.
+BAR = 20
+
+
+@dataclass(frozen=True)
+class SimilarityBin:
+    """The pairs whose similarity is at least `low` and less than `high`; the last bin holds equal sets too.
+
+    Attributes
+    ----------
+    low, high : float
+    pairs : Estimate
+        Their number among all rows.
+    recall : Estimate
+        Which share of them the run finds; nan without such pairs.
+    promised : float
+        The same share by the S-curve.
+    """
+
+    low: float
+    high: float
+    pairs: Estimate
+    recall: Estimate
+    promised: float
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What other parameters would find and cost.
+
+    Attributes
+    ----------
+    name : str
+        The parameter that differs: "recall .99", "threshold 0.7" or "word 3".
+    unit : str
+    size : int
+    threshold : float
+    bands, rows_per_band : int
+        What is chosen for them.
+    pairs : Estimate
+        Pairs at or above the threshold; with other shingles, of rows that differ with the shingles of the run.
+    recall : Estimate or None
+        Which share of them these bands find; None for other shingles, whose pairs are not compared by signatures.
+    promised : float
+        The same share by the S-curve.
+    candidates : float
+        Pairs that share a bucket, for each row.
+    key_bytes : int
+        The memory of the bucket keys of all rows.
+    """
+
+    name: str
+    unit: str
+    size: int
+    threshold: float
+    bands: int
+    rows_per_band: int
+    pairs: Estimate
+    recall: Estimate | None
+    promised: float
+    candidates: float
+    key_bytes: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair of the sample.
+
+    Attributes
+    ----------
+    key_i, key_j : object
+        The keys of both rows; without an id column, their numbers, or FILE:LINE.
+    similarity : float
+    found : bool
+        Whether the run finds the pair.
+    left, right : str
+        The texts where they begin to differ, with control characters as escapes.
+    """
+
+    key_i: Any
+    key_j: Any
+    similarity: float
+    found: bool
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CheckResult(Account):
+    """What a run finds and misses, estimated from a sample.
+
+    Attributes
+    ----------
+    accepted : int
+        read = accepted + rejected.
+    copies, empty : int
+        Exact copies of earlier rows, which every run finds; rows without shingles. All other figures are of the rest.
+    sampled : int
+        Rows that were compared with all others.
+    complete : bool
+        Whether these are all rows; then all figures of pairs are exact.
+    threshold : float
+    unit : str
+    size : int
+    bands, rows_per_band : int
+        What the run was planned with.
+    recall : Estimate
+        The share of the pairs at or above the threshold that share a bucket; nan without such pairs.
+    promised : float
+        The same by the S-curve, integrated over the similarities of these pairs.
+    pairs : Estimate
+        Pairs at or above the threshold.
+    near_rows : Estimate
+        Rows that have at least one other row at or above the threshold.
+    row_recall : Estimate
+        The share of these rows that share a bucket with at least one such row.
+    precision : float
+        The share of reported pairs that are at or above the threshold: 1, since every pair is verified.
+    unverified_precision : Estimate
+        What it would be with ``verify="none"``: the share of candidates at or above the threshold.
+    candidates : float
+        Pairs that share a bucket, for each row.
+    by_similarity : tuple of SimilarityBin
+        From the threshold on, in steps of .05.
+    histogram : tuple of SimilarityBin
+        From about .3 below the threshold on, in steps of .025.
+    suggested_threshold : float or None
+        The bottom of a clear valley of the histogram, if there is one.
+    alternatives : tuple of Alternative
+        What other recalls, thresholds and shingles would find and cost.
+    examples : tuple of Example
+        Some pairs, if they were asked for, the most similar first.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
+
+    accepted: int
+    copies: int
+    empty: int
+    sampled: int
+    complete: bool
+    threshold: float
+    unit: str
+    size: int
+    bands: int
+    rows_per_band: int
+    recall: Estimate
+    promised: float
+    pairs: Estimate
+    near_rows: Estimate
+    row_recall: Estimate
+    precision: float
+    unverified_precision: Estimate
+    candidates: float
+    by_similarity: tuple[SimilarityBin, ...]
+    histogram: tuple[SimilarityBin, ...]
+    suggested_threshold: float | None
+    alternatives: tuple[Alternative, ...]
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def distinct(self) -> int:
+        """Rows that are compared: neither copies nor empty."""
+        return self.accepted - self.copies - self.empty
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        rejected = f"{self.rejected:,} rejected" if self.rejected else ""
+        copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found" if self.copies else ""
+        yield figure("read", self.read, copies, empty_note(self.empty), rejected)
+        every = (
+            "all of them: the figures are exact" if self.complete else "each compared with all rows; intervals: 95 %"
+        )
+        yield figure("sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", every)
+        yield figure("pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs))
+        yield figure("rows", _count(self.near_rows), "with such a pair", _range(self.near_rows))
+        if isnan(self.recall.value):
+            yield figure("recall", "unknown", "no pair at or above the threshold was seen")
+        else:
+            plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
+            yield figure("recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan)
+            if self.recall.high < self.promised / 2:
+                yield figure("", "", "far below the promise: of rows that a run has kept, only what it missed is left")
+            note = "of the rows with such a pair share a bucket with one"
+            yield figure("", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall))
+        for one in self.by_similarity:
+            if one.pairs.value:
+                yield figure("", f"{one.recall.value:.4f}", _between(one), _share_range(one.recall), _pairs(one))
+        yield figure("precision", f"{self.precision:g}", self._unverified())
+        for other in self.alternatives:
+            yield figure(*self._line(other))
+        yield from self._bars()
+        if self.suggested_threshold is not None:
+            yield figure("valley", f"{self.suggested_threshold:g}", "a threshold between different and similar rows")
+        for example in self.examples:
+            found = "" if example.similarity < self.threshold else "found" if example.found else "missed"
+            names = visible(f"{one_line(example.key_i)}, {one_line(example.key_j)}")
+            yield figure("example", f"{example.similarity:.4f}", found, names)
+            yield figure("", "", f"- {example.left}")
+            yield figure("", "", f"+ {example.right}")
+
+    def _unverified(self) -> str:
+        candidates = f"{self.candidates:.2f} candidates a row"
+        if isnan(self.unverified_precision.value):
+            return candidates
+        range_of = _share_range(self.unverified_precision)
+        return (
+            f"{candidates}; unverified it would be {self.unverified_precision.value:.4f}{range_of and f', {range_of}'}"
+        )
+
+    def _line(self, other: Alternative) -> tuple[str, str, str]:
+        """Return the line of an alternative: its recall, or its pairs with other shingles."""
+        name = other.name.replace("threshold", "above")
+        pairs = f"{_count(other.pairs)} pairs"
+        memory = f"{other.key_bytes / 1e6:,.1f} MB of keys"
+        cost = f"{other.bands} x {other.rows_per_band}; {other.candidates:.2f} candidates a row; {memory}"
+        if other.recall is None or isnan(other.recall.value):
+            return name, "", f"{pairs}; {_range(other.pairs) or 'exact'}; {cost}"
+        return name, f"{other.recall.value:.4f}", f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}"
+
+    def _bars(self) -> Iterator[Figure]:
+        most = max((one.pairs.value for one in self.histogram), default=0.0)
+        if not most:
+            return
+        for one in self.histogram:
+            bar = "#" * round(BAR * one.pairs.value / most)
+            yield figure(f"{one.low:.3f}", _count(one.pairs), bar)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as values of JSON; numbers that are not known are None."""
+        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "stages"}
+        stages = {name: asdict(stage) for name, stage in self.stages.items()}
+        plain: dict[str, Any] = _plain(named | {"stages": stages})
+        return plain
+
+    def to_json(self) -> str:
+        """Return all figures as JSON."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if isnan(value) else value
+    if isinstance(value, (Estimate, SimilarityBin, Alternative, Example)):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, (int, str)) else visible(str(value))
+
+
+def _count(number: Estimate) -> str:
+    return f"{round(number.value):,}"
+
+
+def _range(number: Estimate) -> str:
+    return "" if number.exact else f"{number.low:,.0f} to {number.high:,.0f}"
+
+
+def _share_range(share: Estimate) -> str:
+    return "" if share.exact else f"{share.low:.4f} to {share.high:.4f}"
+
+
+def _between(one: SimilarityBin) -> str:
+    return f"from {one.low:g} to {one.high:g}"
+
+
+def _pairs(one: SimilarityBin) -> str:
+    return f"promised {one.promised:.4f}; {_count(one.pairs)} pairs"

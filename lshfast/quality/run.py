@@ -1,0 +1,351 @@
+"""The stages of a check: sketch all rows, draw some, join them with all, and estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.banding.bands import Bands, choose_bands
+from lshfast.common.progress import Progress
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.engine.columns import Column, KeyedRows, ShingledTexts
+from lshfast.engine.common_shingles import ignoring_common
+from lshfast.engine.plan import Plan
+from lshfast.engine.short_texts import advice_for
+from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
+from lshfast.kernels.text import Texts
+from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
+from lshfast.quality.estimates import Measured, measured, rows_with_pairs
+from lshfast.quality.excerpts import Chosen, examples_of
+from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
+from lshfast.quality.near_pairs import Near, SampleJoin, Tally, finder
+from lshfast.quality.result import Alternative, Example, SimilarityBin
+from lshfast.quality.sampling import degrees, draw
+from lshfast.quality.valley import valley
+from lshfast.shingling import Shingles, Unit, check_shingles
+
+# Near pairs are those down to this far below the threshold, and in bins of this width.
+BELOW, WIDTH = 0.3, 0.025
+
+# Other recalls, and other thresholds relative to that of the plan.
+RECALLS = (0.8, 0.9, 0.95, 0.99, 0.999)
+SHIFTS = (-0.2, -0.1, 0.0, 0.1)
+
+# Other shingles, and about how many rows are compared with the sample by these.
+SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 1), ("word", 3), ("word", 5), ("char", 9))
+OTHER_ROWS = 10_000
+
+# Sets smaller than this have few different similarities, so gaps between them mean nothing.
+LEAST_SIZE = 40
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What is measured besides the recall of a plan.
+
+    Attributes
+    ----------
+    sample : int
+        About how many rows are compared with all.
+    recall : float
+        The recall by which the bands of other thresholds are chosen.
+    examples : int
+        Pairs that are shown, for each step of similarities of .05; 0 for none.
+    key_of : callable
+        Returns the key of a row.
+    """
+
+    sample: int = 4000
+    recall: float = 0.95
+    examples: int = 0
+    key_of: Callable[[int], Any] = field(default=int)
+
+
+class _Choice(NamedTuple):
+    """Parameters that are compared with those of the plan."""
+
+    name: str
+    threshold: float
+    bands: Bands
+
+
+@dataclass
+class _Others:
+    """What is needed to count the pairs of other shingles."""
+
+    shingles: Shingles
+    rows: KeyedRows
+    join: SampleJoin
+    tally: Tally
+
+
+def check_rows(
+    batches: Iterable[Texts | Column],
+    plan: Plan,
+    options: CheckOptions,
+    clock: Clock,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Return the figures of a `CheckResult`, without those of all accounts."""
+    batches, plan = ignoring_common(batches, plan, clock, progress)
+    sketches = sketch_rows(batches, plan, clock, progress)
+    return _Check(sketches, plan, options, clock).figures(progress)
+
+
+class _Check:
+    """A check of rows that have been sketched."""
+
+    def __init__(self, sketches: SketchedRows, plan: Plan, options: CheckOptions, clock: Clock) -> None:
+        self._sketches, self._plan, self._options, self._clock = sketches, plan, options, clock
+        n, seed = len(sketches), plan.hasher.seed
+        first = sketches.copies == np.arange(n, dtype=np.int64)
+        self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
+        self._rng = np.random.default_rng([seed, n, 1])
+        with clock.stage("sample"):
+            met = np.zeros(len(self._members))
+            if len(self._members) > options.sample:
+                met = degrees(sketches.signatures, self._members, plan.threshold, plan.threads)
+            self._sample = draw(n, self._members, met, options.sample, seed)
+            self._among = draw(n, self._members, met, max(OTHER_ROWS, options.sample), seed + 1)
+        self._choices = _choices(plan, options.recall)
+        self._plans = list(dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)]))
+
+    def figures(self, progress: Progress | None) -> dict[str, Any]:
+        """Join the sample with all rows, and return the figures."""
+        sketches, plan, sample = self._sketches, self._plan, self._sample
+        with self._clock.stage("compare"):
+            edges = edges_of(plan.threshold)
+            tally, others = Tally(sample, edges, self._plans), self._others()
+            chosen = Chosen(self._options.examples, plan.threshold, sample, self._rng)
+            if len(sample.rows):
+                for near in self._near(float(edges[0]), others, progress):
+                    tally.add(near)
+                    chosen.add(near)
+            far = self._far(float(edges[0]))
+        own = self._of(tally, plan.threshold, plan.bands)
+        candidates, precision = self._precision(tally, far, plan.threshold, plan.bands)
+        rows, row_recall = rows_with_pairs(tally, sample, slice(tally.bin_at(plan.threshold), None))
+        histogram = self._bins(tally, range(len(edges) - 1))
+        return {
+            "copies": len(sketches) - int(sketches.empty.sum()) - len(self._members),
+            "empty": int(sketches.empty.sum()),
+            "sampled": len(sample.rows),
+            "complete": sample.complete,
+            "threshold": plan.threshold,
+            "unit": plan.shingles.unit,
+            "size": plan.shingles.size,
+            "bands": plan.bands.bands,
+            "rows_per_band": plan.bands.rows_per_band,
+            "recall": own.recall,
+            "promised": own.promised,
+            "pairs": own.pairs,
+            "near_rows": rows,
+            "row_recall": row_recall,
+            "precision": 1.0,
+            "unverified_precision": precision,
+            "candidates": candidates,
+            "by_similarity": self._bins(tally, range(tally.bin_at(plan.threshold), len(edges) - 1), 2),
+            "histogram": histogram,
+            "suggested_threshold": self._valley(tally),
+            "alternatives": (*self._alternatives(tally, far), *self._of_other_shingles(others)),
+            "examples": self._examples(chosen),
+            "advice": advice_for(sketches.rows.column, plan),
+        }
+
+    def _near(self, least: float, others: Sequence[_Others], progress: Progress | None) -> Iterator[Near]:
+        """Yield the pairs of the sample with all rows, a piece at a time; add those of other shingles."""
+        sketches, plan, sample = self._sketches, self._plan, self._sample
+        join = SampleJoin(sketches.rows, sample.rows, least, plan.threads)
+        find = finder(sketches.signatures, self._plans)
+        chosen = np.zeros(len(sketches), np.bool_)
+        chosen[self._among.rows] = True
+
+        def work(rows: Int64Array) -> tuple[int, Near, list[Near]]:
+            column = _held(sketches.rows.column.take(rows))
+            place, row, similarity = join.near(rows, column.tokens(sketches.rows.key.tokens))
+            near = Near(place, row, similarity, find(sample.rows[place], row))
+            some = np.flatnonzero(chosen[rows]) if others else rows[:0]
+            return len(rows), near, [_near_by(other, column.take(some), rows[some]) for other in others]
+
+        done = 0
+        for count, near, by_others in sketches.rows.in_pieces(work, self._members, plan.threads):
+            for other, its in zip(others, by_others, strict=True):
+                other.tally.add(its)
+            yield near
+            done += count
+            if progress:
+                progress("verify", done, len(self._members))
+
+    def _others(self) -> list[_Others]:
+        """Prepare the joins by other shingles; there are none for sets, and for rows of which there are no pairs."""
+        plan, rows = self._plan, self._sketches.rows
+        if not isinstance(rows.column, ShingledTexts) or len(self._members) < 2 or not len(self._sample.rows):
+            return []
+        others, edges = [], np.array([plan.threshold, np.nextafter(1, 2)])
+        for unit, size in SHINGLES:
+            shingles = check_shingles(unit, size)
+            if shingles[:2] != plan.shingles[:2]:
+                own = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
+                join = SampleJoin(own, self._sample.rows, plan.threshold, plan.threads)
+                others.append(_Others(shingles, own, join, Tally(self._sample, edges, [plan.bands], self._among)))
+        return others
+
+    def _far(self, limit: float) -> list[Far]:
+        """Estimate the candidates of each plan below the limit of near pairs."""
+        sketches, rng = self._sketches, self._rng
+        if len(self._members) < 2:
+            return [Far()] * len(self._plans)
+        sides = Sides.draw(self._members, rng)
+        keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
+        first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
+        sides = self._sides = Sides.draw(self._members, rng, MANY)
+        few, many = sketches.signatures[sides.few], sketches.signatures[sides.many]
+        others = [
+            far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
+            for bands in self._plans[1:]
+        ]
+        return [first, *others]
+
+    def _of(self, tally: Tally, threshold: float, bands: Bands) -> Measured:
+        first, number = tally.bin_at(threshold), self._plans.index(bands)
+        return measured(tally, self._sample, slice(first, None), number)
+
+    def _candidates(self, tally: Tally, far: Sequence[Far], bands: Bands) -> float:
+        """Return the candidates of a plan, for each row."""
+        number = self._plans.index(bands)
+        return (float(tally.found[:, :, number].sum()) + far[number].pairs) / max(1, len(self._members))
+
+    def _precision(self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands) -> tuple[float, Estimate]:
+        """Return the candidates for each row, and the share of them that is at or above the threshold."""
+        number, sample = self._plans.index(bands), self._sample
+        rates = sample.rates[sample.rows]
+        near = tally.found[:, :, number].sum(axis=1)
+        right = tally.found[:, tally.bin_at(threshold) :, number].sum(axis=1)
+        share = share_of(right, near, rates, int(tally.seen.sum()), sample.complete)
+        every, seen = float(near.sum()), far[number]
+        others = total_of(seen.pairs, seen.pairs * seen.scale, seen.scale, seen.complete)
+
+        def among(part: float, beside: float) -> float:
+            return part * every / (every + beside) if every + beside else nan
+
+        value = among(share.value, others.value)
+        precision = Estimate(value, among(share.low, others.high), among(share.high, others.low))
+        if isnan(share.value):  # no near candidate was seen
+            value = 0.0 if seen.pairs else nan
+            precision = Estimate(value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0)
+        return self._candidates(tally, far, bands), precision
+
+    def _bins(self, tally: Tally, bins: range, step: int = 1) -> tuple[SimilarityBin, ...]:
+        made = []
+        for at in range(bins.start, bins.stop, step):
+            end = min(at + step, bins.stop)
+            found = measured(tally, self._sample, slice(at, end))
+            high = min(1.0, float(tally.edges[end]))
+            made.append(SimilarityBin(float(tally.edges[at]), high, found.pairs, found.recall, found.promised))
+        return tuple(made)
+
+    def _valley(self, tally: Tally) -> float | None:
+        """Return the threshold that a valley of the histogram suggests."""
+        sample = self._sample
+        if not len(sample.rows):
+            return None
+        near = sample.rows[tally.weights.sum(axis=1) > 0]
+        if not len(near) or np.median(self._sketches.rows.take(near[:: 1 + len(near) // 256]).counts) < LEAST_SIZE:
+            return None
+        rates, counts, edges = sample.rates[sample.rows], [], tally.edges[::2]
+        for at in range(0, len(tally.edges) - 1, 2):
+            own = tally.weights[:, at : at + 2].sum(axis=1)
+            total = float(own.sum())
+            counts.append(total_of(total, max(total, variance_of(own, rates)), sample.unit, False))
+        return valley(np.append(edges, 1.0) if len(edges) == len(counts) else edges, counts)
+
+    def _alternatives(self, tally: Tally, far: Sequence[Far]) -> Iterator[Alternative]:
+        for name, threshold, bands in self._choices:
+            found = self._of(tally, threshold, bands)
+            yield self._alternative(
+                name, self._plan.shingles, threshold, bands, found, found.recall, self._candidates(tally, far, bands)
+            )
+
+    def _alternative(
+        self, name: str, shingles: Shingles, threshold: float, bands: Bands, found: Measured,
+        recall: Estimate | None, candidates: float,
+    ) -> Alternative:  # fmt: skip
+        return Alternative(
+            name, shingles.unit, shingles.size, threshold, bands.bands, bands.rows_per_band, found.pairs, recall,
+            found.promised, candidates, 8 * bands.bands * len(self._sketches),
+        )  # fmt: skip
+
+    def _of_other_shingles(self, others: Sequence[_Others]) -> Iterator[Alternative]:
+        plan, sample, among, rng = self._plan, self._sample, self._among, self._rng
+        unit = sample.unit if among.complete else 2 * sample.unit * among.unit
+        for other in others:
+            weights, by_row = other.tally.weights[:, 0], other.tally.by_row
+            assert by_row is not None
+            total, expected = float(weights.sum()), other.tally.promised(slice(None))
+            variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(by_row, among.rates)
+            pairs = total_of(total, variance, unit, sample.complete and among.complete)
+            sides = self._sides
+            few, many = (plan.bands.keys(_sketched(other.rows, rows, plan)) for rows in (sides.few, sides.many))
+            far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
+            yield self._alternative(
+                f"{other.shingles.unit} {other.shingles.size}", other.shingles, plan.threshold, plan.bands,
+                Measured(pairs, pairs, expected / total if total else nan), None,
+                (expected + far.pairs) / len(self._members),
+            )  # fmt: skip
+
+    def _examples(self, chosen: Chosen) -> tuple[Example, ...]:
+        return examples_of(chosen.pairs(), self._sketches.rows.column, self._options.key_of)
+
+
+def edges_of(threshold: float) -> Float64Array:
+    """Return the limits of bins of similarities; the threshold and others in steps from it are among them."""
+    steps = int(min(BELOW, threshold / 2) / WIDTH + 1e-9)
+    below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
+    above = [round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)]
+    inner = [edge for edge in above if edge < 1 - WIDTH / 4]
+    return np.array([*below, threshold, *inner, np.nextafter(1, 2)])
+
+
+def _choices(plan: Plan, recall: float) -> list[_Choice]:
+    """Return the other recalls and thresholds that the slots of the plan allow."""
+    wanted = [(f"recall {value:g}", plan.threshold, value) for value in RECALLS]
+    edges = edges_of(plan.threshold)
+    for shift in SHIFTS:
+        threshold = plan.threshold if shift == 0 else round(plan.threshold + shift, 6)
+        if shift and edges[0] <= threshold < 1 - WIDTH / 4:
+            wanted.append((f"threshold {threshold:g}", threshold, recall))
+    choices = []
+    for name, threshold, value in wanted:
+        try:
+            choices.append(_Choice(name, threshold, choose_bands(threshold, plan.hasher.num_perm, recall=value)))
+        except ValueError:
+            continue  # out of reach of the slots
+    return choices
+
+
+def _held(column: Column) -> Column:
+    """Return rows whose texts are in memory."""
+    if isinstance(column, ShingledTexts) and not isinstance(column.texts, Texts):
+        return replace(column, texts=column.texts.take(slice(None)))
+    return column
+
+
+def _sketched(rows: KeyedRows, chosen: Int64Array, plan: Plan) -> UInt64Array:
+    """Return the signatures of some rows."""
+
+    def work(some: Int64Array) -> UInt64Array:
+        return plan.hasher.sketch(rows.column.take(some).tokens(plan.hasher.seed), threads=1)
+
+    return np.concatenate(list(rows.in_pieces(work, chosen, plan.threads)))
+
+
+def _near_by(other: _Others, column: Column, rows: Int64Array) -> Near:
+    """Return the pairs of the sample with some rows, by other shingles."""
+    assert isinstance(column, ShingledTexts)
+    tokens = replace(column, shingles=other.shingles).tokens(other.rows.key.tokens)
+    place, row, similarity = other.join.near(rows, tokens)
+    return Near(place, row, similarity, np.zeros((len(row), 1), np.bool_))

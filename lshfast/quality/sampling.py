@@ -1,0 +1,129 @@
+"""Which rows are compared with all others: each row has a known probability to be drawn, higher where it meets others.
+
+In a corpus with few duplicates, hardly any row of a uniform sample has a similar one. So a banding that finds nearly
+every pair at the threshold, and many below it, tells about how many rows each row meets. The probability of a row
+grows with the square root of this number: rows with many neighbours tell more, and take more time to compare. No
+probability is 0, so the estimates are unbiased whatever that banding misses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.banding.scurve import scurve
+from lshfast.common.threads import ordered_map
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.kernels import bands as kernels
+
+# The banding that tells which rows meet: its recall this far below the threshold is at least REACH_RECALL if there are
+# slots enough, and it has at most MOST_BANDS.
+REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
+
+# The least share of the sample that is drawn uniformly from all rows.
+UNIFORM = 0.2
+
+# Rows that meet more than CROWD others may have so many pairs in all with the sample, or LEAST_CROWD rows of them.
+CROWD, CROWD_PAIRS, LEAST_CROWD = 64, 2_000_000, 64
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The rows that were drawn.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+        Ascending.
+    rates : ndarray of float64, shape (n,)
+        The probability of each row of the corpus to be drawn; 0 for rows that are not compared at all: copies of
+        earlier rows, and rows without shingles.
+    unit : float
+        What a pair of two rows without other neighbours counts if one of them is drawn.
+    complete : bool
+        Whether all rows that are compared were drawn.
+    """
+
+    rows: Int64Array
+    rates: Float64Array
+    unit: float
+    complete: bool
+
+
+def meeting_bands(threshold: float, slots: int) -> Bands:
+    """Return the bands of the most rows that find nearly all pairs somewhat below a threshold."""
+    low = max(threshold - REACH, threshold / 2)
+    for rows in range(min(16, slots), 1, -1):
+        number = min(MOST_BANDS, slots // rows)
+        if scurve(low, number, rows) >= REACH_RECALL:
+            return Bands(number, rows)
+    return Bands(min(MOST_BANDS, slots), 1)
+
+
+def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, threads: int) -> Float64Array:
+    """Estimate how many others each member meets, float64 (m,).
+
+    The others in the buckets of a row are counted in each band, and divided by how many bands a pair at the threshold
+    shares on average.
+    """
+    choice = meeting_bands(threshold, signatures.shape[1])
+
+    def of_band(band: int) -> Float64Array:
+        slots = np.ascontiguousarray(signatures[:, band * choice.rows_per_band : (band + 1) * choice.rows_per_band])
+        keys = np.empty((len(slots), 1), np.uint64)
+        kernels.band_keys(slots, 1, choice.rows_per_band, keys)
+        buckets = np.full((len(members), 1), -1, np.int32)
+        count = kernels.number_buckets(keys, 0, members, buckets)
+        number = buckets[:, 0]
+        sizes = np.bincount(number[number >= 0], minlength=max(1, count))
+        return np.where(number >= 0, sizes[number] - 1.0, 0.0)
+
+    total = np.zeros(len(members), np.float64)
+    for met in ordered_map(of_band, range(choice.bands), threads):
+        total += met
+    return total / (choice.bands * threshold**choice.rows_per_band)
+
+
+def draw(n: int, members: Int64Array, met: Float64Array, wanted: int, seed: int) -> RowSample:
+    """Draw about `wanted` of the members, which meet so many others, each independently with its own probability."""
+    rates = np.zeros(n, np.float64)
+    if len(members) <= wanted:
+        rates[members] = 1.0
+        return RowSample(members, rates, 1.0, True)
+    roots = np.sqrt(met)
+    alone = len(members) - int(np.count_nonzero(roots))
+    base = max(UNIFORM * wanted / len(members), (wanted - len(members) + alone) / max(1, alone))
+    factor = _factor(roots[roots > 0], base, wanted, len(members))
+    own = _with_fewer_of_crowds(np.minimum(1.0, base + factor * roots), met, base)
+    rates[members] = own
+    drawn = np.random.default_rng([seed, len(members)]).random(len(members)) < own
+    pair = min(1.0, base + factor * np.sqrt(0.5))
+    return RowSample(members[drawn], rates, 1 / (2 * pair), bool((own == 1).all()))
+
+
+def _with_fewer_of_crowds(rates: Float64Array, met: Float64Array, base: float) -> Float64Array:
+    """Return the rates, lower for rows that meet very many others if they would take too long to compare."""
+    crowd = np.flatnonzero(met > CROWD)
+    own = rates[crowd]
+    cost = float((own * met[crowd]).sum())
+    if cost > CROWD_PAIRS:
+        least = LEAST_CROWD / float(own.sum())
+        rates[crowd] = np.maximum(own * min(1.0, max(CROWD_PAIRS / cost, least)), base * 1e-3)
+    return rates
+
+
+def _factor(roots: Float64Array, base: float, wanted: int, n: int) -> float:
+    """Return the factor of the roots, those above 0, with which the rates of n rows add up to `wanted`."""
+    wanted_of_these = wanted - base * (n - len(roots))
+    if not len(roots) or wanted_of_these >= len(roots):
+        return 1 / float(roots.min()) if len(roots) else 0.0
+    low, high = 0.0, 1 / float(roots.min())
+    for _ in range(40):
+        middle = (low + high) / 2
+        if float(np.minimum(1, base + middle * roots).sum()) < wanted_of_these:
+            low = middle
+        else:
+            high = middle
+    return high
