@@ -34,10 +34,7 @@ from lshfast.cli.options import (
     Threshold,
     UnitOption,
 )
-from lshfast.common.checks import check_int
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES
 
 # Pairs that --examples shows for each step of similarities.
 EXAMPLES = 3
@@ -82,6 +79,9 @@ def check_command(
     has kept, it says how many near-duplicates are left.
     """
     with one_line_errors():
+        from lshfast.common.checks import check_int
+        from lshfast.drivers.inputs import Inputs
+        from lshfast.engine.plan import make_plan
         from lshfast.jobs.check import check_files
         from lshfast.quality.run import CheckOptions
 

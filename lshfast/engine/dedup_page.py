@@ -59,7 +59,7 @@ class Compared(NamedTuple):
     similarity: float
 
 
-class Example(NamedTuple):
+class ExamplePair(NamedTuple):
     """Two rows beside each other: their keys, similarity, and texts if they are shown."""
 
     key: str
@@ -92,14 +92,14 @@ class Evidence:
         Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
     group_sizes : ndarray of int64
         Sizes of the groups of two or more rows, descending.
-    examples : dict of str to list of Example
+    examples : dict of str to list of ExamplePair
         By what they are examples of.
     inputs : sequence of InputRows
     """
 
     similarities: Int64Array
     group_sizes: Int64Array
-    examples: Mapping[str, list[Example]]
+    examples: Mapping[str, list[ExamplePair]]
     inputs: Sequence[InputRows] = field(default_factory=tuple)
 
 
@@ -247,7 +247,7 @@ def _choices(
         )
 
 
-def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> Example:
+def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> ExamplePair:
     keys = [str(row if result.keys is None else result.keys[row]) for row in (pair.row, max(pair.other, 0))]
     if pair.other < 0:
         keys[1] = str(result.kept_key(pair.row))
@@ -257,7 +257,7 @@ def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -
         left, right = compare(texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS])
     elif texts is not None:
         left, right = excerpt(texts[pair.row]), [Span("gap", "an entry of the index, which stores no texts")]
-    return Example(keys[0], keys[1], pair.similarity, left, right)
+    return ExamplePair(keys[0], keys[1], pair.similarity, left, right)
 
 
 def page_of(

@@ -65,7 +65,9 @@ def truth(texts, **options):
 
 
 @pytest.mark.parametrize("kind", ["few", "templates", "chains"])
-@pytest.mark.parametrize("options", [{}, {"threshold": 0.7, "recall": 0.5}, {"bands": 6, "rows": 12, "seed": 9}])
+@pytest.mark.parametrize(
+    "options", [{}, {"threshold": 0.7, "recall": 0.5}, {"bands": 6, "rows_per_band": 12, "seed": 9}]
+)
 def test_small_data_are_counted_exactly(kind, options):
     texts = corpus(kind)
     result = lshfast.check([*texts, texts[0], ""], **options)
@@ -213,7 +215,7 @@ def test_sets_have_no_other_shingles():
         ({"sample": 0}, "sample must be"),
         ({"examples": -1}, "examples must be"),
         ({"threshold": 0}, r"threshold must be in \(0, 1\], not 0"),
-        ({"bands": 3}, "bands and rows go together"),
+        ({"bands": 3}, "bands and rows_per_band go together"),
     ],
 )
 def test_wrong_options(options, error):
