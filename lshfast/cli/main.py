@@ -387,13 +387,17 @@ def tune(
         if plot is not None:
             from lshfast.common.checks import check_plot
 
-            check_plot(plot)
+            check_plot(plot, svg_needs_it=False)
         amount = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
         corpus = source.sample() if inputs else None
         if corpus is not None:
             amount = measure_inputs(corpus)
-        if plot is not None:
+        if plot is not None and plot.suffix.lower() == ".svg":
+            from lshfast.engine.dedup_page import drawing_of_plan
+
+            drawing_of_plan(plan).save(plot, overwrite=True)
+        elif plot is not None:
             from lshfast.families.plots import plot_curve
 
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot)
