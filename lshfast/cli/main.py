@@ -206,7 +206,9 @@ def dedup(
             from lshfast.drivers.spark.files import run_files as run_on_spark
 
             check_spark(context, output)
-            folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
+            folders = SparkOutputs(output, removed, overwrite, page=page_output(html, html_texts))
+            if dry_run:
+                folders = SparkOutputs(overwrite=overwrite)
             summary = run_on_spark(
                 inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
             )
@@ -311,8 +313,9 @@ def pairs_command(
 
             check_spark(context, output)
             summary = pairs_on_spark(
-                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite, **options
-            )
+                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite,
+                page=page_output(html, html_texts), **options,
+            )  # fmt: skip
             finish(summary, quiet, summary.figures(removing=False))
             return
         if master is not None:

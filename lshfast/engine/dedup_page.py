@@ -35,6 +35,13 @@ TEXT_CHARACTERS = 1 << 20
 
 COLUMNS = 40  # of the histogram, from 0 to 1
 
+# What rows are examples of: removed rows (True), or similar pairs.
+LEAST_SIMILAR = {True: "The least similar rows that were removed", False: "The least similar pairs"}
+WHOLE_RANGE = {
+    True: "Removed rows over the whole range of similarities",
+    False: "Pairs over the whole range of similarities",
+}
+
 
 class Decided(Protocol):
     """What a run decided for n rows: a `DedupResult`, or a part of it."""
@@ -91,15 +98,15 @@ class Evidence:
     ----------
     similarities : ndarray of int64, shape (COLUMNS + 1,)
         Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
-    group_sizes : ndarray of int64
-        Sizes of the groups of two or more rows, descending.
+    group_sizes : dict of int to int
+        How many groups of two or more rows there are of each size.
     examples : dict of str to list of Example
         By what they are examples of.
     inputs : sequence of InputRows
     """
 
     similarities: Int64Array
-    group_sizes: Int64Array
+    group_sizes: Mapping[int, int]
     examples: Mapping[str, list[Example]]
     inputs: Sequence[InputRows] = field(default_factory=tuple)
 
@@ -189,14 +196,14 @@ class SampledPairs:
         """Return the pairs that are shown."""
         least = [Compared(*pair) for pair in self._least.tolist()]
         columns = sorted(self._of_column)
-        others = [self._of_column[columns[place]] for place in _spread(len(columns)).tolist()]
+        others = [self._of_column[columns[place]] for place in spread(len(columns)).tolist()]
         return {
-            "The least similar pairs": least,
-            "Pairs over the whole range of similarities": [pair for pair in others if pair not in least],
+            LEAST_SIMILAR[False]: least,
+            WHOLE_RANGE[False]: [pair for pair in others if pair not in least],
         }
 
 
-def _spread(n: int) -> Int64Array:
+def spread(n: int) -> Int64Array:
     """Return up to OVER_RANGE places over the whole of n."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64))
 
@@ -227,10 +234,11 @@ def _evidence(
     )
 
 
-def _group_sizes(result: Decided) -> Int64Array:
-    """Return the sizes of the groups of two or more rows, descending."""
+def _group_sizes(result: Decided) -> dict[int, int]:
+    """Return how many groups of two or more rows there are of each size."""
     sizes = np.bincount(result.labels, minlength=1)
-    return np.sort(sizes[sizes > 1])[::-1].astype(np.int64)
+    values, counts = np.unique(sizes[sizes > 1], return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _choices(
@@ -240,9 +248,9 @@ def _choices(
     order = removed[np.argsort(similarity, kind="stable")]
     _, first = np.unique(result.labels[order], return_index=True)
     apart = order[np.sort(first)]  # the least similar row of each group
-    yield "The least similar rows that were removed", apart[:LEAST]
+    yield LEAST_SIMILAR[True], apart[:LEAST]
     rest = order[~np.isin(order, apart[:LEAST])]
-    yield "Removed rows over the whole range of similarities", rest[_spread(len(rest))]
+    yield WHOLE_RANGE[True], rest[spread(len(rest))]
     largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
     for group in largest[sizes[largest] > 2].tolist():
         own = removed[result.labels[removed] == group]
@@ -377,14 +385,14 @@ def _similarities(summary: Summary, plan: Plan, counts: Int64Array, what: str) -
     )
 
 
-def _sizes(sizes: Int64Array) -> list[Bar]:
+def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
     """Return how many groups there are of each size, in steps that double from 4 on."""
     rows: list[Bar] = []
     low = 2
-    largest = int(sizes[0]) if len(sizes) else 0
+    largest = max(sizes, default=0)
     while low <= largest:
         high = low if low < 4 else 2 * low - 1
-        count = int(((sizes >= low) & (sizes <= high)).sum())
+        count = sum(groups for size, groups in sizes.items() if low <= size <= high)
         name = f"{low:,} rows" if low == high else f"{low:,} to {high:,} rows"
         rows.append(Bar(name, count, f"{count:,}"))
         low = high + 1
