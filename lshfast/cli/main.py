@@ -210,7 +210,9 @@ def dedup(
             from lshfast.drivers.spark.files import run_files as run_on_spark
 
             check_spark(context, output)
-            folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
+            folders = SparkOutputs(output, removed, overwrite, page=page_output(html, html_texts))
+            if dry_run:
+                folders = SparkOutputs(overwrite=overwrite)
             summary = run_on_spark(
                 inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
             )
@@ -315,8 +317,9 @@ def pairs_command(
 
             check_spark(context, output)
             summary = pairs_on_spark(
-                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite, **options
-            )
+                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite,
+                page=page_output(html, html_texts), **options,
+            )  # fmt: skip
             finish(summary, quiet, summary.figures(removing=False))
             return
         if master is not None:
@@ -392,13 +395,17 @@ def tune(
         if plot is not None:
             from lshfast.common.checks import check_plot
 
-            check_plot(plot)
+            check_plot(plot, svg_needs_it=False)
         amount = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
         corpus = source.sample() if inputs else None
         if corpus is not None:
             amount = measure_inputs(corpus)
-        if plot is not None:
+        if plot is not None and plot.suffix.lower() == ".svg":
+            from lshfast.engine.dedup_page import drawing_of_plan
+
+            drawing_of_plan(plan).save(plot, overwrite=True)
+        elif plot is not None:
             from lshfast.families.plots import plot_curve
 
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
 
 Seed: TypeAlias = int | Literal["random"]
@@ -128,7 +129,13 @@ def check_account(read: int, **parts: int) -> None:
         raise RuntimeError(f"rows were lost: {named} are not {read} read")
 
 
-def check_plot(path: str | os.PathLike[str]) -> None:
-    """Raise ValueError unless the suffix of a path is that of a plot."""
-    if os.path.splitext(path)[1].lower() not in (".png", ".svg", ".pdf"):
+def check_plot(path: str | os.PathLike[str], svg_needs_it: bool = True) -> None:
+    """Raise an error if a plot cannot be saved: its suffix is not that of a plot, or matplotlib is missing.
+
+    With `svg_needs_it=False`, a plot as .svg needs no matplotlib.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{os.fspath(path)}: a plot must be .png, .svg or .pdf")
+    if suffix != ".svg" or svg_needs_it:
+        optional("matplotlib", "plots")

@@ -17,8 +17,9 @@ from lshfast.engine.summary import Summary
 from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR
 from lshfast.reports.differences import Span, compare, excerpt
+from lshfast.reports.drawing import Drawing, Panel
 from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Bin, bars, histogram
+from lshfast.reports.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 
 # Rows that are shown with their texts: the least similar ones, some over the whole range, and of each large group.
 LEAST = 8
@@ -33,6 +34,13 @@ MOST_SOURCES = 40
 TEXT_CHARACTERS = 1 << 20
 
 COLUMNS = 40  # of the histogram, from 0 to 1
+
+# What rows are examples of: removed rows (True), or similar pairs.
+LEAST_SIMILAR = {True: "The least similar rows that were removed", False: "The least similar pairs"}
+WHOLE_RANGE = {
+    True: "Removed rows over the whole range of similarities",
+    False: "Pairs over the whole range of similarities",
+}
 
 
 class Decided(Protocol):
@@ -90,15 +98,15 @@ class Evidence:
     ----------
     similarities : ndarray of int64, shape (COLUMNS + 1,)
         Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
-    group_sizes : ndarray of int64
-        Sizes of the groups of two or more rows, descending.
+    group_sizes : dict of int to int
+        How many groups of two or more rows there are of each size.
     examples : dict of str to list of ExamplePair
         By what they are examples of.
     inputs : sequence of InputRows
     """
 
     similarities: Int64Array
-    group_sizes: Int64Array
+    group_sizes: Mapping[int, int]
     examples: Mapping[str, list[ExamplePair]]
     inputs: Sequence[InputRows] = field(default_factory=tuple)
 
@@ -188,14 +196,14 @@ class SampledPairs:
         """Return the pairs that are shown."""
         least = [Compared(*pair) for pair in self._least.tolist()]
         columns = sorted(self._of_column)
-        others = [self._of_column[columns[place]] for place in _spread(len(columns)).tolist()]
+        others = [self._of_column[columns[place]] for place in spread(len(columns)).tolist()]
         return {
-            "The least similar pairs": least,
-            "Pairs over the whole range of similarities": [pair for pair in others if pair not in least],
+            LEAST_SIMILAR[False]: least,
+            WHOLE_RANGE[False]: [pair for pair in others if pair not in least],
         }
 
 
-def _spread(n: int) -> Int64Array:
+def spread(n: int) -> Int64Array:
     """Return up to OVER_RANGE places over the whole of n."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64))
 
@@ -216,15 +224,21 @@ def _evidence(
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows],
 ) -> Evidence:
-    sizes = np.bincount(result.labels, minlength=1)
     rows = {row for some in chosen.values() for pair in some for row in (pair.row, pair.other) if row >= 0}
     texts = None if texts_of is None else texts_of(np.array(sorted(rows), np.int64)) if rows else {}
     return Evidence(
         counts,
-        np.sort(sizes[sizes > 1])[::-1].astype(np.int64),
+        _group_sizes(result),
         {reason: [_example(result, pair, texts) for pair in some] for reason, some in chosen.items() if some},
         inputs,
     )
+
+
+def _group_sizes(result: Decided) -> dict[int, int]:
+    """Return how many groups of two or more rows there are of each size."""
+    sizes = np.bincount(result.labels, minlength=1)
+    values, counts = np.unique(sizes[sizes > 1], return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _choices(
@@ -234,9 +248,9 @@ def _choices(
     order = removed[np.argsort(similarity, kind="stable")]
     _, first = np.unique(result.labels[order], return_index=True)
     apart = order[np.sort(first)]  # the least similar row of each group
-    yield "The least similar rows that were removed", apart[:LEAST]
+    yield LEAST_SIMILAR[True], apart[:LEAST]
     rest = order[~np.isin(order, apart[:LEAST])]
-    yield "Removed rows over the whole range of similarities", rest[_spread(len(rest))]
+    yield WHOLE_RANGE[True], rest[spread(len(rest))]
     largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
     for group in largest[sizes[largest] > 2].tolist():
         own = removed[result.labels[removed] == group]
@@ -287,6 +301,7 @@ def page_of(
         Whether texts are shown; the page says so if not.
     """
     plan = plan_of_options(options)
+    what = "Removed rows" if removing else "Similar pairs"
     return render(
         "dedup.html",
         title=title,
@@ -295,11 +310,11 @@ def page_of(
         funnel=_funnel(summary) if removing else None,
         account=[*summary.figures(removing), *delimiter_figures(summary.delimiters)],
         advice=summary.advice,
-        similarities=_similarities(summary, plan, evidence, "Removed rows" if removing else "Similar pairs"),
+        similarities=_similarities(summary, plan, evidence.similarities, what),
         measure=SIMILARITY_NAMES[summary.measure],
         identical=int(evidence.similarities[-1]),
         curve=bool(summary.bands and summary.measure == "jaccard"),
-        sizes=_sizes(evidence.group_sizes),
+        sizes=bars(_sizes(evidence.group_sizes), "Groups by number of rows"),
         group_sizes=evidence.group_sizes,
         inputs=_inputs(evidence.inputs),
         examples=evidence.examples,
@@ -308,6 +323,35 @@ def page_of(
         command=command,
         stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],
     )
+
+
+def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) -> Drawing:
+    """Return a drawing of the similarities of removed rows, and of the sizes of groups."""
+    counts = counts_of(np.nan_to_num(result.similarity[~result.keep]))
+    measure = SIMILARITY_NAMES[summary.measure]
+    left_out = f"; not drawn: {counts[-1]:,} of {measure} 1" if counts[-1] else ""
+    similarities = _similarities(summary, plan_of_options(options), counts, "Removed rows")
+    panels = [Panel(f"Removed rows by {measure}{left_out}", similarities, HEIGHT)]
+    sizes = _sizes(_group_sizes(result))
+    if sizes:
+        named = "Groups by number of rows"
+        panels.append(Panel(named, bars(sizes, named), BAR * len(sizes)))
+    return Drawing(panels)
+
+
+def drawing_of_plan(plan: Plan) -> Drawing:
+    """Return a drawing of the probability that a pair is found, over its Jaccard similarity."""
+    bands = counted(plan.bands.bands, "band"), counted(plan.bands.rows_per_band, "row")
+    title = f"Probability that a pair is found: {bands[0]} of {bands[1]}"
+    label = f"Jaccard similarity; the dashed line is the threshold, {plan.equal_jaccard:.4g}"
+    drawn = histogram([], title, axis=(0.0, 1.0), x_label=label, curve=_curve(plan), mark=plan.equal_jaccard)
+    return Drawing([Panel(title, drawn, HEIGHT)])
+
+
+def _curve(plan: Plan) -> list[tuple[float, float]]:
+    """Return the probability that a pair is found, at similarities from 0 to 1."""
+    places = np.linspace(0.0, 1.0, 101)
+    return list(zip(places.tolist(), plan.bands.probability(places).tolist(), strict=True))
 
 
 def _funnel(summary: Summary) -> Any:
@@ -328,35 +372,31 @@ def _funnel(summary: Summary) -> Any:
     return bars(drawn, "; ".join(f"{row.name}: {row.label}" for row in drawn))
 
 
-def _similarities(summary: Summary, plan: Plan, evidence: Evidence, what: str) -> Any:
+def _similarities(summary: Summary, plan: Plan, counts: Int64Array, what: str) -> Any:
     """Return the histogram of similarities, and over it the probability that a pair is found."""
-    counts = evidence.similarities[:-1].tolist()
-    columns = [Bin(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts)]
-    places = np.linspace(0.0, 1.0, 101)
-    curve: list[tuple[float, float]] = []
-    if summary.bands and summary.measure == "jaccard":
-        curve = list(zip(places.tolist(), plan.bands.probability(places).tolist(), strict=True))
+    columns = [Bin(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts[:-1].tolist())]
     return histogram(
         columns,
         f"{what} by {SIMILARITY_NAMES[summary.measure]}",
         axis=(0.0, 1.0),
         x_label=f"{SIMILARITY_NAMES[summary.measure]}; the dashed line is the threshold, {plan.threshold:g}",
-        curve=curve,
+        curve=_curve(plan) if summary.bands and summary.measure == "jaccard" else (),
         mark=plan.threshold,
     )
 
 
-def _sizes(sizes: Int64Array) -> Any:
+def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
     """Return how many groups there are of each size, in steps that double from 4 on."""
-    rows, low = [], 2
-    largest = int(sizes[0]) if len(sizes) else 0
+    rows: list[Bar] = []
+    low = 2
+    largest = max(sizes, default=0)
     while low <= largest:
         high = low if low < 4 else 2 * low - 1
-        count = int(((sizes >= low) & (sizes <= high)).sum())
+        count = sum(groups for size, groups in sizes.items() if low <= size <= high)
         name = f"{low:,} rows" if low == high else f"{low:,} to {high:,} rows"
         rows.append(Bar(name, count, f"{count:,}"))
         low = high + 1
-    return bars(rows, "Groups by number of rows")
+    return rows
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:

@@ -26,6 +26,7 @@ NAMES: dict[Driver, str] = {
 
 EVERY: tuple[Driver, ...] = get_args(Driver)
 OF_FILES: tuple[Driver, ...] = ("files", "cap")
+OF_PAGES: tuple[Driver, ...] = ("files", "cap", "spark")
 OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
 ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
@@ -121,8 +122,8 @@ OPTIONS: dict[str, Option] = {
             "Also write key, kept_key and similarity (or containment) of removed rows, as --pairs does.",
             ALL_FILES,
         ),
-        Option("html", None, "Also write a page that shows what was found: .html.", OF_FILES),
-        Option("html_texts", True, "Whether the page shows texts.", OF_FILES),
+        Option("html", None, "Also write a page that shows what was found: .html.", OF_PAGES),
+        Option("html_texts", True, "Whether the page shows texts.", OF_PAGES),
         Option(
             "split",
             None,

@@ -22,6 +22,7 @@ from lshfast.engine.summary import short_figures
 
 if TYPE_CHECKING:
     from lshfast.engine.explanation import Explanation
+    from lshfast.reports.drawing import Drawing
 
 # Rows that are converted to Python objects at a time.
 ROWS_AT_ONCE = 4096
@@ -271,6 +272,29 @@ class DedupResult(Shown):
                 if self.keys[row] == key:
                     return row
         raise KeyError(key)
+
+    def plot(self) -> Drawing:
+        """Draw the similarities of removed rows, under the curve of the plan, and the sizes of groups.
+
+        Returns
+        -------
+        Drawing
+            A notebook shows it; ``save("plot.svg")`` writes it.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed (``pip install "lshfast[cli]"``); matplotlib is not needed.
+
+        Examples
+        --------
+        >>> import lshfast
+        >>> lshfast.dedup(["the cat sat on the mat", "The cat sat on the mat!", "a dog"]).plot()
+        <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number of rows>
+        """
+        from lshfast.engine.dedup_page import drawing_of
+
+        return drawing_of(self, self.summary, self.options)
 
     def to_html(
         self,

@@ -82,7 +82,7 @@ def plot_curve(
     Raises
     ------
     ImportError
-        If matplotlib is missing.
+        If matplotlib is missing (``pip install "lshfast[plots]"``).
     TypeError
         If an argument has the wrong type.
     ValueError
@@ -140,7 +140,7 @@ def plot_curve(
 
 def new_axes() -> Axes:
     """Return axes in a figure of their own, which a notebook shows as a picture."""
-    figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    figure = optional("matplotlib.figure", "plots").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
     ax: Axes = figure.add_subplot()
     setattr(ax, "_repr_svg_", partial(_as_svg, figure))  # noqa: B010  matplotlib does not declare it
     return ax

@@ -22,6 +22,7 @@ MOST_ALIKE, OVER_RANGE = 6, 6
 MOST_TEXTS, MOST_FILES, MOST_PARTS = 40, 40, 100
 MOST_BANDS, MOST_SHOWN = 200, 8
 BEGINNING, END, AROUND = 450, 150, 160
+LONG_WORD = 24  # characters; shorter words are not cut
 MAP_CHARACTERS = 50  # of the names in a map
 
 COLUMNS = 20  # of the histogram of shares
@@ -323,8 +324,8 @@ def _pieces(text: str, spans: Spans, side: str) -> list[Piece]:
         pieces += _between(text, done, start, bool(pieces))
         pieces += _passage(text[start:end], place + 1)
         done = end
-    pieces.append(Piece("same", text[done : done + AROUND]))
-    return [*pieces, *_gap(len(text) - done - AROUND)]
+    end = _word_end(text, done + AROUND)
+    return [*pieces, Piece("same", text[done:end]), *_gap(len(text) - end)]
 
 
 def _between(text: str, start: int, end: int, after: bool) -> list[Piece]:
@@ -332,16 +333,29 @@ def _between(text: str, start: int, end: int, after: bool) -> list[Piece]:
     before = AROUND if after else 0
     if end - start <= before + AROUND:
         return [Piece("same", text[start:end])]
-    middle = [*_gap(end - start - before - AROUND), Piece("same", text[end - AROUND : end])]
-    return [Piece("same", text[start : start + before]), *middle]
+    left = _word_end(text, start + before) if after else start
+    right = _word_start(text, end - AROUND)
+    return [Piece("same", text[start:left]), *_gap(right - left), Piece("same", text[right:end])]
 
 
 def _passage(text: str, number: int) -> list[Piece]:
     """Return a passage; of a long one, its beginning and its end."""
     if len(text) <= BEGINNING + END:
         return [Piece("passage", text, number)]
-    middle = _gap(len(text) - BEGINNING - END)
-    return [Piece("passage", text[:BEGINNING], number), *middle, Piece("passage", text[-END:])]
+    left, right = _word_end(text, BEGINNING), _word_start(text, len(text) - END)
+    return [Piece("passage", text[:left], number), *_gap(right - left), Piece("passage", text[right:])]
+
+
+def _word_end(text: str, place: int) -> int:
+    """Return the space nearest before a place at which a text is cut, or the place if it is in a long word."""
+    space = text.rfind(" ", place - LONG_WORD, place + 1)
+    return place if place >= len(text) or space < 0 else space
+
+
+def _word_start(text: str, place: int) -> int:
+    """Return where the next word begins after a place at which a text is cut, or the place if it is in a long word."""
+    space = text.find(" ", place - 1, place + LONG_WORD)
+    return place if space < 0 else space + 1
 
 
 def _gap(characters: int) -> list[Piece]:

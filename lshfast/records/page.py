@@ -10,7 +10,7 @@ from lshfast.common.display import Figure, counted
 from lshfast.records.explain import Explainer
 from lshfast.records.linkage import SkippedBlock
 from lshfast.records.near import NearPairs, margin_of
-from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups
+from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups, signed
 from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
@@ -144,7 +144,7 @@ def _contributions(result: Linked) -> Any:
         return None
     means = result.parts.mean(axis=0).tolist()
     rows = [
-        Bar(short(coded.field.name, 20), abs(mean), f"{mean:+.2f}", "kept" if mean >= 0 else "removed")
+        Bar(short(coded.field.name, 20), abs(mean), signed(mean), "kept" if mean >= 0 else "removed")
         for coded, mean in zip(result.fields[:MOST_FIELDS], means, strict=False)
     ]
     return bars(rows, "The mean score of each field in the links")
@@ -161,7 +161,7 @@ def _levels(weights: LinkWeights | None) -> list[LevelRow]:
     for own in [] if weights is None else weights.fields[:MOST_FIELDS]:
         name = short(own.field, NAME_CHARACTERS) + (f" × {own.factor:.2f}" if own.factor != 1 else "")
         for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
-            rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", f"{bits:+.2f}"))
+            rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]
 

@@ -150,7 +150,7 @@ def _example(explainer: Explainer, pair: PairScore, probability: float | None, t
         left, right = _values(own) if texts else ([], [])
         rows.append(
             FieldRow(
-                short(own.name, NAME_CHARACTERS), f"{own.score:+.2f}", step(total, total + own.score, scale), own.how,
+                short(own.name, NAME_CHARACTERS), signed(own.score), step(total, total + own.score, scale), own.how,
                 left, right,
             )
         )  # fmt: skip
@@ -158,7 +158,7 @@ def _example(explainer: Explainer, pair: PairScore, probability: float | None, t
     others = pair.score - total
     if len(every) > len(chosen):
         name = counted(len(every) - len(chosen), "other field")
-        rows.append(FieldRow(name, f"{others:+.2f}", step(total, pair.score, scale), "", [], []))
+        rows.append(FieldRow(name, signed(others), step(total, pair.score, scale), "", [], []))
     rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
     names = [short(own.name, NAME_CHARACTERS) for own in missing[:MOST_FIELDS]]
     return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names)
@@ -241,3 +241,8 @@ def _values_of(explainer: Explainer, row: int) -> list[str]:
     record = explainer.tables[0].record(row)
     values = [record[name] for name in explainer.linkage.fields if name in record]
     return [short(as_text(value), NODE_CHARACTERS) for value in values if not is_missing(value)][:NODE_FIELDS]
+
+
+def signed(score: float) -> str:
+    """Return a score with its sign and two decimals; what rounds to zero is positive."""
+    return f"{round(score, 2) + 0.0:+.2f}"

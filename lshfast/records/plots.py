@@ -43,7 +43,7 @@ def plot_rates(
     Raises
     ------
     ImportError
-        If matplotlib is missing.
+        If matplotlib is missing (``pip install "lshfast[plots]"``).
     ValueError
         If matplotlib does not know the format.
 

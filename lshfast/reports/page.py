@@ -32,7 +32,8 @@ def render(template: str, **values: Any) -> str:
         shown as escapes; what is `markupsafe.Markup` stays as it is.
     """
     environment = _environment()
-    style = (resources.files("lshfast.reports") / "templates" / "style.css").read_text(encoding="utf-8")
+    folder = resources.files("lshfast.reports") / "templates"
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "pictures.css"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page: str = environment.get_template(template).render(
         **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import floor, log10
 from typing import Any, NamedTuple
 
 from lshfast.common.extras import optional
@@ -13,6 +14,7 @@ WIDTH = 480
 HEIGHT = 220
 BAR = 26
 LEFT, RIGHT, TOP, BOTTOM = 52, 44, 14, 40
+HEIGHTS = 0, 0.5, 1  # of a plot, at which lines are
 
 
 class Bar(NamedTuple):
@@ -96,7 +98,7 @@ def histogram(
     curve: Iterable[tuple[float, float]] = (),
     mark: float | None = None,
 ) -> Any:
-    """Return a histogram, and a curve of probabilities over it.
+    """Return a histogram, and a curve of probabilities over it; without columns, the curve alone.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def histogram(
     axis : tuple of two floats
         What the axis reaches from and to.
     curve : iterable of (x, probability)
-        Its scale, from 0 to 1, is on the right.
+        Its scale, from 0 to 1, is on the right, or on the left if there are no columns.
     mark : float, optional
         Where a vertical line is.
     """
@@ -119,7 +121,10 @@ def histogram(
     def up(share: float) -> float:
         return TOP + (1 - share) * tall
 
-    drawn = [_grid(most, up)]
+    points = [f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve]
+    alone = bool(points) and not columns
+    probabilities = ["0", "0.5", "1"]
+    drawn = [_grid(probabilities if alone else [f"{half * most // 2:,}" for half in range(3)], up)]
     for column in columns:
         if column.rows:
             left, right = across(column.low), across(column.high)
@@ -130,26 +135,27 @@ def histogram(
                     width=max(right - left - 1, 1), height=tall * column.rows / most, class_=f"bar {column.kind}",
                 )
             )  # fmt: skip
-    points = [f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve]
     if points:
         drawn.append(element("polyline", points=" ".join(points), class_="curve"))
-        drawn += [element("text", f"{y:g}", x=WIDTH - RIGHT + 6, y=up(y) + 4, class_="tick right") for y in (0, 0.5, 1)]
+    if points and not alone:
+        for y, label in zip(HEIGHTS, probabilities, strict=True):
+            drawn.append(element("text", label, x=WIDTH - RIGHT + 6, y=up(y) + 4, class_="tick right"))
     if mark is not None:
         drawn.append(element("line", x1=across(mark), x2=across(mark), y1=TOP - 6, y2=TOP + tall, class_="mark"))
+    decimals = max(1 - floor(log10((high - low) / 5)), 0)
     for step in range(6):
         x = low + (high - low) * step / 5
-        drawn.append(element("text", f"{x:.2f}", x=across(x), y=HEIGHT - BOTTOM + 16, class_="tick middle"))
+        drawn.append(element("text", f"{x:.{decimals}f}", x=across(x), y=HEIGHT - BOTTOM + 16, class_="tick middle"))
     drawn.append(element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle"))
     return picture(HEIGHT, title, *drawn)
 
 
-def _grid(most: int, up: Any) -> Any:
-    """Return lines at no, half and all of the height, with their counts on the left."""
+def _grid(labels: Sequence[str], up: Any) -> Any:
+    """Return lines at no, half and all of the height, with their labels on the left."""
     drawn = []
-    for share in (0, 0.5, 1):
+    for share, label in zip(HEIGHTS, labels, strict=True):
         drawn.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=up(share), y2=up(share), class_="grid"))
-        if most * share == int(most * share):
-            drawn.append(element("text", f"{int(most * share):,}", x=LEFT - 6, y=up(share) + 4, class_="tick left"))
+        drawn.append(element("text", label, x=LEFT - 6, y=up(share) + 4, class_="tick left"))
     return element("g", *drawn)
 
 

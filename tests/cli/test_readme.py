@@ -34,7 +34,7 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     written = set(re.findall(r"(?:-o|--removed|--plot|--save-index) (\S+)", shell_block()))
-    assert written == {"kept.jsonl.zst", "removed.csv", "pairs.parquet", "curve.png", "seen.lsh", "new.jsonl"}
+    assert written == {"kept.jsonl.zst", "removed.csv", "pairs.parquet", "curve.svg", "seen.lsh", "new.jsonl"}
     assert all((tmp_path / name).stat().st_size for name in written - {"new.jsonl"})
     assert [row["text"] for row in corpora.load(tmp_path / "kept.jsonl.zst")][:20] == TEXTS
     assert read_jsonl(tmp_path / "new.jsonl") == []  # february is january again

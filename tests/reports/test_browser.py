@@ -8,6 +8,7 @@ import pytest
 from lshfast import dedup_files
 from tests.corpora import WORDS
 from tests.drivers.files.test_page import HOSTILE
+from tests.reports.test_samples import SAMPLES
 
 pytestmark = pytest.mark.slow
 
@@ -59,10 +60,20 @@ def test_a_page_runs_and_loads_nothing(browser, pages, number):
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
 def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
+    check_page(browser, pages[number], scheme, width)
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.html")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
+def test_a_sample_is_accessible_and_fits(browser, path, scheme, width):
+    check_page(browser, path, scheme, width)
+
+
+def check_page(browser, path, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: install lshfast[test]")
     viewport = {"width": width, "height": 900}
     page = browser.new_context(color_scheme=scheme, viewport=viewport, bypass_csp=True).new_page()
-    page.goto(pages[number].as_uri())
+    page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == width
     found = axe.Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from lshfast.common.extras import optional
-from lshfast.drivers.spark.api import dedup_with_summary, pairs_with_summary
+from lshfast.drivers.pages import PageOutput, check_page_output, named
+from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_with_summary, pairs_with_summary, plan_of
+from lshfast.drivers.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.drivers.spark.run import BadTextError
+from lshfast.engine.dedup_page import Evidence, page_of
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.report import Stage, Summary
 from lshfast.readers import DataError
+from lshfast.reports.page import write_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,12 +42,13 @@ LINE = "line"
 
 @dataclass(frozen=True)
 class SparkOutputs:
-    """Folders that a run writes; None for none."""
+    """Folders that a run writes, and a page, which is a file of the driver; None for none."""
 
     rows: str | None = None
     removed: str | None = None
     overwrite: bool = False
     pairs: str | None = None
+    page: PageOutput | None = None
 
     @property
     def paths(self) -> list[str]:
@@ -58,6 +63,13 @@ class SparkInputs:
     frame: DataFrame
     names: dict[str, str]
     lines: bool  # whether they are lines of JSON
+
+    @property
+    def texts(self) -> DataFrame:
+        """The columns id and text."""
+        from pyspark.sql import functions as F
+
+        return self.frame.select(*(F.col(self.names[name]).alias(name) for name in ("id", "text")))
 
 
 def run_files(
@@ -78,6 +90,7 @@ def run_files(
         Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file system that Spark reads.
     outputs : SparkOutputs
         Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are written as they are.
+        The page is written last.
     column, id_column : str
         Columns of the texts and of the ids.
     keep : str
@@ -103,9 +116,14 @@ def run_files(
     with _opened(inputs, outputs, column, id_column, order, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
-        found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
+        arguments = plan_of("dedup", OPTIONS, options).arguments
+        found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **arguments)
         start = time.perf_counter()
         _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
+        if outputs.page is not None:
+            evidence = evidence_of_removed(found, source.texts if outputs.page.texts else None)
+            title = f"Near-duplicates in {named(inputs)}"
+            _write_page(outputs, title, evidence, summary, arguments | {"keep": keep}, removing=True)
     return _finished(found, summary, start)
 
 
@@ -117,6 +135,7 @@ def run_pairs(
     id_column: str | None,
     master: str | None,
     overwrite: bool = False,
+    page: PageOutput | None = None,
     **options: Any,
 ) -> Summary:
     """Read files, write a table of all similar pairs, and return the figures.
@@ -130,6 +149,8 @@ def run_pairs(
         containment.
     overwrite : bool, default False
         Replace an output that exists.
+    page : PageOutput, optional
+        A page, which is written last.
     **options
         The other parameters of `lshfast.spark.pairs`.
 
@@ -138,12 +159,18 @@ def run_pairs(
     DataError, ValueError, FileExistsError
         As for `run_files`.
     """
-    outputs = SparkOutputs(pairs=output, overwrite=overwrite)
+    outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
     with _opened(inputs, outputs, column, id_column, "", master) as source:
-        found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **options)
+        plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
+        arguments = {name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS}
+        found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **arguments)
         start = time.perf_counter()
         names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
         _save(found.withColumnsRenamed(names), output, outputs)
+        if page is not None:
+            evidence = evidence_of_similar(found, source.texts if page.texts else None)
+            title = f"Similar pairs in {named(inputs)}"
+            _write_page(outputs, title, evidence, summary, arguments, removing=False)
     return _finished(found, summary, start)
 
 
@@ -170,6 +197,8 @@ def _opened(
             raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
     if outputs.rows is not None and lines and not outputs.rows.endswith(".jsonl"):
         raise ValueError(f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl")
+    if outputs.page is not None:
+        check_page_output(outputs.page, inputs, outputs.overwrite)
     session = session_of(master)
     if not outputs.overwrite:
         for path in outputs.paths:
@@ -256,6 +285,17 @@ def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similar
     if outputs.removed is not None:
         columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", F.col("similarity").alias(similarity)]
         _save(found.where("not keep").select(*columns), outputs.removed, outputs)
+
+
+def _write_page(
+    outputs: SparkOutputs, title: str, evidence: Evidence, summary: Summary, options: Mapping[str, Any], removing: bool
+) -> None:
+    output = outputs.page
+    if output is not None:
+        page = page_of(
+            summary, options, evidence, title=title, removing=removing, command=output.command, texts=output.texts
+        )
+        write_page(output.path, page, outputs.overwrite)
 
 
 def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:

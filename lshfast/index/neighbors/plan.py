@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.index.neighbors.points import PointFormat, check_radius
+
+if TYPE_CHECKING:
+    from lshfast.reports.drawing import Drawing
 
 # Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
 BUCKET_BYTES = 8 + 12
@@ -137,6 +140,35 @@ class NeighborsPlan(Family[Any]):
         else:
             met = probabilities_of_meeting(self.base, distances, self.rows_per_band, self.probes)
         return self.n * float(np.mean(found_in(met, self.bands)))
+
+    def plot(self) -> Drawing:
+        """Draw the probability that a query finds an entry over its distance, with the radius marked.
+
+        Returns
+        -------
+        Drawing
+            A notebook shows it; ``save("recall.svg")`` writes it.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed (``pip install "lshfast[cli]"``); matplotlib is not needed.
+
+        Examples
+        --------
+        >>> from lshfast import NearNeighbors
+        >>> NearNeighbors("hamming", radius=4, dim=64, n=1000).plan.plot()
+        <Drawing: Recall by distance: 0.9545 at the radius, 4>
+        """
+        from lshfast.reports.drawing import Drawing, Panel
+        from lshfast.reports.svg import HEIGHT, histogram
+
+        longest = min(self.points.longest, max(3.0, 1.2 * (self.c or 0)) * self.radius or 1.0)
+        distances = np.linspace(0, longest, 101)
+        curve = list(zip(distances.tolist(), self.recall_at(distances).tolist(), strict=True))
+        title = f"Recall by distance: {self.recall:.4f} at the radius, {self.radius:g}"
+        drawn = histogram([], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius)
+        return Drawing([Panel(title, drawn, HEIGHT)])
 
     def __str__(self) -> str:
         points, size = self.points, self.entry_bytes

@@ -1,12 +1,14 @@
 """`lshfast dedup --engine spark` and `lshfast pairs --engine spark`."""
 
 import json
+import re
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.drivers.spark.answers import corpus, native, native_pairs
+from tests.reports.pages import read_page
 
 MASTER = "--engine", "spark", "--id-column", "id"
 
@@ -162,3 +164,52 @@ def test_options_that_pairs_on_spark_do_not_have(spark, tmp_path):
     assert "id_column is needed" in said
     assert "--master is an option" in failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--master", "local")
     assert read_jsonl(path) == [{"id": 1, "text": "a"}]
+
+
+def shown(page):
+    """Return the counts of the histogram, and the keys of the examples."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"<title>(0\.\d\d to [^<]*)</title>", text), re.findall(r"<h4>(?:removed: )?([^<:]*)</h4>", text)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_the_page_is_that_of_one_machine(spark, tmp_path, rows, suffix):
+    rows = sorted(({**row, "text": row["text"] or ""} for row in rows), key=lambda row: row["id"])
+    source = write_jsonl(tmp_path / "a.jsonl", rows)
+    options = "--threshold", "0.5", "--html"
+    run("dedup", source, "-o", tmp_path / "local.jsonl", "--id-column", "id", *options, tmp_path / "local.html")
+    if suffix == "parquet":
+        frame = spark.createDataFrame([(row["id"], row["text"].encode()) for row in rows], "id int, text binary")
+        source = tmp_path / "pages.parquet"
+        frame.write.parquet(str(source))
+    out, page = tmp_path / f"out.{suffix}", tmp_path / "spark.html"
+    run("dedup", source, "-o", out, *options, page, *MASTER)
+    text, local = read_page(page), read_page(tmp_path / "local.html")
+    assert shown(page)[0] == shown(tmp_path / "local.html")[0]
+    assert shown(page)[1][:8] == shown(tmp_path / "local.html")[1][:8]
+    for begin, end in (
+        ("Groups by number of rows", "Groups of near-duplicates"),
+        ("read", "groups"),
+        ("The least similar rows that were removed", "kept: "),
+    ):
+        assert text.partition(begin)[2].partition(end)[0] == local.partition(begin)[2].partition(end)[0]
+    assert "Removed rows over the whole range" in text
+    assert "keep first" in text
+    assert "already" in failing(2, "dedup", source, "-o", tmp_path / f"b.{suffix}", *options, page, *MASTER)
+    assert not (tmp_path / f"b.{suffix}").exists()
+
+
+def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
+    source, page = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "page.html"
+    run("pairs", source, "-o", tmp_path / "pairs.jsonl", "--html", page, *MASTER)
+    text = read_page(page)
+    assert "The least similar pairs" in text
+    assert "w12" in text
+    assert "largest group" not in text
+    run("dedup", source, "-o", tmp_path / "o.jsonl", "--html", page, "--html-no-texts", "--overwrite", *MASTER)
+    assert "w12" not in read_page(page)
+    none = write_jsonl(tmp_path / "none.jsonl", [{"id": 1, "text": "a"}])
+    run("dedup", none, "-o", tmp_path / "none.parquet.jsonl", "--html", page, "--overwrite", *MASTER)
+    assert "No row was removed." in read_page(page)
+    run("dedup", none, "-o", tmp_path / "dry.jsonl", "--html", tmp_path / "dry.html", "--dry-run", *MASTER)
+    assert not (tmp_path / "dry.html").exists()

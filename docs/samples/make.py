@@ -1,0 +1,220 @@
+"""Make the sample pages of the documentation: `python docs/samples/make.py [FOLDER]`, by default beside this file.
+
+The data are generated from a fixed seed, with names that are put together from parts of words. Only the seconds of the
+stages and the version differ between two runs.
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+
+EPOCH = "1767225600"  # the date on the pages: 1 January 2026
+
+COMMANDS = {
+    "dedup": "dedup news/*.jsonl --threshold 0.6 --id-column id -o kept.jsonl --removed removed.csv",
+    "pairs": "pairs news/*.jsonl --threshold 0.5 --most 0.8 --id-column id -o pairs.csv",
+    "records": "records match customers.csv clients.csv --id-column number -o links.csv --review review.csv",
+    "passages": "passages essays.jsonl --min-words 12 --id-column id -o passages.csv",
+    "mirrors": "web mirrors urls.txt -o mirrors.csv",
+}
+
+SENTENCES = """
+The council of {town} voted {number} to {number} for a new {thing} near {street} Street.
+{person} of {town} said the {thing} would open in {month}, {number} weeks later than planned.
+Work on the {thing} cost {number} million, {person} told reporters on {day}.
+About {number} people came to {town} on {day} to see the {adjective} {thing}.
+Residents of {street} Street complained of {adjective} nights since {month}.
+A {adjective} storm damaged {number} roofs between {town} and {town} on {day}.
+The bridge to {town} stays closed until {month}, said {person}.
+{person} and {person} have run the {adjective} {thing} since they were {number}.
+In {month} the price of a ticket to {town} rises by {number} per cent.
+Nobody was hurt when a lorry hit the {thing} of {town} at {number} in the morning.
+The {adjective} {thing} belongs to {person}, who bought it for {number} thousand in {month}.
+Trains from {town} took {number} minutes longer on {day} because of a {adjective} signal.
+{town} beat {town} by {number} points on {day}; {person} scored most of them.
+The school on {street} Street gets {number} more places in {month}.
+A {thing} from {town} won the prize of the region, worth {number} thousand.
+{person}, who is {number}, walked from {town} to {town} in a {adjective} coat.
+Farmers near {town} expect {number} tonnes of apples, said {person} in {month}.
+The museum shows {number} photographs of a {adjective} {thing} until {month}.
+Police in {town} look for a {adjective} van seen on {street} Street on {day}.
+Water in {street} Street was turned off for {number} hours on {day}.
+"""
+WORDS = """
+first: Al, Bel, Cor, Dar, El, Fen, Gar, Hol, Ir, Jas, Kel, Lor, Mar, Nor, Os, Per
+last: an, da, en, ia, in, is, on, or, us, ya
+place: Ash, Birch, Clay, Dun, Elm, Fern, Glen, Hazel, Iron, Lark, Moss, Oak, Pine, Stone, Thorn, Wil
+end: bridge, bury, combe, dale, ford, ham, mere, port, ton, wick
+street: Mill, Station, Church, Harbour, Orchard, Market, Castle, River, School, Garden
+thing: library, market hall, swimming pool, ferry, clock tower, bakery, sports ground, theatre, footpath, band
+adjective: quiet, noisy, wooden, broken, famous, small, narrow, green, modern, costly, heavy, forgotten
+month: January, March, April, May, June, July, September, October, November
+day: Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday
+"""
+PARTS = {name: words.split(", ") for name, words in (line.split(": ") for line in WORDS.strip().split("\n"))}
+
+
+class Maker:
+    """Draws texts and tables; `Random.random` gives the same numbers in all versions of Python."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed).random
+
+    def below(self, end: int) -> int:
+        return int(self.random() * end)
+
+    def one(self, values):
+        return values[self.below(len(values))]
+
+    def some(self, values, count: int) -> list:
+        return sorted(values, key=lambda _: self.random())[:count]
+
+    def person(self) -> str:
+        return self.word("first") + self.word("last") + " " + self.town()
+
+    def town(self) -> str:
+        return self.word("place") + self.word("end")
+
+    def address(self) -> str:
+        return f"{self.word('street')} Street {1 + self.below(90)}"
+
+    def date(self) -> str:
+        return f"{1940 + self.below(60)}-{1 + self.below(12):02}-{1 + self.below(28):02}"
+
+    def sentence(self, form: str) -> str:
+        """Return a sentence with each gap filled on its own."""
+        made = []
+        for part in form.split("{"):
+            gap, closed, rest = part.partition("}")
+            made.append(self.word(gap) + rest if closed else part)
+        return "".join(made)
+
+    def word(self, gap: str) -> str:
+        if gap in PARTS:
+            return self.one(PARTS[gap])
+        return {"town": self.town, "person": self.person, "number": lambda: str(2 + self.below(97))}[gap]()
+
+    def article(self, sentences: int) -> list[str]:
+        return [self.sentence(form) for form in self.some(SENTENCES.strip().split("\n"), sentences)]
+
+    def edited(self, article: list[str]) -> list[str]:
+        """Return an article as another paper prints it."""
+        way = self.below(6)
+        changed = list(article)
+        place = self.below(len(changed))
+        if way == 0:
+            changed.insert(0, f"{self.town().upper()} -")
+        elif way == 1:
+            changed.pop(place)
+        elif way == 2:
+            changed[place] = self.article(1)[0]
+        elif way == 3:
+            changed = [*changed[place:], *changed[:place]]
+        elif way == 4:
+            words = changed[place].split()
+            words[self.below(len(words))] = self.word("adjective")
+            changed[place] = " ".join(words)
+        else:
+            changed = [*changed[:-2], "Read more on our page."]
+        return self.edited(changed) if self.random() < 0.35 else changed
+
+
+def news(make: Maker, folder: Path) -> None:
+    """Write 400 texts of four papers, which print what others wrote."""
+    (folder / "news").mkdir()
+    papers: dict[str, list[list[str]]] = {"courier": [], "gazette": [], "herald": [], "mercury": []}
+    names = list(papers)
+    written: list[list[str]] = []
+    while sum(map(len, papers.values())) < 400:
+        if written and make.random() < 0.35:
+            article = make.one(written[-60:])
+            article = article if make.random() < 0.25 else make.edited(article)
+            papers[names[1 + make.below(3)]].append(article)
+        else:
+            written.append(make.article(7 + make.below(4)))
+            papers[make.one(names)].append(written[-1])
+    for name, articles in papers.items():
+        rows = [{"id": f"{name}-{number:03}", "text": " ".join(text)} for number, text in enumerate(articles, 1)]
+        lines(folder / "news" / f"{name}.jsonl", rows)
+
+
+def customers(make: Maker, folder: Path) -> None:
+    """Write two tables of people, most of whom are in both."""
+    people = []
+    for number in range(180):
+        person = {"number": f"c{number:03}", "name": make.person(), "born": make.date()}
+        people.append(person | {"street": make.address(), "town": make.town()})
+    others = []
+    for number, person in enumerate(make.some(people[:150], 120)):
+        changed = {**person, "number": f"k{number:03}"}
+        for name in make.some(["name", "born", "street", "town"], make.below(3)):
+            changed[name] = misspelt(make, changed[name]) if make.random() < 0.6 else ""
+        if make.random() < 0.15:
+            changed |= {"street": make.address(), "town": make.town()}
+        others.append(changed)
+    table(folder / "customers.csv", people)
+    table(folder / "clients.csv", others)
+
+
+def misspelt(make: Maker, value: str) -> str:
+    """Return a value with two neighbouring characters exchanged, or one of them left out."""
+    place = 1 + make.below(len(value) - 2)
+    return value[:place] + (value[place + 1] + value[place] if make.random() < 0.5 else "") + value[place + 2 :]
+
+
+def essays(make: Maker, folder: Path) -> None:
+    """Write an article, one that borrows from it, and others that quote both."""
+    source = make.article(14)
+    borrowed = [*make.article(3), *source[2:5], *make.article(3), *source[8:12], *make.article(2)]
+    quoting = [*make.article(6), borrowed[4], source[9], *make.article(4)]
+    essays = {"source": source, "borrowed": borrowed, "quoting": quoting}
+    essays |= {f"other-{number}": make.article(10) for number in range(1, 6)}
+    essays["other-3"][4:4] = source[5:7]
+    lines(folder / "essays.jsonl", [{"id": name, "text": " ".join(text)} for name, text in essays.items()])
+
+
+def urls(make: Maker, folder: Path) -> None:
+    """Write the URLs of some hosts, and of hosts that have the same paths."""
+    found = []
+    for host in range(12):
+        name = f"{make.town().lower()}.example"
+        count = 12 + make.below(30)
+        paths = [f"/{make.word('street')}/{make.town()}-{number}.html".lower() for number in range(count)]
+        found += [f"http://{name}{path}" for path in paths]
+        for mirror in ("mirror", "old")[: make.below(3) if host else 2]:
+            kept = [path for path in paths if make.random() < (0.95 if mirror == "mirror" else 0.75)]
+            found += [f"http://{mirror}.{name}{path}" for path in kept]
+    (folder / "urls.txt").write_text("".join(f"{url}\n" for url in found), encoding="utf-8")
+
+
+def lines(path: Path, rows: list[dict]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def table(path: Path, rows: list[dict]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def pages(target: Path) -> None:
+    """Write the pages into a folder. They are made in a folder of their own, so that all paths on them are relative."""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number, write in enumerate((news, customers, essays, urls)):
+            write(Maker(number), folder)
+        for page, command in COMMANDS.items():
+            done = [sys.executable, "-m", "lshfast", *command.split(), "--html", f"{page}.html", "--quiet"]
+            subprocess.run(done, cwd=folder, env=environment, check=True)
+            (target / f"{page}.html").write_bytes((folder / f"{page}.html").read_bytes())
+
+
+if __name__ == "__main__":
+    pages(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent))

@@ -1,0 +1,52 @@
+"""The sample pages of the documentation are those that their script makes."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lshfast
+from tests.reports.pages import read_page
+
+SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
+PAGES = {"dedup", "pairs", "records", "passages", "mirrors"}
+
+SECONDS = re.compile(r'(?<=<td class="number">)[\d,]+\.\d\d(?=</td><td></td></tr>)')
+VERSION = re.compile(r"(?<=lshfast )\d[\w.+]*")
+DECIMAL = re.compile(r"\d+\.\d+")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("samples")
+    environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent)}
+    subprocess.run([sys.executable, SAMPLES / "make.py", folder], env=environment, check=True)
+    return folder
+
+
+def test_the_samples_are_all_pages(made):
+    assert {path.stem for path in made.iterdir()} == {path.stem for path in SAMPLES.glob("*.html")} == PAGES
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_sample_is_made_again(made, name):
+    """Texts are equal, and decimals within the last digits, in which versions of numpy may differ."""
+    committed, again = (
+        SECONDS.sub("", VERSION.sub("", (folder / f"{name}.html").read_text(encoding="utf-8")))
+        for folder in (SAMPLES, made)
+    )
+    assert DECIMAL.split(again) == DECIMAL.split(committed), "run docs/samples/make.py"
+    numbers = [list(map(float, DECIMAL.findall(page))) for page in (again, committed)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.02)
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_sample_is_small_and_names_no_folder(name):
+    path = SAMPLES / f"{name}.html"
+    assert path.stat().st_size < 300_000
+    text = read_page(path)
+    assert "2026-01-01 00:00 UTC" in text
+    assert not re.search(r"(^|\s)(/(tmp|home|root|var)/|[A-Z]:\\)", text)
