@@ -32,8 +32,8 @@ DRIVERS = {
 # Options that a function has under another name, or that its caller has done before.
 ABSENT = {
     lshfast.dedup_files: {"split"},
-    spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run", "top", "most"},
-    spark.pairs: {"column", "id_column", "removed", "overwrite", "dry_run", "groups", "keep"},
+    spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run", "top", "most", "html", "html_texts"},
+    spark.pairs: {"column", "id_column", "removed", "overwrite", "dry_run", "groups", "keep", "html", "html_texts"},
 }
 # Defaults that differ: of a task, and of a folder that must be named.
 OTHERS = {stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}}
