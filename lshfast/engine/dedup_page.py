@@ -269,6 +269,7 @@ def page_of(
     removing: bool = True,
     command: str = "",
     texts: bool = True,
+    refusal: str = "",
 ) -> str:
     """Return the page of a deduplication.
 
@@ -285,6 +286,8 @@ def page_of(
         The command that repeats the run.
     texts : bool
         Whether texts are shown; the page says so if not.
+    refusal : str
+        Why the run has written nothing else, if so.
     """
     plan = plan_of_options(options)
     return render(
@@ -295,13 +298,14 @@ def page_of(
         funnel=_funnel(summary) if removing else None,
         account=[*summary.figures(removing), *delimiter_figures(summary.delimiters)],
         advice=summary.advice,
+        refusal=refusal,
         similarities=_similarities(summary, plan, evidence, "Removed rows" if removing else "Similar pairs"),
         measure=SIMILARITY_NAMES[summary.measure],
         identical=int(evidence.similarities[-1]),
         curve=bool(summary.bands and summary.measure == "jaccard"),
         sizes=_sizes(evidence.group_sizes),
         group_sizes=evidence.group_sizes,
-        inputs=_inputs(evidence.inputs),
+        sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
         texts=texts,
         options=_options(options, plan),
@@ -357,6 +361,14 @@ def _sizes(sizes: Int64Array) -> Any:
         rows.append(Bar(name, count, f"{count:,}"))
         low = high + 1
     return bars(rows, "Groups by number of rows")
+
+
+def _sources(summary: Summary, evidence: Evidence) -> Iterator[tuple[str, list[InputRows]]]:
+    """Yield what rows are told apart by, and the rows: the inputs if there are several, and the values of a column."""
+    if len(evidence.inputs) > 1:
+        yield "input", _inputs(evidence.inputs)
+    if summary.by is not None:
+        yield summary.by.column, [InputRows(*one) for one in summary.by.shown()]
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:

@@ -38,11 +38,13 @@ class Cap:
     work: str | None = None
     resume: bool = False
 
-    def check(self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False) -> None:
+    def check(
+        self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False, by: bool = False
+    ) -> None:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        Budget(self.memory, plan, pairs, parquet=parquet, against=against).work(0)
+        Budget(self.memory, plan, pairs, parquet=parquet, against=against, by=by).work(0)
 
     @contextmanager
     def folder(
