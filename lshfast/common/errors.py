@@ -87,7 +87,7 @@ class TooManyRemovedError(RuntimeError):
         The value of `max_removed`.
     excesses : tuple of Excess
         All rows, if too many of them would have been removed, then the values of `by`, those with most removed rows
-        first.
+        first, at most 1,000.
 
     Examples
     --------

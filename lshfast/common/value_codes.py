@@ -89,16 +89,18 @@ class ValueCodes:
 
     @property
     def codes(self) -> npt.NDArray[np.int32]:
-        """The code of each row: a place in `names`, MISSING or OTHER."""
-        return np.array(self._codes, np.int32)
+        """The code of each row: a place in `names`, MISSING or OTHER. No copy: add no row while it is in use."""
+        return np.frombuffer(self._codes, np.int32)
 
     def add(self, value: Any) -> None:
         """Add the value of the next row."""
+        self._codes.append(self.code_of(value))
+
+    def code_of(self, value: Any) -> int:
+        """Return the code of a value, which may be a new one."""
         text = text_of_value(value)
         code = self._code_of.get(text)
-        if code is None:
-            code = self._new(text or "")
-        self._codes.append(code)
+        return self._new(text or "") if code is None else code
 
     def close(self) -> None:
         """Release the data that is only needed to add more rows."""

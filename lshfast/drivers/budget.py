@@ -52,8 +52,8 @@ class Costs:
     row: int = 128
     id: int = 24
     earlier: int = 160
-    value: int = 12
-    values: int = 192 << 20
+    value: int = 4
+    values: int = 208 << 20
     pairs: int = 192 << 20
     least: int = 32 << 20
 

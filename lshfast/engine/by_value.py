@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from lshfast.common.visible import visible
 # The most values in `RemovedBy`, and in a table; the rows of the others are summed.
 MOST_LISTED = 1000
 MOST_SHOWN = 20
+
+# Rows that are counted at a time.
+ROWS_AT_ONCE = 1 << 22
 
 # The most characters of a value in a table.
 SHOWN_CHARACTERS = 60
@@ -130,23 +134,33 @@ class CountsByValue:
         cls, column: str, names: Sequence[str], codes: npt.NDArray[np.int32], kept: BoolArray
     ) -> CountsByValue:
         """Count the rows of each value, given its codes; see `ValueCodes`."""
-        places = codes - OTHER
-        read, removed = (
-            np.bincount(some, minlength=len(names) + 2).astype(np.int64) for some in (places, places[~kept])
-        )
+        read, removed = np.zeros((2, len(names) + 2), np.int64)
+        for start in range(0, len(codes), ROWS_AT_ONCE):
+            places = codes[start : start + ROWS_AT_ONCE] - OTHER
+            gone = places[~kept[start : start + ROWS_AT_ONCE]]
+            read += np.bincount(places, minlength=len(read))
+            removed += np.bincount(gone, minlength=len(read))
+        return cls.of_totals(column, names, read, removed)
+
+    @classmethod
+    def of_totals(cls, column: str, names: Sequence[str], read: Int64Array, removed: Int64Array) -> CountsByValue:
+        """Return the counts of OTHER, of MISSING and of each name; the place of a value is its code - MISSING."""
         missing = MISSING - OTHER
         return cls(column, [None, *names], read[missing:], removed[missing:], int(read[0]), int(removed[0]))
 
     def order(self, chosen: BoolArray | None = None) -> list[int]:
-        """Return the places of some values, or of all that have rows: those with most removed rows first."""
+        """Return the places of MOST_LISTED values, of some or of all that have rows: most removed rows first."""
         places = np.flatnonzero(self.read > 0 if chosen is None else chosen)
         places = places[np.lexsort((-self.read[places], -self.removed[places]))]
-        if len(places) > MOST_LISTED:  # all that are equal to the last one
-            last = places[MOST_LISTED]
+        if len(places) > MOST_LISTED:  # with all that are equal to the last one
+            last = places[MOST_LISTED - 1]
             ahead = self.removed[places] > self.removed[last]
             equal = (self.removed[places] == self.removed[last]) & (self.read[places] >= self.read[last])
             places = places[ahead | equal]
-        return sorted(places.tolist(), key=lambda i: (-self.removed[i], -self.read[i], self.values[i] or ""))
+        return nsmallest(MOST_LISTED, map(int, places), key=self._rank)
+
+    def _rank(self, place: int) -> tuple[int, int, str]:
+        return -int(self.removed[place]), -int(self.read[place]), self.values[place] or ""
 
     def rows(self, place: int) -> ValueRows:
         """Return the numbers of a value."""
@@ -154,7 +168,7 @@ class CountsByValue:
 
     def summary(self) -> RemovedBy:
         """Return the numbers of the values with most removed rows, and the sum of the others."""
-        listed = tuple(map(self.rows, self.order()[:MOST_LISTED]))
+        listed = tuple(map(self.rows, self.order()))
         number = int((self.read > 0).sum()) - len(listed) + (self.other_read > 0)
         read = int(self.read.sum()) + self.other_read - sum(one.read for one in listed)
         removed = int(self.removed.sum()) + self.other_removed - sum(one.removed for one in listed)

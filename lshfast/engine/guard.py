@@ -19,8 +19,9 @@ LEAST_ROWS = 20
 MOST_EXAMPLES = 5
 MOST_GROUPS = 3
 
-# Returns (key of the kept row, rows removed for it) of the largest groups: of all rows, or of those with a value.
-GroupsOf: TypeAlias = "Callable[[str | None, bool], list[tuple[Any, int]]]"
+# Returns (key of the kept row, rows removed for it) of the largest groups: of all rows (None), or of those with the
+# value at a place of `CountsByValue`.
+GroupsOf: TypeAlias = Callable[[int | None], list[tuple[Any, int]]]
 
 
 def check_max_removed(limit: float | None) -> None:
@@ -43,19 +44,19 @@ def check_removed(
     counts : CountsByValue or None
         The rows of each value. Values with fewer than LEAST_ROWS are not compared, nor those that are not told apart.
     groups_of : callable
-        Returns the largest groups of all rows (None, False), or of those with a value (the value, True).
+        See `GroupsOf`.
     """
     if limit is None:
         return
     found = []
     if removed > 0 and removed / read > limit:
-        found.append(Excess(None, None, read, removed, tuple(groups_of(None, False))))
+        found.append(Excess(None, None, read, removed, tuple(groups_of(None))))
     if counts is not None:
         large = counts.read >= LEAST_ROWS
         places = counts.order(large & (counts.removed / np.maximum(counts.read, 1) > limit))
         for number, place in enumerate(places):
             value, of_value, gone = counts.rows(place)
-            groups = tuple(groups_of(value, True)) if number < MOST_EXAMPLES else ()
+            groups = tuple(groups_of(place)) if number < MOST_EXAMPLES else ()
             found.append(Excess(counts.column, value, of_value, gone, groups))
     if found:
         raise TooManyRemovedError(limit, tuple(found))
@@ -68,10 +69,8 @@ def check_result(limit: float | None, result: DedupResult, by: ValueCodes | None
     codes = None if by is None else by.codes
     gone = ~result.keep
 
-    def groups_of(value: str | None, of_value: bool) -> list[tuple[Any, int]]:
-        rows = gone
-        if of_value and by is not None and codes is not None:
-            rows = gone & (codes == (MISSING if value is None else by.names.index(value)))
+    def groups_of(place: int | None) -> list[tuple[Any, int]]:
+        rows = gone if place is None or codes is None else gone & (codes == place + MISSING)
         _, first, sizes = np.unique(result.labels[rows], return_index=True, return_counts=True)
         places = np.flatnonzero(rows)[first]
         largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS].tolist()

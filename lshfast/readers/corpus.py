@@ -486,7 +486,7 @@ class Corpus:
     ) -> None:
         """Take over what another corpus with the same files and layout has recorded in pass one.
 
-        `files` are its `files_of_state`, in the folder of `hold_in_files`.
+        The values of `by` may be left out. `files` are its `files_of_state`, in the folder of `hold_in_files`.
         """
         self._reset()
         paths = {name: os.path.join(self._folder or "", name) for name in files}
@@ -506,7 +506,7 @@ class Corpus:
             return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
 
         name = self.layout.by
-        by = None if name is None else ValueCodes.restored(name, values["by"], arrays["by"])
+        by = None if name is None or "by" not in values else ValueCodes.restored(name, values["by"], arrays["by"])
         self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
         self.complete = True
 

@@ -311,12 +311,17 @@ class Memory(Files):
         return self._answer(run, texts, keys, options)
 
     def _answer(self, run: Run, texts: list[str], keys: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-        keep = chosen(run.rows, options.pop("keep", "first"))
+        keep, column = chosen(run.rows, options.pop("keep", "first")), options.get("by")
+        if column is not None:
+            options["by"] = [row[column] for row in run.rows]
         if run.case.pairs:
             options.pop("groups", None)
             found = lshfast.pairs(texts, **options)
             return {"pairs": [(keys[i], keys[j], similarity) for i, j, similarity in found.tolist()]}
         result = lshfast.dedup(texts, keys=keys, keep=keep, **options)
+        if column is not None:  # the values have no name
+            by = replace(result.summary.by, column=column)
+            result = replace(result, summary=replace(result.summary, by=by))
         kept = [row["id"] for row, own in zip(run.rows, result.keep.tolist(), strict=True) if own]
         removed = [tuple(row) for row in result.removed]
         return {"kept": kept, "removed": removed, "result": result, "summary": result.summary}

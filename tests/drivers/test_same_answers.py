@@ -43,6 +43,13 @@ CASES = [
         for policy, ids in (("max", "id"), ("min", None))
         for column, more in (("integer", {}), ("float", {"groups": "components"}), ("string", {}))
     ),
+    # the account by the values of a column, and a limit that is not reached
+    Case({"by": "integer", "max_removed": 0.99}, ids="id"),
+    Case({"by": "string", "keep": "max:string", "max_removed": 1.0}),
+    Case({"by": "number", "groups": "components"}, ids="number"),
+    Case({"by": "number", "against": True}, ids="id"),
+    Case({"by": "id", "on_error": "skip"}, "csv#"),
+    Case({"by": "number"}, "parquet", ids="number"),
     # all similar pairs
     Case(ids="id", pairs=True),
     Case({"keep": "last", "groups": "components"}, ids="number", pairs=True),
