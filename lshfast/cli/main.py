@@ -212,7 +212,16 @@ def dedup(
             check_spark(context, output)
             folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
             summary = run_on_spark(
-                inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
+                inputs,
+                folders,
+                column=column,
+                id_column=id_column,
+                keep=keep,
+                by=by,
+                max_removed=max_removed,
+                master=master,
+                **options,
+                **others,
             )
             finish(summary, quiet)
             return

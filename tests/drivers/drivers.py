@@ -365,7 +365,7 @@ class Spark(Memory):
         options, id_column = run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
-        names = ["id", "number", "text", *([column] if column else [])]
+        names = list(dict.fromkeys(["id", "number", "text", *filter(None, (column, options.get("by")))]))
         schema = ", ".join(f"{name} {kinds.get(name, 'string')}" for name in names)
         rows = [tuple(map(value_for_spark, map(row.__getitem__, names))) for row in run.rows]
         rows = random.Random(1).sample(rows, len(rows))

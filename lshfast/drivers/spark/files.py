@@ -53,7 +53,7 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The rows of the inputs, and the names of the columns id and text, and value if rows are kept by it, in them."""
+    """The rows of the inputs, and the names of the columns id, text, value (to keep rows by) and by in them."""
 
     frame: DataFrame
     names: dict[str, str]
@@ -67,6 +67,7 @@ def run_files(
     column: str,
     id_column: str | None,
     keep: str,
+    by: str | None = None,
     master: str | None,
     **options: Any,
 ) -> Summary:
@@ -82,6 +83,8 @@ def run_files(
         Columns of the texts and of the ids.
     keep : str
         first, last, longest, shortest or max:COLUMN.
+    by : str, optional
+        The column by whose values rows are counted.
     master : str, optional
         The cluster, as for spark-submit. By default, Spark's configuration decides.
     **options
@@ -100,10 +103,14 @@ def run_files(
     policy, _, order = keep.partition(":")
     if bool(order) != (policy == "max"):
         raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
-    with _opened(inputs, outputs, column, id_column, order, master) as source:
+    with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
-        found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
+        found, summary = dedup_with_summary(
+            frame, names["text"], names["id"], keep=chosen, by=names.get("by"), **options
+        )
+        if summary.by is not None and by is not None:  # the column of lines has another name
+            summary = replace(summary, by=replace(summary.by, column=by))
         start = time.perf_counter()
         _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
     return _finished(found, summary, start)
@@ -139,7 +146,7 @@ def run_pairs(
         As for `run_files`.
     """
     outputs = SparkOutputs(pairs=output, overwrite=overwrite)
-    with _opened(inputs, outputs, column, id_column, "", master) as source:
+    with _opened(inputs, outputs, column, id_column, "", None, master) as source:
         found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **options)
         start = time.perf_counter()
         names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
@@ -156,7 +163,13 @@ def _finished(found: DataFrame, summary: Summary, start: float) -> Summary:
 
 @contextmanager
 def _opened(
-    inputs: Sequence[str], outputs: SparkOutputs, column: str, id_column: str | None, order: str, master: str | None
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    column: str,
+    id_column: str | None,
+    order: str,
+    by: str | None,
+    master: str | None,
 ) -> Iterator[SparkInputs]:
     """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or empty."""
     if id_column is None:
@@ -177,6 +190,7 @@ def _opened(
                 raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
     with _errors_of_data(inputs):
         columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        columns |= {} if by is None else {"by": by}
         frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
         _check_places(session, frame, outputs)
         yield SparkInputs(frame, {name: name for name in columns} if lines else columns, lines)
@@ -225,10 +239,14 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
         raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
     kinds = {}
     for name, column in columns.items():
+        if name == "by":  # the texts of values, which may be missing
+            kinds[name] = "string"
+            continue
         if not isinstance(row, dict) or (row and column not in row):
             raise ValueError(f"the first line of the inputs has no column {column!r}")
         kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
-    schema = ", ".join(f"`{column}` {kinds[name]}" for name, column in columns.items())
+    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}  # one column can have two names
+    schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
     parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
     return parsed.select(LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items()))
 
