@@ -9,7 +9,7 @@ from lshfast.common.visible import visible
 
 # Excesses that the message of `TooManyRemovedError` names, and the most characters of a name in it.
 MOST_NAMED = 3
-MOST_CHARACTERS = 60
+MOST_CHARACTERS = 80
 
 
 class FormatError(ValueError):
@@ -125,5 +125,6 @@ class TooManyRemovedError(RuntimeError):
 
 
 def _cut(name: object) -> str:
-    text = visible(str(name))
-    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+    """Return a name for a message; a long one is cut in the middle, because the end of a path tells rows apart."""
+    text, half = visible(str(name)), MOST_CHARACTERS // 2
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: half - 1]}…{text[-half:]}"

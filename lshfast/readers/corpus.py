@@ -467,7 +467,7 @@ class Corpus:
             else:
                 arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
         if self.by is not None:
-            arrays["by"], values["by"] = self.by.codes, self.by.names
+            arrays["by"], values["by"] = self.by.codes.astype(np.int64), self.by.names
         if isinstance(self.rejected, RejectFile):
             self.rejected.flush()
             values["rejected"] = len(self.rejected)

@@ -122,6 +122,7 @@ def _largest_groups(rows: DataFrame, value: tuple[str | None] | None) -> list[tu
 
     gone = rows.where(~F.col("keep"))
     if value is not None:
-        gone = gone.where(F.col(VALUE).eqNullSafe(value[0]))
+        (text,) = value
+        gone = gone.where(F.col(VALUE).isNull() if text is None else F.col(VALUE) == text)
     sizes = gone.groupBy("kept_key").count().orderBy(F.desc("count"), "kept_key").limit(MOST_GROUPS)
     return [(row["kept_key"], row["count"]) for row in sizes.collect()]
