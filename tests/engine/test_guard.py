@@ -82,6 +82,7 @@ def test_more_values_than_are_listed():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::lshfast.ShortTextsWarning")
 def test_a_million_values(tmp_path):
     n = 1_100_000
     (tmp_path / "in.jsonl").write_text("".join(f'{{"text":"t{i}","u":"http://example.org/{i}"}}\n' for i in range(n)))

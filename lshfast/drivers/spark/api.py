@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast.common.checks import Seed
 from lshfast.common.extras import optional
-from lshfast.drivers.spark.by_value import checked_by, counted_by
+from lshfast.drivers.spark.by_value import Guard, counted_by
 from lshfast.drivers.spark.run import FrameRows, Limits, Run
 from lshfast.drivers.spark.tasks import draw_content_key
-from lshfast.engine.guard import check_max_removed
 from lshfast.engine.plan import Grouping, Keep, Plan, Verify, make_plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.engine.report import Summary
@@ -187,6 +186,19 @@ def dedup_with_summary(
     >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
     (3, 2, 1)
     """
+    return dedup_frame(df, text, id, keep, Guard(by, max_removed), limits, options)
+
+
+def dedup_frame(
+    df: DataFrame,
+    text: str,
+    id: str,
+    keep: Keep | Column,
+    guard: Guard,
+    limits: Limits | None,
+    options: dict[str, Any],
+) -> tuple[DataFrame, Summary]:
+    """Return the result of `dedup_with_summary`, whose arguments these are."""
     plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
@@ -194,11 +206,10 @@ def dedup_with_summary(
     name = df.select(id).columns[0]
     if name in RESULT:
         raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
-    check_max_removed(max_removed)
-    checked_by(df, by)
+    guard.check(df)
     found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
     try:
-        summary = counted_by(df, id, found, summary, by, max_removed)
+        summary = counted_by(df, id, found, summary, guard)
     except BaseException:
         found.unpersist()
         raise

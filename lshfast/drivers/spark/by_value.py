@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from lshfast.common.value_codes import MISSING, MOST_CHARACTERS, OTHER, ValueCodes
 from lshfast.drivers.spark.run import configured
 from lshfast.engine.by_value import CountsByValue
-from lshfast.engine.guard import MOST_GROUPS, check_removed
+from lshfast.engine.guard import MOST_GROUPS, check_max_removed, check_removed
 from lshfast.engine.report import Stage, Summary
 
 if TYPE_CHECKING:
@@ -24,26 +24,51 @@ NESTED = "array", "map", "struct", "variant"
 VALUE = "value of by"
 
 
-def checked_by(df: DataFrame, by: str | None) -> None:
-    """Raise an error if rows cannot be counted by the values of a column."""
-    from pyspark.errors import AnalysisException
-    from pyspark.sql import functions as F
+@dataclass(frozen=True)
+class Guard:
+    """By what rows are counted, and what ends a run.
 
-    if by is None:
-        return
-    if not isinstance(by, str):
-        raise TypeError(f"by must be the name of a column, not {by!r}")
-    try:
-        kind = df.select(F.col(by)).schema[0].dataType.simpleString()
-    except AnalysisException:
-        raise ValueError(f"by: there is no column {by!r} among {', '.join(df.columns)}") from None
-    if kind.startswith(NESTED):
-        raise TypeError(f"by: column {by!r} must have values like strings or numbers, not {kind}")
+    Attributes
+    ----------
+    by : str or None
+        A column.
+    max_removed : float or None
+        The largest share of rows that may be removed.
+    name : str
+        The name of the column in the account, if it has another one.
+    """
+
+    by: str | None = None
+    max_removed: float | None = None
+    name: str = ""
+
+    def check(self, df: DataFrame) -> None:
+        """Raise an error if rows cannot be counted by the column, or the limit is no share."""
+        check_max_removed(self.max_removed)
+        if self.by is None:
+            return
+        if not isinstance(self.by, str):
+            raise TypeError(f"by must be the name of a column, not {self.by!r}")
+        kind = self._kind(df)
+        if kind.startswith(NESTED):
+            raise TypeError(f"by: column {self.by!r} must have values like strings or numbers, not {kind}")
+
+    def floats(self, df: DataFrame) -> bool:
+        """Return whether the values are floating-point numbers."""
+        return self._kind(df) in ("float", "double")
+
+    def _kind(self, df: DataFrame) -> str:
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F
+
+        assert self.by is not None
+        try:
+            return df.select(F.col(self.by)).schema[0].dataType.simpleString()
+        except AnalysisException:
+            raise ValueError(f"by: there is no column {self.by!r} among {', '.join(df.columns)}") from None
 
 
-def counted_by(
-    df: DataFrame, id: str, found: DataFrame, summary: Summary, by: str | None, max_removed: float | None
-) -> Summary:
+def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard: Guard) -> Summary:
     """Return the figures of a run with those of the values of a column; raise an error if too many are removed.
 
     Parameters
@@ -54,21 +79,20 @@ def counted_by(
     found : DataFrame
         The result of the run.
     summary : Summary
-    by : str or None
-        The column of values; None for none.
-    max_removed : float or None
+    guard : Guard
 
     Raises
     ------
     TooManyRemovedError
-        If more are removed than `max_removed`.
+        If more are removed than the guard allows.
     """
     start, counts, texts = time.perf_counter(), None, list[str | None]()
     rows = found
-    if by is not None:
-        rows = found.join(_values(df, id, by), "id")
+    if guard.by is not None:
+        floats = guard.floats(df)
+        rows = found.join(_values(df, id, guard.by, floats), "id")
         with configured(df.sparkSession):
-            counts, texts = _counts(rows, by, _is_float(df, by))
+            counts, texts = _counts(rows, guard.name or guard.by, floats)
         seconds = time.perf_counter() - start
         stages = {**summary.stages, "by": Stage(seconds, 0)}
         summary = replace(summary, by=counts.summary(), stages=stages, seconds=summary.seconds + seconds)
@@ -76,22 +100,16 @@ def counted_by(
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         return _largest_groups(rows, None if place is None else (texts[place],))
 
-    check_removed(max_removed, summary.read, summary.removed, counts, groups_of)
+    check_removed(guard.max_removed, summary.read, summary.removed, counts, groups_of)
     return summary
 
 
-def _is_float(df: DataFrame, by: str) -> bool:
-    from pyspark.sql import functions as F
-
-    return df.select(F.col(by)).schema[0].dataType.simpleString() in ("float", "double")
-
-
-def _values(df: DataFrame, id: str, by: str) -> DataFrame:
+def _values(df: DataFrame, id: str, by: str, floats: bool) -> DataFrame:
     """Return the ids and the values as text; a value that is missing, empty or no number is null."""
     from pyspark.sql import functions as F
 
     text: Column = F.substring(F.col(by).cast("string"), 1, MOST_CHARACTERS)
-    missing = ["", "NaN"] if _is_float(df, by) else [""]
+    missing = ["", "NaN"] if floats else [""]
     return df.select(F.col(id).alias("id"), F.when(~text.isin(missing), text).alias(VALUE))
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from lshfast.common.extras import optional
-from lshfast.drivers.spark.api import dedup_with_summary, pairs_with_summary
+from lshfast.drivers.spark.api import dedup_frame, pairs_with_summary
+from lshfast.drivers.spark.by_value import Guard
 from lshfast.drivers.spark.run import BadTextError
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.report import Stage, Summary
@@ -68,6 +69,7 @@ def run_files(
     id_column: str | None,
     keep: str,
     by: str | None = None,
+    max_removed: float | None = None,
     master: str | None,
     **options: Any,
 ) -> Summary:
@@ -85,6 +87,8 @@ def run_files(
         first, last, longest, shortest or max:COLUMN.
     by : str, optional
         The column by whose values rows are counted.
+    max_removed : float, optional
+        As for `lshfast.spark.dedup`; nothing is written if more rows are removed.
     master : str, optional
         The cluster, as for spark-submit. By default, Spark's configuration decides.
     **options
@@ -106,11 +110,8 @@ def run_files(
     with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
-        found, summary = dedup_with_summary(
-            frame, names["text"], names["id"], keep=chosen, by=names.get("by"), **options
-        )
-        if summary.by is not None and by is not None:  # the column of lines has another name
-            summary = replace(summary, by=replace(summary.by, column=by))
+        guard = Guard(names.get("by"), max_removed, by or "")
+        found, summary = dedup_frame(frame, names["text"], names["id"], chosen, guard, None, options)
         start = time.perf_counter()
         _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
     return _finished(found, summary, start)
