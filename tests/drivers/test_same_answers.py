@@ -165,7 +165,12 @@ SMALL_OPTIONS = st.fixed_dictionaries(
         "keep": st.sampled_from(["first", "last", "longest", "shortest", "max:number", "min:string", "max:float"]),
         "verify": st.sampled_from(["exact", "signature", "none"]),
     },
-    optional={"annotate": st.just(True), "top": st.integers(1, 3), "ignore_common": st.sampled_from([0.2, 0.6])},
+    optional={
+        "annotate": st.just(True),
+        "by": st.sampled_from(["string", "number"]),
+        "top": st.integers(1, 3),
+        "ignore_common": st.sampled_from([0.2, 0.6]),
+    },
 )
 
 

@@ -243,6 +243,8 @@ def test_a_run_that_was_refused_is_resumed_with_another_limit(tmp_path):
     assert refused.exit_code == 3
     assert "the same command with --resume and another --max-removed goes on" in refused.stderr
     assert not kept.exists()
+    said = failing(2, "dedup", path, "-o", kept, "--resume", "--memory", "2G", "--work", work, "--by", "text")
+    assert "this folder belongs to another run: by was source, and is text" in said
     resumed = run("dedup", path, "-o", kept, "--max-removed", "1", "--resume", *options)
     assert resumed.exit_code == 0
     assert "removed of 30 read, 96.7%: web" in resumed.stderr

@@ -98,7 +98,8 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
         return None
     needed = sum(plan.memory(*measure_inputs(inputs.sample()), corpus.held).values())
     cap = Cap(free * 3 // 4)
-    return cap if needed > free and cap.memory >= Budget(0, plan, pairs, parquet=parquet).least(0) else None
+    least = Budget(0, plan, pairs, parquet=parquet, by=inputs.by is not None).least(0)
+    return cap if needed > free and cap.memory >= least else None
 
 
 def cap_of(memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool) -> Cap | None:
