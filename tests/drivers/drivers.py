@@ -315,7 +315,8 @@ class Memory(Files):
         if column is not None:
             options["by"] = [row[column] for row in run.rows]
         if run.case.pairs:
-            options.pop("groups", None)
+            for name in ("groups", "by"):
+                options.pop(name, None)
             found = lshfast.pairs(texts, **options)
             return {"pairs": [(keys[i], keys[j], similarity) for i, j, similarity in found.tolist()]}
         result = lshfast.dedup(texts, keys=keys, keep=keep, **options)
@@ -371,7 +372,8 @@ class Spark(Memory):
         rows = random.Random(1).sample(rows, len(rows))
         frame = self.session.createDataFrame(rows, schema).repartition(5)
         if run.case.pairs:
-            options.pop("groups", None)
+            for name in ("groups", "by"):
+                options.pop(name, None)
             found, summary = spark.pairs_with_summary(frame, "text", id_column, limits=self.limits, **options)
             answer: dict[str, Any] = {"pairs": sorted(map(tuple, found.collect()))}
             told = summary.pairs, summary.read, summary.kept, summary.removed, summary.groups
