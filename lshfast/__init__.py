@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from lshfast import textbook as textbook
     from lshfast import web as web
     from lshfast.banding import Bands, choose_bands
+    from lshfast.common.errors import Excess as Excess
     from lshfast.common.errors import FormatError
+    from lshfast.common.errors import TooManyRemovedError as TooManyRemovedError
     from lshfast.datasketch import HNSW as HNSW
     from lshfast.datasketch import AsyncMinHashLSH as AsyncMinHashLSH
     from lshfast.datasketch import HyperLogLog as HyperLogLog
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from lshfast.drivers.files.api import dedup_files
     from lshfast.drivers.memory import dedup, pairs
     from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
+    from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import HammingIndex, dedup_codes, hamming_pairs
     from lshfast.index.stores.lmdb import LmdbStore
@@ -129,10 +132,12 @@ if not TYPE_CHECKING:
             ".": "datasketch distances estimators exact external families fingerprints hashing index join kernels "
             "passages quality records shingling sketch spark stages textbook web",
         },
-        # Programs for datasketch find its classes here too; their home is lshfast.datasketch.
+        # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {
+            "common.errors": "Excess TooManyRemovedError",
+            "engine.by_value": "RemovedBy",
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
             "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
-            "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash"
+            "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
         },
     )

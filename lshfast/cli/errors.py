@@ -14,12 +14,15 @@ from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
-from lshfast.common.errors import DataError, FormatError
+from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
     from lshfast.drivers.inputs import Inputs
     from lshfast.engine.plan import Plan
+
+# The status of a run that ends because it would have removed too many rows.
+TOO_MANY_REMOVED = 3
 
 # The errors of the parser. Some versions of typer have click's class, others their own, which they do not name.
 UsageError: Any = typer.BadParameter.__base__
@@ -27,7 +30,10 @@ UsageError: Any = typer.BadParameter.__base__
 
 @contextmanager
 def one_line_errors(stream: Any = None) -> Iterator[None]:
-    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of data or system."""
+    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of data or system.
+
+    A run that would have removed too many rows has a status of its own.
+    """
 
     def leave(message: object, status: int) -> typer.Exit:
         say(f"lshfast: error: {' '.join(str(message).split())}", stream or sys.stderr)
@@ -43,6 +49,8 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(usage_message(error), 2) from None
     except (DataError, FormatError) as error:
         raise leave(error, 1) from None
+    except TooManyRemovedError as error:
+        raise leave(error, TOO_MANY_REMOVED) from None
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(CLOSED_PIPE) from None
@@ -119,10 +127,11 @@ def resume_advice(work: str | None) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, MemoryError, RuntimeError, KeyboardInterrupt):
+    except (OSError, MemoryError, RuntimeError, KeyboardInterrupt) as error:
+        other = " and another --max-removed" if isinstance(error, TooManyRemovedError) else ""
         with suppress(OSError):
             if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
-                say(f"lshfast: {work} holds what is done; the same command with --resume goes on", sys.stderr)
+                say(f"lshfast: {work} holds what is done; the same command with --resume{other} goes on", sys.stderr)
         raise
 
 

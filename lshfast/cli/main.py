@@ -29,6 +29,7 @@ from lshfast.cli.options import (
     TABLES,
     AnnotateOption,
     BandsOption,
+    By,
     Column,
     DefuseOption,
     DelimiterOption,
@@ -44,6 +45,7 @@ from lshfast.cli.options import (
     KeepOption,
     Master,
     MaxColumns,
+    MaxRemoved,
     MaxRowBytes,
     MeasureOption,
     Memory,
@@ -159,6 +161,8 @@ def dedup(
     ignore_common: IgnoreCommon = None,
     groups: GroupsOption = "star",
     keep: KeepOption = "first",
+    by: By = None,
+    max_removed: MaxRemoved = None,
     annotate: AnnotateOption = False,
     pairs: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("pairs"))] = None,
     top: Top = None,
@@ -214,7 +218,16 @@ def dedup(
             if dry_run:
                 folders = SparkOutputs(overwrite=overwrite)
             summary = run_on_spark(
-                inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
+                inputs,
+                folders,
+                column=column,
+                id_column=id_column,
+                keep=keep,
+                by=by,
+                max_removed=max_removed,
+                master=master,
+                **options,
+                **others,
             )
             finish(summary, quiet)
             return
@@ -224,7 +237,7 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by
         )
         outputs = Outputs(
             output_of(output, source, output_format, defuse_formulas),
@@ -233,9 +246,10 @@ def dedup(
             annotate,
             overwrite,
             page_output(html, html_texts),
+            max_removed,
         )
         if dry_run:
-            outputs = Outputs(overwrite=overwrite)
+            outputs = outputs.dry
         if split:
             from lshfast.jobs.paragraphs import run_paragraphs
 

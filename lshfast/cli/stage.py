@@ -13,6 +13,7 @@ from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     AnnotateOption,
     BandsOption,
+    By,
     Column,
     DefuseOption,
     DelimiterOption,
@@ -23,6 +24,7 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     KeepOption,
+    MaxRemoved,
     MaxRowBytes,
     MeasureOption,
     Most,
@@ -125,6 +127,8 @@ def plan(
     most: Most = None,
     groups: GroupsOption = "star",
     keep: KeepOption = "first",
+    by: By = None,
+    max_removed: MaxRemoved = None,
     annotate: AnnotateOption = False,
     threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
     seed: SeedOption = 1,
@@ -143,7 +147,8 @@ def plan(
             max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
             unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
             rows_per_band=rows_per_band, verify=verify, groups=groups, measure=measure, ignore_common=ignore_common,
-            top=top, most=most, keep=keep, annotate=annotate, threads=threads, seed=seed,
+            top=top, most=most, keep=keep, by=by, max_removed=max_removed, annotate=annotate, threads=threads,
+            seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

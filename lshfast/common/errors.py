@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from lshfast.common.value_codes import name_of
 from lshfast.common.visible import visible
+
+# Excesses that the message of `TooManyRemovedError` names, and the most characters of a name in it.
+MOST_NAMED = 3
+MOST_CHARACTERS = 80
 
 
 class FormatError(ValueError):
@@ -42,3 +49,82 @@ class DataError(ValueError):
     def __str__(self) -> str:
         where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"
         return visible(f"{self.path}:{where} {self.reason}")
+
+
+class Excess(NamedTuple):
+    """Rows of which more were removed than a run allows.
+
+    Attributes
+    ----------
+    column : str or None
+        None for all rows of the run.
+    value : str or None
+        The value that the rows have in the column; None if it is missing, and for all rows.
+    read, removed : int
+        Numbers of good rows, and of removed rows.
+    groups : tuple of (object, int)
+        The largest groups among the removed rows: the key of the row that is kept, and how many were removed for it.
+    """
+
+    column: str | None
+    value: str | None
+    read: int
+    removed: int
+    groups: tuple[tuple[Any, int], ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share that was removed, in [0, 1]."""
+        return self.removed / self.read
+
+
+class TooManyRemovedError(RuntimeError):
+    """A run would have removed a larger share of the rows than `max_removed`; it has written nothing.
+
+    Attributes
+    ----------
+    limit : float
+        The value of `max_removed`.
+    excesses : tuple of Excess
+        All rows, if too many of them would have been removed, then the values of `by`, those with most removed rows
+        first, at most 1,000.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> try:
+    ...     lshfast.dedup(["one two three"] * 3 + ["four"], max_removed=0.4)
+    ... except lshfast.TooManyRemovedError as error:
+    ...     print(error)
+    ...     print(error.excesses[0].share)
+    50.0% of all rows are removed (2 of 4), and max_removed is 0.4; largest groups: 2 for 0
+    0.5
+    """
+
+    limit: float
+    excesses: tuple[Excess, ...]
+
+    def __init__(self, limit: float, excesses: tuple[Excess, ...]) -> None:
+        super().__init__(limit, excesses)
+        self.limit, self.excesses = limit, excesses
+
+    def __str__(self) -> str:
+        parts = []
+        for number, one in enumerate(self.excesses[:MOST_NAMED]):
+            of = "all rows" if one.column is None else f"the rows with {_cut(one.column)} {_cut(name_of(one.value))}"
+            limit = f", and max_removed is {self.limit:g}" if number == 0 else ""
+            parts.append(f"{one.share:.1%} of {of} are removed ({one.removed:,} of {one.read:,}){limit}")
+            if one.groups:
+                parts.append(f"largest groups: {', '.join(f'{size:,} for {_cut(key)}' for key, size in one.groups)}")
+        more = len(self.excesses) - MOST_NAMED
+        if more > 0:
+            parts.append(
+                f"too many rows of {more:,} more value{'s' if more > 1 else ''} of {_cut(self.excesses[-1].column)}"
+            )
+        return " ".join("; ".join(parts).split())
+
+
+def _cut(name: object) -> str:
+    """Return a name for a message; a long one is cut in the middle, because the end of a path tells rows apart."""
+    text, half = visible(str(name)), MOST_CHARACTERS // 2
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: half - 1]}…{text[-half:]}"

@@ -35,6 +35,10 @@ class MemoryCosts:
         The place of the id of a row in a file.
     earlier : int
         A row that is removed for an entry of an index: the key of the entry, and the similarity to it.
+    value : int
+        The value of a row in the column of `by`.
+    values : int
+        The different values of this column.
     pairs : int
         What a part takes more if all of its similar pairs are wanted: candidates of a batch and their similarities.
     least : int
@@ -48,6 +52,8 @@ class MemoryCosts:
     row: int = 128
     id: int = 24
     earlier: int = 160
+    value: int = 4
+    values: int = 208 << 20
     pairs: int = 192 << 20
     least: int = 32 << 20
 
@@ -72,6 +78,8 @@ class Budget:
         Whether an input or an output is a Parquet file.
     against : bool
         Whether rows are compared with the entries of an index.
+    by : bool
+        Whether rows have values in a column of `by`.
     costs : MemoryCosts
         By default `COSTS`.
     """
@@ -82,6 +90,7 @@ class Budget:
     ids: bool = False
     parquet: bool = False
     against: bool = False
+    by: bool = False
     costs: MemoryCosts = field(default_factory=lambda: COSTS)
 
     @property
@@ -136,8 +145,9 @@ class Budget:
 
     def _fixed(self, rows: int) -> int:
         costs = self.costs
-        of_rows = (costs.row + costs.id * self.ids + costs.earlier * self.against) * rows
+        of_rows = (costs.row + costs.id * self.ids + costs.earlier * self.against + costs.value * self.by) * rows
         of_process = costs.process + costs.parquet * self.parquet + costs.pairs * self.pairs
+        of_process += costs.values * self.by
         of_process += costs.counts * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows
 

@@ -43,6 +43,7 @@ class Inputs:
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
+    by: str | None = None
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
@@ -51,7 +52,7 @@ class Inputs:
 
     def sample(self) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
-        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+        return replace(self, id_column=None, by=None).open(batch_bytes=SAMPLE_BYTES)
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
+from lshfast.common.value_codes import ValueCodes
 from lshfast.engine.against import insert_rows
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
+from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import listed, not_above
 from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
 from lshfast.engine.preference import check_keep
@@ -55,6 +57,8 @@ def dedup(
     exact: bool | None = None,
     measure: PairMeasure = "jaccard",
     ignore_common: float | None = None,
+    by: Any = None,
+    max_removed: float | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find near-duplicates among texts, and choose the texts to keep.
@@ -128,6 +132,11 @@ def dedup(
         Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that templates and
         navigation do not make pages similar. A text that has no others is without shingles. The texts are read twice
         more, and their shingles are hashed twice. Only for texts, and without an index.
+    by : sequence of length n, optional
+        A value of each text, such as its source: `summary.by` says how many texts with each value were removed.
+    max_removed : float, optional
+        If a larger share of all texts, in (0, 1], would be removed, or of the texts with a value of `by` that at least
+        20 texts have, the run raises `TooManyRemovedError`, and adds nothing to `against`.
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
         In stage "verify", they count rows (in `pairs`, pairs).
@@ -144,6 +153,8 @@ def dedup(
         If a text is not valid, or an argument is out of range; the error names the value, its row and the range. Also
         if a parameter of `against` differs from that of the run (the error names both), or `against` contains a key
         that would be added; then nothing is added.
+    TooManyRemovedError
+        If more would be removed than `max_removed`.
 
     Warns
     -----
@@ -196,17 +207,23 @@ def dedup(
     column = column_of(texts, plan.shingles)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     check_against(against, add, plan)
+    check_max_removed(max_removed)
     names = None if keys is None else key_list(keys, len(column))
+    values = None if by is None else value_codes(by, len(column))
     check_keep(keep, len(column), plan.measure)
     clock = Clock()
     part = run_part([column], plan, clock, keep=keep, against=against, progress=progress)
+    if max_removed is not None:
+        check_result(max_removed, part.found.result(part.plan, clock, keys=names, read=len(column)), values)
     indexed = None
     if against is not None and add:
         with clock.stage("index"):
             own = range(len(column)) if names is None else names
             indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
     advice = advice_for(part.sketches.rows.column, plan)
-    result = part.found.result(part.plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice)
+    result = part.found.result(
+        part.plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice, by=values
+    )
     warn_of(result.summary.advice)
     rule = keep if isinstance(keep, str) else "values"
     return replace(result, options=result.options | {"keep": rule})
@@ -311,6 +328,17 @@ def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
     check_same_run(against.parameters, plan)
+
+
+def value_codes(by: Any, n: int) -> ValueCodes:
+    """Return the values of `by`, or raise an error if there are not n of them."""
+    try:
+        values = plain_list(None if isinstance(by, (str, bytes)) else by)
+    except TypeError:
+        raise TypeError(f"by must be a sequence with one value per text, not {by!r}") from None
+    if len(values) != n:
+        raise ValueError(f"by must have one value per text: {n} values, not {len(values)}")
+    return ValueCodes("value", values)
 
 
 def key_list(keys: Any, n: int) -> list[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.types import Int64Array
 from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.dedup_page import (
@@ -56,14 +58,28 @@ class DedupPage:
     ----------
     texts_of : callable
         Returns the texts of some ascending rows, by row. By default they are read again.
+    refused : DedupResult or None
+        The result to be shown if the run ends because too many rows would be removed.
     """
 
     texts_of: TextsOf
+    refused: DedupResult | None
 
     def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool) -> None:
         self._output, self._corpus = output, corpus
         self._sample = SampledPairs() if output is not None and listing else None
         self.texts_of = partial(texts_by_row, corpus)
+        self.refused = None
+
+    @contextmanager
+    def even_if_refused(self, overwrite: bool) -> Iterator[None]:
+        """Write the page of `refused`, without other outputs, if the block ends because too many rows are removed."""
+        try:
+            yield
+        except TooManyRemovedError as error:
+            if self.refused is not None:
+                self.write(self.refused, overwrite, f"No rows were written: {error}.")
+            raise
 
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
         """Return the batches of similar pairs; some are shown."""
@@ -75,8 +91,8 @@ class DedupPage:
             texts = column.texts
             self.texts_of = lambda rows: _beginnings(rows, texts.take(rows))
 
-    def write(self, result: DedupResult, overwrite: bool) -> None:
-        """Write the page of a result."""
+    def write(self, result: DedupResult, overwrite: bool, refusal: str = "") -> None:
+        """Write the page of a result, with the reason if the run writes nothing else."""
         if self._output is None:
             return
         texts = self.texts_of if self._output.texts else None
@@ -93,6 +109,7 @@ class DedupPage:
             removing=self._sample is None,
             command=self._output.command,
             texts=self._output.texts,
+            refusal=refusal,
         )
         write_page(self._output.path, page, overwrite)
 

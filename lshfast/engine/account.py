@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import BoolArray, Int64Array
+from lshfast.common.value_codes import ValueCodes
 from lshfast.engine.against import Earlier
+from lshfast.engine.by_value import CountsByValue
 from lshfast.engine.plan import Plan
 from lshfast.engine.report import DedupResult, Stage, Summary
 from lshfast.engine.sketching import Clock
@@ -89,6 +91,7 @@ class Findings:
         rejected: int = 0,
         indexed: int | None = None,
         advice: str = "",
+        by: ValueCodes | None = None,
     ) -> DedupResult:
         """Return the result of the run.
 
@@ -104,6 +107,8 @@ class Findings:
             Entries of the index that are new or replaced.
         advice : str, default ""
             See `Summary`.
+        by : ValueCodes, optional
+            The values of the rows in a column.
         """
         kept, sizes, groups = self.kept, self.group_sizes, self.groups
         summary = summary_of(
@@ -123,6 +128,7 @@ class Findings:
             earlier=0 if self.earlier is None else len(self.earlier.rows),
             indexed=indexed,
             advice=advice,
+            by=None if by is None else CountsByValue.of(by, kept).summary(),
         )
         earlier = None if self.earlier is None else self.earlier.column(len(kept))
         return DedupResult(

@@ -283,6 +283,7 @@ def page_of(
     removing: bool = True,
     command: str = "",
     texts: bool = True,
+    refusal: str = "",
 ) -> str:
     """Return the page of a deduplication.
 
@@ -299,6 +300,8 @@ def page_of(
         The command that repeats the run.
     texts : bool
         Whether texts are shown; the page says so if not.
+    refusal : str
+        Why the run has written nothing else, if so.
     """
     plan = plan_of_options(options)
     what = "Removed rows" if removing else "Similar pairs"
@@ -310,13 +313,14 @@ def page_of(
         funnel=_funnel(summary) if removing else None,
         account=[*summary.figures(removing), *delimiter_figures(summary.delimiters)],
         advice=summary.advice,
+        refusal=refusal,
         similarities=_similarities(summary, plan, evidence.similarities, what),
         measure=SIMILARITY_NAMES[summary.measure],
         identical=int(evidence.similarities[-1]),
         curve=bool(summary.bands and summary.measure == "jaccard"),
         sizes=bars(_sizes(evidence.group_sizes), "Groups by number of rows"),
         group_sizes=evidence.group_sizes,
-        inputs=_inputs(evidence.inputs),
+        sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
         texts=texts,
         options=_options(options, plan),
@@ -397,6 +401,14 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
         rows.append(Bar(name, count, f"{count:,}"))
         low = high + 1
     return rows
+
+
+def _sources(summary: Summary, evidence: Evidence) -> Iterator[tuple[str, list[InputRows]]]:
+    """Yield what rows are told apart by, and the rows: the inputs if there are several, and the values of a column."""
+    if len(evidence.inputs) > 1:
+        yield "input", _inputs(evidence.inputs)
+    if summary.by is not None:
+        yield summary.by.column, [InputRows(*one) for one in summary.by.shown()]
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:

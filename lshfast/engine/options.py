@@ -112,6 +112,12 @@ OPTIONS: dict[str, Option] = {
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
+        Option("by", None, "Count read and removed rows by the values of this column, such as a source."),
+        Option(
+            "max_removed",
+            None,
+            "Write nothing, and end with status 3, if a larger share of all rows, or of a value of --by, is removed.",
+        ),
         Option("annotate", False, "Write all rows, with duplicate_of and similarity.", OF_TASKS),
         Option("pairs", None, f"Also write the similar pairs to FILE: {TABLES}.", OF_TASKS),
         Option("top", None, "Of the pairs, only those with the N most similar rows of a row.", OF_PAIRS),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from lshfast.common.display import Figure, counted, figure
+from lshfast.engine.by_value import RemovedBy
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
@@ -72,6 +73,8 @@ class Summary(Account):
         Different shingles that did not count because they are common; None without `ignore_common`.
     top, most : int or None, float or None
         Which pairs are listed and counted in `pairs`; None for all.
+    by : RemovedBy or None
+        The rows of each value of the column of `by`; None without it.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class Summary(Account):
     ignored_shingles: int | None = None
     top: int | None = None
     most: float | None = None
+    by: RemovedBy | None = None
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
@@ -137,6 +141,8 @@ class Summary(Account):
             yield figure("join", "exact", "every similar pair is found")
         if self.ignored_shingles is not None:
             yield figure("ignored", self.ignored_shingles, IGNORED)
+        if removing and self.by is not None:
+            yield from self.by.figures()
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         return "Summary", short_figures(self), self.advice
@@ -162,5 +168,7 @@ def short_figures(s: Summary) -> Iterator[Figure]:
         yield Figure("join", "exact", "every similar pair is found")
     if s.ignored_shingles is not None:
         yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
+    if s.by is not None:
+        yield from s.by.figures()
     yield from delimiter_figures(s.delimiters)
     yield Figure("seconds", f"{s.seconds:,.2f}")

@@ -153,6 +153,8 @@ def run_paragraphs(
     """
     if keep not in ("first", "last", "longest", "shortest"):
         raise ValueError(f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}")
+    if inputs.by is not None or outputs.max_removed is not None:
+        raise ValueError("by and max_removed are for rows, not paragraphs")
     if outputs.pairs or outputs.annotate or outputs.page or (indexes and (indexes.against or indexes.save)):
         raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
     if cap is not None:

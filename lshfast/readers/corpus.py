@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.common.value_codes import ValueCodes
 from lshfast.kernels.text import Texts
 from lshfast.readers import csv_files, folder, jsonl, parquet, text_lines
 from lshfast.readers.advice import advising
@@ -103,6 +104,7 @@ def open_corpus(
     delimiter: str | None = None,
     max_columns: int = MAX_COLUMNS,
     added: Iterable[str] = (),
+    by: str | None = None,
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -158,6 +160,8 @@ def open_corpus(
         would be a further column is a bad row. In Parquet, names inside objects are columns too.
     added : iterable of str
         The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
+    by : str, optional
+        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row of JSONL may lack it.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def open_corpus(
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output, delimiter, max_columns, tuple(added),
+        output, delimiter, max_columns, tuple(added), by=by,
     )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
@@ -239,7 +243,7 @@ class Corpus:
     def hold_in_memory(self) -> None:
         """Read the ids into memory, and close all files of `hold_in_files`."""
         self._folder, self.rejected = None, list[Reject]()
-        self._keys.restore(list(self._keys.ids), array("q"))
+        self._keys.restore(list(self._keys.ids), array("q"), self._keys.by)
 
     def _reset(self) -> None:
         self.complete = False
@@ -294,6 +298,11 @@ class Corpus:
             return None
         orders = self._keys.orders
         return np.array(orders) if isinstance(orders, array) else orders
+
+    @property
+    def by(self) -> ValueCodes | None:
+        """Return the values of the rows in the column of `by`; None without one."""
+        return self._keys.by
 
     def place(self, row: int) -> tuple[str, int | None]:
         """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
@@ -457,6 +466,8 @@ class Corpus:
                 values[name] = column
             else:
                 arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
+        if self.by is not None:
+            arrays["by"], values["by"] = self.by.codes.astype(np.int64), self.by.names
         if isinstance(self.rejected, RejectFile):
             self.rejected.flush()
             values["rejected"] = len(self.rejected)
@@ -475,7 +486,7 @@ class Corpus:
     ) -> None:
         """Take over what another corpus with the same files and layout has recorded in pass one.
 
-        `files` are its `files_of_state`, in the folder of `hold_in_files`.
+        The values of `by` may be left out. `files` are its `files_of_state`, in the folder of `hold_in_files`.
         """
         self._reset()
         paths = {name: os.path.join(self._folder or "", name) for name in files}
@@ -494,7 +505,9 @@ class Corpus:
                 return StringFile(paths[file], arrays[name])
             return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
 
-        self._keys.restore(column("ids", IDS), column("orders", ORDERS))
+        name = self.layout.by
+        by = None if name is None or "by" not in values else ValueCodes.restored(name, values["by"], arrays["by"])
+        self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
         self.complete = True
 
     def _file(self, row: int) -> File:
@@ -521,7 +534,7 @@ class Corpus:
                 data = bytes(next(raw))
                 reason = row_types.take(data) if reason is None else reason
             if reason is None and self.layout.keyed:
-                reason = self._keys.take(block.ids[i], block.orders[i], file.delimited)
+                reason = self._keys.take(block.ids[i], block.orders[i], file.delimited, block.values[i])
                 if reason is not None and row_types is not None:
                     row_types.undo()
             if reason is None:

@@ -45,8 +45,8 @@ def blocks(file: File) -> Iterator[Block]:
         return
     width = len(header)
     text = column_index(file, header, layout.column)
-    keys = (layout.id_column, layout.order_column)
-    identity, order = (None if name is None else column_index(file, header, name) for name in keys)
+    keys = (layout.id_column, layout.order_column, layout.by)
+    identity, order, by = (None if name is None else column_index(file, header, name) for name in keys)
     convert = converter(header, file.types)
     texts: list[str] = []
     lines: list[int] = []
@@ -57,6 +57,7 @@ def blocks(file: File) -> Iterator[Block]:
             texts, lines = [], []
             block, done = Block(texts, lines), seen
         position = at
+        value = None if by is None or reason is not None else fields[by]  # as it is written
         if convert is not None and reason is None:
             try:
                 convert(fields)
@@ -70,6 +71,7 @@ def blocks(file: File) -> Iterator[Block]:
         if keyed:
             block.ids.append(None if identity is None else fields[identity])
             block.orders.append(None if order is None else fields[order])
+            block.values.append(value)
     yield _finished(block, position)
 
 

@@ -90,6 +90,7 @@ class Layout:
     max_columns: int = MAX_COLUMNS
     added: tuple[str, ...] = ()
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
+    by: str | None = None
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -106,12 +107,18 @@ class Layout:
 
     @property
     def keyed(self) -> bool:
-        return self.id_column is not None or self.order_column is not None
+        """Return whether there are columns besides the texts whose values are recorded."""
+        return bool(self.recorded)
 
     @property
     def keys(self) -> list[str]:
         """Return the names of the id column and the order column, if any."""
         return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def recorded(self) -> list[str]:
+        """Return the names of all columns whose values are recorded: `keys`, and the column of `by`."""
+        return self.keys if self.by is None else [*self.keys, self.by]
 
     @property
     def judged(self) -> bool:
@@ -163,8 +170,9 @@ class Block:
     size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far
     bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
-    ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
+    ids: list[Any] = field(default_factory=list)  # empty, like the next two, if no column is recorded
     orders: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)  # in the column of `by`; None for a missing one
     spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
     raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
 

@@ -21,7 +21,7 @@ def record(file: File, text: str) -> dict[str, str]:
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a text: pass one."""
-    block = Block([""], [1], 0, file.size, {}, [file.name], [None])
+    block = Block([""], [1], 0, file.size, {}, [file.name], [None], [None])
     try:
         data = read_whole(file)
         if data is None:

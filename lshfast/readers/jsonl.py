@@ -41,7 +41,7 @@ def blocks(file: File) -> Iterator[Block]:
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
-            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None], raw=[b""])
+            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None], [None], raw=[b""])
         for at, stop in _ranges(buffer, start, end):
             block = Block([], [], stop - at, position)
             if names:
@@ -94,7 +94,7 @@ def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]
 
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
     """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of them."""
-    names = [layout.column, *layout.keys]
+    names = [layout.column, *layout.recorded]
     if any("." in name for name in names):
         return ()
     try:
@@ -122,7 +122,7 @@ def _scan(
     """
     found = scan(*part, names[0], names[1:])
     texts, lines = Texts.of_buffer(found.texts, found.offsets), found.lines + (before + 1)
-    keys = {name: found.values(key, _value) for key, name in enumerate(layout.keys)}
+    keys = {name: found.values(key, _value) for key, name in enumerate(layout.recorded)}
     if len(found.undecided):
         buffer, _, end = part
         rest, lf = [], int(_are_short(*part))
@@ -141,7 +141,8 @@ def _scan(
         block.spans = found.starts + read.base, found.stops + read.base
     if keys:
         none = [None] * len(lines)
-        block.ids, block.orders = (keys.get(name or "", none) for name in (layout.id_column, layout.order_column))
+        columns = (layout.id_column, layout.order_column, layout.by)
+        block.ids, block.orders, block.values = (keys.get(name or "", none) for name in columns)
     return found.count
 
 
@@ -235,6 +236,7 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
         if layout.keyed:
             block.ids.append(_key_of(record, layout.id_column))
             block.orders.append(_key_of(record, layout.order_column))
+            block.values.append(_key_of(record, layout.by))
     block.texts, block.lines, block.raw = texts, lines, raw
     return line - before
 
@@ -320,7 +322,7 @@ def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
     """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
-    names = _scannable(replace(file.layout, id_column=None, order_column=None))
+    names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
     for buffer, starts, stops, position in _lines_again(file, wanted):
         if (starts >= stops).any():
             raise file.fault(None, "changed while it was in use")

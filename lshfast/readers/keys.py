@@ -1,4 +1,4 @@
-"""Ids and order values, which are stored with the positions of the rows."""
+"""Ids, order values and the values of `by`, which are stored with the positions of the rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast.common.value_codes import ValueCodes
 from lshfast.readers.files import Layout, is_int64, kind_of, shortened
 from lshfast.readers.string_file import HashedKeys, StringFile
 
@@ -21,10 +22,10 @@ Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
 
 
 class RowKeys:
-    """The ids and order values of the rows read so far.
+    """The ids, order values and values of `by` of the rows read so far.
 
-    `place` returns the position of one of these rows. With a folder, strings are in files of it, and the rows of ids
-    are found by hashes.
+    `by` is None without a column for it. `place` returns the position of one of these rows. With a folder, strings are
+    in files of it, and the rows of ids are found by hashes.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class RowKeys:
     ) -> None:
         self.ids: Ids = [] if folder is None else array("q")
         self.orders: Orders = array("q")
+        self.by = None if layout.by is None else ValueCodes(layout.by)
         self._layout, self._place, self._folder = layout, place, folder
         self._kind: type = str
         self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
@@ -41,10 +43,12 @@ class RowKeys:
         """Release the data that is only needed to add more rows."""
         self._row_of.clear()
         self._known = HashedKeys()
+        if self.by is not None:
+            self.by.close()
 
-    def restore(self, ids: Ids, orders: Orders) -> None:
-        """Take over the ids and order values of all rows."""
-        self.ids, self.orders = ids, orders
+    def restore(self, ids: Ids, orders: Orders, by: ValueCodes | None = None) -> None:
+        """Take over the ids, order values and values of `by` of all rows."""
+        self.ids, self.orders, self.by = ids, orders, by
 
     def begin_block(self, ids: list[Any]) -> None:
         """Look up the ids of the next rows among those of earlier rows, if these are not in `_row_of`."""
@@ -61,8 +65,8 @@ class RowKeys:
         """Return a new sequence for strings."""
         return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
 
-    def take(self, identity: Any, order: Any, untyped: bool) -> str | None:
-        """Record the next row's id and order value, or return the reason to reject the row."""
+    def take(self, identity: Any, order: Any, untyped: bool, value: Any = None) -> str | None:
+        """Record the next row's id, order value and value of `by`, or return the reason to reject the row."""
         if self._layout.id_column is not None:
             reason = self._refused(identity)
             if reason:
@@ -78,6 +82,8 @@ class RowKeys:
             if self._layout.unique_ids:
                 self._row_of[identity] = len(self.ids)
             self.ids.append(identity)
+        if self.by is not None:
+            self.by.add(value)
         return None
 
     def _refused(self, identity: Any) -> str | None:

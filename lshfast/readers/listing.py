@@ -61,6 +61,8 @@ def _file(found: _Found, layout: Layout) -> File:
         raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}; format (--format) says what it is")
     if known[0] == "text" and layout.order_column is not None:
         raise DataError(found.name, None, f"a file of one text has no order column {layout.order_column!r}")
+    if known[0] == "text" and layout.by is not None:
+        raise DataError(found.name, None, f"a file of one text has no column {layout.by!r} (by)")
     try:
         size, version = found.source.state()
     except OSError as error:

@@ -22,7 +22,7 @@ from lshfast.readers.views import selectable, without_views
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
     layout = file.layout
-    names = [layout.column, *layout.keys]
+    names = [layout.column, *layout.recorded]
     schema = schema_of(file)
     kinds = {name: type_of(file, schema, name) for name in names}
     if not _holds_text(kinds[layout.column]):
@@ -39,6 +39,7 @@ def blocks(file: File) -> Iterator[Block]:
         if layout.keyed:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)
+            block.values = _by_values(batch, layout.by)
         for name in carried:
             block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
         yield block
@@ -345,3 +346,18 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
             good[list(bad)] = False
             column = optional("pyarrow.compute").if_else(pa.array(good), column, pa.scalar(None, column.type))
     return list(iso_times(column).to_pylist())
+
+
+def _by_values(batch: Any, name: str | None) -> list[Any]:
+    """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are replaced."""
+    if name is None:
+        return [None] * len(batch)
+    pa, column = optional("pyarrow"), _column(batch, name)
+    if _holds_text(column.type):
+        column = _as_strings(column).cast(pa.large_binary())
+        return [None if value is None else value.decode("utf-8", "replace") for value in column.to_pylist()]
+    column = iso_times(column)
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):  # dates that are out of range inside of other values, or damaged strings
+        return [str(value) for value in column]

@@ -37,15 +37,16 @@ class _TextLines(NamedTuple):
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
-    for name in file.layout.keys:
+    layout = file.layout
+    for name in layout.recorded:
         column_index(file, columns(file), name)
-    identity, order = (name is not None for name in (file.layout.id_column, file.layout.order_column))
+    wanted = [name is not None for name in (layout.id_column, layout.order_column, layout.by)]
     for first, texts, bad, position in _parts(file):
         size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
-        if file.layout.keyed:
+        if layout.keyed:
             none = [None] * len(texts)
-            block.ids, block.orders = (_strings(texts) if wanted else none for wanted in (identity, order))
+            block.ids, block.orders, block.values = (_strings(texts) if own else none for own in wanted)
         yield block
 
 

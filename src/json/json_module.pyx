@@ -20,8 +20,8 @@ cdef extern from "json/json.h":
         pass
     const json_kernels** json_levels
     struct json_names:
-        const uint8_t* name[3]
-        size_t length[3]
+        const uint8_t* name[4]
+        size_t length[4]
         size_t count
     enum json_form:
         JSON_MISSING
@@ -38,7 +38,7 @@ cdef extern from "json/json.h":
     struct json_row:
         json_state state
         size_t length
-        json_member keys[2]
+        json_member keys[3]
     const uint8_t* json_line(const json_kernels*, const json_names*, const uint8_t*, const uint8_t*, json_row*,
                              uint8_t*) nogil
 
@@ -155,7 +155,7 @@ cdef json_names _names_of(bytes text, tuple keys) except *:
 
 
 def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, bytes text not None, tuple keys=()):
-    """Scan the lines of data[start:end] for the string `text` and for up to two other members of each object.
+    """Scan the lines of data[start:end] for the string `text` and for up to three other members of each object.
 
     Parameters
     ----------

@@ -355,12 +355,18 @@ class Memory(Files):
         return self._answer(run, texts, keys, options)
 
     def _answer(self, run: Run, texts: list[str], keys: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-        keep = chosen(run.rows, options.pop("keep", "first"))
+        keep, column = chosen(run.rows, options.pop("keep", "first")), options.get("by")
+        if column is not None:
+            options["by"] = [row[column] for row in run.rows]
         if run.case.pairs:
-            options.pop("groups", None)
+            for name in ("groups", "by"):
+                options.pop(name, None)
             found = lshfast.pairs(texts, **options)
             return {"pairs": [(keys[i], keys[j], similarity) for i, j, similarity in found.tolist()]}
         result = lshfast.dedup(texts, keys=keys, keep=keep, **options)
+        if column is not None:  # the values have no name
+            by = replace(result.summary.by, column=column)
+            result = replace(result, summary=replace(result.summary, by=by))
         kept = [row["id"] for row, own in zip(run.rows, result.keep.tolist(), strict=True) if own]
         removed = [tuple(row) for row in result.removed]
         return {"kept": kept, "removed": removed, "result": result, "summary": result.summary}
@@ -396,14 +402,15 @@ class Spark(Memory):
         options, id_column = run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
-        names = ["id", "number", "text", *([column] if column else [])]
+        names = list(dict.fromkeys(["id", "number", "text", *filter(None, (column, options.get("by")))]))
         schema = ", ".join(f"{name} {kinds.get(name, 'string')}" for name in names)
         rows = [tuple(value_for_spark(row[name], kinds.get(name)) for name in names) for row in run.rows]
         rows = random.Random(1).sample(rows, len(rows))
         frame = self.session.createDataFrame(rows, schema).repartition(5)
         options["limits"] = self.limits
         if run.case.pairs:
-            options.pop("groups", None)
+            for name in ("groups", "by"):
+                options.pop(name, None)
             found, summary = distributed_pairs(frame, "text", id_column, **options)
             told = summary.pairs, summary.read, summary.kept, summary.removed, summary.groups
             assert told == (len(found), len(rows), len(rows), 0, 0)

@@ -45,6 +45,13 @@ CASES = [
     Case({"keep": "max:integer"}, ids="id"),
     Case({"keep": "min:float", "groups": "components"}),
     Case({"keep": "max:string"}, ids="id"),
+    # the account by the values of a column, and a limit that is not reached
+    Case({"by": "integer", "max_removed": 0.99}, ids="id"),
+    Case({"by": "string", "keep": "max:float", "max_removed": 1.0}, ids="id"),
+    Case({"by": "number", "groups": "components"}, ids="number"),
+    Case({"by": "number", "against": True}, ids="id"),
+    Case({"by": "id", "delimiter": "#", "on_error": "skip"}, "csv#"),
+    Case({"by": "number"}, "parquet", ids="number"),
     Case(ids="id", pairs=True),
     Case({"verify": "none", "unit": "char", "threads": 2}, pairs=True),
     Case({"measure": "containment", "threshold": 0.9}, ids="id", pairs=True),
@@ -165,7 +172,12 @@ SMALL_OPTIONS = st.fixed_dictionaries(
         "keep": st.sampled_from(["first", "last", "longest", "shortest", "max:number", "min:string", "max:float"]),
         "verify": st.sampled_from(["exact", "signature", "none"]),
     },
-    optional={"annotate": st.just(True), "top": st.integers(1, 3), "ignore_common": st.sampled_from([0.2, 0.6])},
+    optional={
+        "annotate": st.just(True),
+        "by": st.sampled_from(["string", "number"]),
+        "top": st.integers(1, 3),
+        "ignore_common": st.sampled_from([0.2, 0.6]),
+    },
 )
 
 

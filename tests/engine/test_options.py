@@ -33,7 +33,19 @@ DRIVERS = {
 ABSENT = {
     lshfast.dedup_files: {"split"},
     spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run", "top", "most", "html", "html_texts"},
-    spark.pairs: {"column", "id_column", "removed", "overwrite", "dry_run", "groups", "keep", "html", "html_texts"},
+    spark.pairs: {
+        "column",
+        "id_column",
+        "removed",
+        "overwrite",
+        "dry_run",
+        "groups",
+        "keep",
+        "html",
+        "html_texts",
+        "by",
+        "max_removed",
+    },
 }
 # Defaults that differ: of a task, and of a folder that must be named.
 OTHERS = {stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}}

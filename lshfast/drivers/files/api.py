@@ -67,6 +67,8 @@ def dedup_files(
     exact: bool | None = None,
     measure: PairMeasure = "jaccard",
     ignore_common: float | None = None,
+    by: str | None = None,
+    max_removed: float | None = None,
     top: int | None = None,
     most: float | None = None,
     memory: int | str | None = None,
@@ -122,6 +124,12 @@ def dedup_files(
         ``summary.bands`` is 0 if it did not.
     ignore_common : float, optional
         As for `dedup`.
+    by : str, optional
+        A column of the inputs, such as a source or a language: `summary.by` says how many rows with each of its values
+        were read and removed.
+    max_removed : float, optional
+        If a larger share of all good rows, in (0, 1], would be removed, or of the rows with a value of `by` that at
+        least 20 rows have, the run raises `TooManyRemovedError`. Of its outputs, only the page of `html` is written.
     top, most : optional
         Which pairs are written to `pairs`, as for `lshfast.pairs`.
     keep : str, default "first"
@@ -175,6 +183,8 @@ def dedup_files(
         If a row is bad or a file is damaged. The error names file, line and reason.
     ValueError, TypeError, OSError
         If an argument is invalid, or a file cannot be read or written.
+    TooManyRemovedError
+        If more would be removed than `max_removed`.
 
     Warns
     -----
@@ -207,7 +217,9 @@ def dedup_files(
     earlier, index = map(_path, (against, save_index))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
-    files = Inputs(source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns)
+    files = Inputs(
+        source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by
+    )
     outputs = Outputs(
         output_of(output, files, output_format, defuse_formulas),
         output_of(pairs, files, None, defuse_formulas),
@@ -215,10 +227,11 @@ def dedup_files(
         annotate,
         overwrite,
         None if html is None else PageOutput(os.fspath(html), html_texts),
+        max_removed,
     )
     result = run_files(
         files,
-        Outputs(overwrite=overwrite) if dry_run else outputs,
+        outputs.dry if dry_run else outputs,
         plan,
         keep=keep,
         indexes=Indexes(earlier, index, on_duplicate, dry_run),

@@ -38,11 +38,13 @@ class Cap:
     work: str | None = None
     resume: bool = False
 
-    def check(self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False) -> None:
+    def check(
+        self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False, by: bool = False
+    ) -> None:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        Budget(self.memory, plan, pairs, parquet=parquet, against=against).work(0)
+        Budget(self.memory, plan, pairs, parquet=parquet, against=against, by=by).work(0)
 
     @contextmanager
     def folder(
@@ -96,7 +98,8 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
         return None
     needed = sum(plan.memory(*measure_inputs(inputs.sample()), corpus.held).values())
     cap = Cap(free * 3 // 4)
-    return cap if needed > free and cap.memory >= Budget(0, plan, pairs, parquet=parquet).least(0) else None
+    least = Budget(0, plan, pairs, parquet=parquet, by=inputs.by is not None).least(0)
+    return cap if needed > free and cap.memory >= least else None
 
 
 def cap_of(memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool) -> Cap | None:

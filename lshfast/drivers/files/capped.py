@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
+from lshfast.common.value_codes import ValueCodes
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.first_reading import FirstReading, RowsRead
 from lshfast.drivers.files.work_folder import WorkFolder
@@ -60,10 +61,12 @@ class FoundInParts(NamedTuple):
     advice: str
     plan: Plan
 
-    def result(self, clock: Clock, keys: Sequence[Any], read: int, rejected: int) -> DedupResult:
+    def result(
+        self, clock: Clock, keys: Sequence[Any], read: int, rejected: int, by: ValueCodes | None = None
+    ) -> DedupResult:
         """Return the result of the run, whose similar pairs have been taken; see `Findings.result`."""
         found = self.found if self.similar is None else replace(self.found, pairs_found=self.similar.found)
-        return found.result(self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice)
+        return found.result(self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice, by=by)
 
 
 def find_in_parts(

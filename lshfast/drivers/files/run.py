@@ -25,6 +25,7 @@ from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
 from lshfast.engine.plan import Keep, Plan, check_indexed
@@ -56,7 +57,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page."""
+    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page.
+
+    They are written if no larger share of the rows than `max_removed` is removed; the page is written in any case.
+    """
 
     rows: str | None = None
     pairs: str | None = None
@@ -64,6 +68,12 @@ class Outputs:
     annotate: bool = False
     overwrite: bool = False
     page: PageOutput | None = None
+    max_removed: float | None = None
+
+    @property
+    def dry(self) -> Outputs:
+        """No outputs, under the same conditions."""
+        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed)
 
     @property
     def listing(self) -> bool:
@@ -149,7 +159,10 @@ def run_files(
         If the data are invalid. The message is one line with file, line and reason.
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
+    TooManyRemovedError
+        If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
+    check_max_removed(outputs.max_removed)
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if indexes.against is not None or indexes.save is not None:
@@ -162,7 +175,7 @@ def run_files(
     if cap is not None:
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
-        cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None)
+        cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
     elif not plan.exact and indexes.save is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
@@ -171,9 +184,11 @@ def run_files(
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing)
     with indexes.opened(plan) as index:
-        with all_or_none():
+        with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+            page.refused = result
+            check_result(outputs.max_removed, result, corpus.by)
             start = time.perf_counter()
             with naming_stage("write"):
                 kinds = _kinds(corpus, index if indexes.against else None)
@@ -215,16 +230,17 @@ def _run_within(
         if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
         _check_outputs(corpus, inputs, outputs, indexes)
-        with all_or_none():
+        page = DedupPage(outputs.page, corpus, outputs.listing)
+        with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
-                budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None)
+                budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None, inputs.by is not None)
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, index, progress)
-                page = DedupPage(outputs.page, corpus, outputs.listing)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, page.seeing(found.similar), plan)
-            result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected))
-            result = replace(result, options=result.options | {"keep": keep})
+            result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by)
+            result = page.refused = replace(result, options=result.options | {"keep": keep})
+            check_result(outputs.max_removed, result, corpus.by)
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, inputs, result, outputs, plan, _kinds(corpus, index), page, progress)
                 folder.finish("outputs", {"paths": outputs.paths})
@@ -272,6 +288,7 @@ def _find(
         rejected=len(corpus.rejected),
         indexed=indexed,
         advice=advice_for(part.sketches.rows.column, plan),
+        by=corpus.by,
     )
     page.take_texts_from(part.sketches.rows.column)
     return replace(result, options=result.options | {"keep": keep})

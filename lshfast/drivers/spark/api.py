@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast.common.checks import Seed
 from lshfast.common.extras import optional
+from lshfast.drivers.spark.by_value import Guard, counted_by
 from lshfast.drivers.spark.run import FrameRows, Limits, Run
 from lshfast.drivers.spark.tasks import draw_content_key
 from lshfast.engine.plan import Grouping, Keep, Plan, Verify, make_plan
@@ -55,6 +56,8 @@ def dedup(
     seed: Seed = 1,
     measure: PairMeasure = "jaccard",
     ignore_common: float | None = None,
+    by: str | None = None,
+    max_removed: float | None = None,
 ) -> DataFrame:
     """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
 
@@ -78,6 +81,12 @@ def dedup(
         The row of a group to keep: the one with the least or the greatest id, by length as for `lshfast.dedup`, or the
         one with the greatest value of a column, such as ``df.date``. Among equal values the row with the least id is
         kept.
+    by : str, optional
+        A column of `df`, such as a source: the figures of `dedup_with_summary` say how many rows with each of its
+        values were removed. Spark reads `df` once more.
+    max_removed : float, optional
+        If a larger share of all rows, in (0, 1], is removed, or of the rows with a value of `by` that at least 20 rows
+        have, the call raises `TooManyRemovedError`.
 
     Returns
     -------
@@ -99,6 +108,8 @@ def dedup(
     ValueError
         If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text is not UTF-8 (the
         error names its id), or an argument is out of range.
+    TooManyRemovedError
+        If more rows are removed than `max_removed`.
 
     See Also
     --------
@@ -129,7 +140,7 @@ def dedup(
     return dedup_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
         scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, keep=keep,
-        seed=seed, measure=measure, ignore_common=ignore_common,
+        seed=seed, measure=measure, ignore_common=ignore_common, by=by, max_removed=max_removed,
     )[0]  # fmt: skip
 
 
@@ -139,6 +150,8 @@ def dedup_with_summary(
     id: str = "id",
     *,
     keep: Keep | Column = "first",
+    by: str | None = None,
+    max_removed: float | None = None,
     limits: Limits | None = None,
     **options: Any,
 ) -> tuple[DataFrame, Summary]:
@@ -146,7 +159,7 @@ def dedup_with_summary(
 
     Parameters
     ----------
-    df, text, id, keep
+    df, text, id, keep, by, max_removed
         As for `dedup`.
     limits : Limits, optional
         Sizes from which the run proceeds in another way. The result does not depend on them.
@@ -163,7 +176,7 @@ def dedup_with_summary(
 
     Raises
     ------
-    ImportError, TypeError, ValueError
+    ImportError, TypeError, ValueError, TooManyRemovedError
         As for `dedup`.
 
     Examples
@@ -173,6 +186,19 @@ def dedup_with_summary(
     >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
     (3, 2, 1)
     """
+    return dedup_frame(df, text, id, keep, Guard(by, max_removed), limits, options)
+
+
+def dedup_frame(
+    df: DataFrame,
+    text: str,
+    id: str,
+    keep: Keep | Column,
+    guard: Guard,
+    limits: Limits | None,
+    options: dict[str, Any],
+) -> tuple[DataFrame, Summary]:
+    """Return the result of `dedup_with_summary`, whose arguments these are."""
     plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
@@ -180,7 +206,13 @@ def dedup_with_summary(
     name = df.select(id).columns[0]
     if name in RESULT:
         raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
+    guard.check(df)
     found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
+    try:
+        summary = counted_by(df, id, found, summary, guard)
+    except BaseException:
+        found.unpersist()
+        raise
     return found.withColumnRenamed("id", name), summary
 
 

@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from lshfast.common.extras import optional
 from lshfast.drivers.pages import PageOutput, check_page_output, named
-from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_with_summary, pairs_with_summary, plan_of
+from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, pairs_with_summary, plan_of
+from lshfast.drivers.spark.by_value import Guard
 from lshfast.drivers.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.drivers.spark.run import BadTextError
 from lshfast.engine.dedup_page import Evidence, page_of
@@ -58,7 +59,7 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The rows of the inputs, and the names of the columns id and text, and value if rows are kept by it, in them."""
+    """The rows of the inputs, and the names of the columns id, text, value (to keep rows by) and by in them."""
 
     frame: DataFrame
     names: dict[str, str]
@@ -79,6 +80,8 @@ def run_files(
     column: str,
     id_column: str | None,
     keep: str,
+    by: str | None = None,
+    max_removed: float | None = None,
     master: str | None,
     **options: Any,
 ) -> Summary:
@@ -95,6 +98,10 @@ def run_files(
         Columns of the texts and of the ids.
     keep : str
         first, last, longest, shortest or max:COLUMN.
+    by : str, optional
+        The column by whose values rows are counted.
+    max_removed : float, optional
+        As for `lshfast.spark.dedup`; nothing is written if more rows are removed.
     master : str, optional
         The cluster, as for spark-submit. By default, Spark's configuration decides.
     **options
@@ -113,11 +120,12 @@ def run_files(
     policy, _, order = keep.partition(":")
     if bool(order) != (policy == "max"):
         raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
-    with _opened(inputs, outputs, column, id_column, order, master) as source:
+    with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+        guard = Guard(names.get("by"), max_removed, by or "")
         arguments = plan_of("dedup", OPTIONS, options).arguments
-        found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **arguments)
+        found, summary = dedup_frame(frame, names["text"], names["id"], chosen, guard, None, arguments)
         start = time.perf_counter()
         _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
         if outputs.page is not None:
@@ -160,7 +168,7 @@ def run_pairs(
         As for `run_files`.
     """
     outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
-    with _opened(inputs, outputs, column, id_column, "", master) as source:
+    with _opened(inputs, outputs, column, id_column, "", None, master) as source:
         plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
         arguments = {name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS}
         found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **arguments)
@@ -183,7 +191,13 @@ def _finished(found: DataFrame, summary: Summary, start: float) -> Summary:
 
 @contextmanager
 def _opened(
-    inputs: Sequence[str], outputs: SparkOutputs, column: str, id_column: str | None, order: str, master: str | None
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    column: str,
+    id_column: str | None,
+    order: str,
+    by: str | None,
+    master: str | None,
 ) -> Iterator[SparkInputs]:
     """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or empty."""
     if id_column is None:
@@ -206,6 +220,7 @@ def _opened(
                 raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
     with _errors_of_data(inputs):
         columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        columns |= {} if by is None else {"by": by}
         frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
         _check_places(session, frame, outputs)
         yield SparkInputs(frame, {name: name for name in columns} if lines else columns, lines)
@@ -254,10 +269,14 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
         raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
     kinds = {}
     for name, column in columns.items():
+        if name == "by":  # the texts of values, which may be missing
+            kinds[name] = "string"
+            continue
         if not isinstance(row, dict) or (row and column not in row):
             raise ValueError(f"the first line of the inputs has no column {column!r}")
         kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
-    schema = ", ".join(f"`{column}` {kinds[name]}" for name, column in columns.items())
+    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}  # one column can have two names
+    schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
     parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
     return parsed.select(LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items()))
 

@@ -59,6 +59,8 @@ def plan(
     top: int | None = None,
     most: float | None = None,
     keep: str = "first",
+    by: str | None = None,
+    max_removed: float | None = None,
     annotate: bool = False,
     threads: int | None = 1,
     seed: Seed = 1,
@@ -101,6 +103,9 @@ def plan(
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, measure, seed
         As for `lshfast.dedup`.
+    by, max_removed : optional
+        As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage apply raise
+        `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
     keep, annotate
         As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
     threads : int or None, default 1
@@ -139,7 +144,16 @@ def plan(
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
-        [os.fspath(path) for path in paths], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter
+        [os.fspath(path) for path in paths],
+        column,
+        id_column,
+        glob,
+        "stop",
+        encoding,
+        format,
+        max_row_bytes,
+        delimiter,
+        by=by,
     )
     make_stage_plan(
         source,
@@ -155,6 +169,7 @@ def plan(
         pairs=_path(pairs),
         removed=_path(removed),
         rejected=_path(rejected),
+        max_removed=max_removed,
     )
 
 
@@ -220,6 +235,8 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
         If a file of another task is damaged or of another plan; the message names it.
     OSError
         If a file cannot be written, for example because the disk is full.
+    TooManyRemovedError
+        If a task of apply finds that more rows would be removed than `max_removed` of the plan.
 
     Examples
     --------

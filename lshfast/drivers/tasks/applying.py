@@ -13,6 +13,7 @@ from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.drivers.tasks.value_counts import check_plan
 from lshfast.drivers.tasks.verifying import keys_of, kind_of_ids
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.readers import Corpus, write_rejects, write_rows, write_table
@@ -20,7 +21,8 @@ from lshfast.readers.selection import Columns, SparseColumn
 
 
 def apply(plan: StagePlan, shard: int) -> None:
-    """Write the outputs of a shard, all of them or none."""
+    """Write the outputs of a shard, all of them or none; none if the run removes more rows than its plan allows."""
+    check_plan(plan)
     output, removed, rejected = (plan.content[folder] for folder in ("output", "removed", "rejected"))
     with all_or_none(), writing(plan, "apply", shard) as writer:
         corpus = restored_corpus(plan, shard)

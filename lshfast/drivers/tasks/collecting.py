@@ -12,6 +12,7 @@ from lshfast.drivers.tasks.sketching import restored_corpus, rows_of_sketch
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import RANGE_BYTES, figures_of, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
+from lshfast.drivers.tasks.value_counts import codes_of_rows
 from lshfast.engine.short_texts import LONG_BYTES, lengths_of_sample
 from lshfast.engine.spool import SpooledTexts
 from lshfast.kernels.text import Texts
@@ -28,7 +29,7 @@ def collect(plan: StagePlan, shard: int) -> None:
     first_row = overall["first_row"][shard]
     wanted = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
     rows, sampled = wanted["rows"] - first_row, wanted["sampled"] - first_row
-    nbytes = _lengths(plan, shard, corpus.accepted)
+    nbytes, codes = _lengths(plan, shard, corpus.accepted), codes_of_rows(plan, shard, rows)
     short = sampled[nbytes[sampled] <= LONG_BYTES]
     read = np.union1d(rows[wanted["read"] != 0], short)
     with faults_of(corpus), writing(plan, "collect", shard) as writer:
@@ -42,6 +43,7 @@ def collect(plan: StagePlan, shard: int) -> None:
                 int(wanted["parts"][places[0]]),
                 rows=wanted["rows"][places],
                 chosen=wanted["chosen"][places],
+                **({"codes": codes[places]} if plan.codes else {}),
                 ranks=wanted["ranks"][places if len(wanted["ranks"]) else places[:0]],
                 lengths=lengths[places],
                 key_lengths=np.array([len(key) for key in keys], np.int64),

@@ -14,6 +14,7 @@ from lshfast.drivers.tasks.sketching import OF_CORPUS, key_bounds, restored_corp
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.drivers.tasks.value_counts import add_totals
 from lshfast.engine.marks import WIDTH, RowMarks
 from lshfast.engine.parts import compared_copies, divide
 from lshfast.engine.short_texts import sample_for
@@ -83,6 +84,7 @@ def group(plan: StagePlan, task: int) -> None:
                 sampled=sample[begin:end],
                 read=parts.read[low:high].view(np.uint8),
             )
+        add_totals(writer, plan)
         figures = {"rows": rows, "first_row": first_row.tolist(), "ids": id_type}
         writer.figures = figures | {"bounds": parts.bounds, "part_memory": parts.memory}
 

@@ -17,6 +17,7 @@ from lshfast.drivers.budget import Budget
 from lshfast.drivers.inputs import Inputs, policy_of, state_of
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.guard import check_max_removed
 from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.readers import Corpus, OutputFormat, check_rows
@@ -48,10 +49,12 @@ def make_stage_plan(
     pairs: str | None,
     removed: str | None,
     rejected: str | None,
+    max_removed: float | None,
 ) -> StagePlan:
     """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
+    check_max_removed(max_removed)
     added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
     folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
@@ -60,7 +63,7 @@ def make_stage_plan(
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
     corpus = inputs.open(order_column=order_column, added=added)
     kind = _format_of(corpus)
-    Budget(memory, engine, pairs is not None, parquet=kind == "parquet").work(0)
+    Budget(memory, engine, pairs is not None, parquet=kind == "parquet", by=inputs.by is not None).work(0)
     check_rows(corpus, f"rows.{kind}", added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
@@ -78,6 +81,8 @@ def make_stage_plan(
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
+        **({} if inputs.by is None else {"by": inputs.by}),
+        **({} if max_removed is None else {"max_removed": max_removed}),
         "output": os.path.abspath(output),
         **{
             name: None if folder is None else os.path.abspath(folder)

@@ -19,6 +19,7 @@ from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import RANGE_BYTES, TaskWriter, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.drivers.tasks.value_counts import add_values
 from lshfast.engine.marks import WIDTH, MarkedRows, RowMarks
 from lshfast.engine.sketching import Clock, sketched
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
@@ -49,7 +50,8 @@ def sketch(plan: StagePlan, shard: int) -> None:
         id_marks = np.empty(0, np.uint64)
         if ids is not None:
             id_marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
-        values.pop("orders", None)  # they have a range of their own
+        for name in ("orders", "by"):  # they have ranges of their own
+            values.pop(name, None)
         state = np.frombuffer(json.dumps(values).encode(), np.uint8)
         writer.add(OF_CORPUS, lines=arrays["lines"], starts=arrays["starts"], id_marks=id_marks, values=state)
         writer.figures = {
@@ -61,6 +63,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "delimiters": corpus.delimiters,
             "ids": None if not ids else type(ids[0]).__name__,
         }
+        add_values(writer, corpus.by)
 
 
 def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | None) -> str | None:

@@ -53,7 +53,7 @@ class StagePlan:
     def budget(self) -> Budget:
         """The memory of a task."""
         pairs, parquet = self.content["pairs"] is not None, self.content["format"] == "parquet"
-        return Budget(self.content["memory"], self.engine, pairs, parquet=parquet)
+        return Budget(self.content["memory"], self.engine, pairs, parquet=parquet, by=self.by is not None)
 
     @property
     def shards(self) -> int:
@@ -74,6 +74,21 @@ class StagePlan:
     def order_column(self) -> str | None:
         """The column by whose values rows are kept, if `keep` names one."""
         return policy_of(self.keep)[1]
+
+    @property
+    def by(self) -> str | None:
+        """The column by whose values rows are counted."""
+        return None if self.content.get("by") is None else str(self.content["by"])
+
+    @property
+    def max_removed(self) -> float | None:
+        """The largest share of rows that may be removed."""
+        return None if self.content.get("max_removed") is None else float(self.content["max_removed"])
+
+    @property
+    def codes(self) -> list[str]:
+        """The name of the column of values in the files of tasks, if they have one."""
+        return [] if self.by is None else ["codes"]
 
     @property
     def ranks(self) -> list[str]:
@@ -112,7 +127,7 @@ class StagePlan:
             content["column"], content["id_column"], self.order_column,
             on_error="stop" if content["rejected"] is None else "skip",
             encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
-            delimiter=content["delimiter"], added=tuple(content["added"]),
+            delimiter=content["delimiter"], added=tuple(content["added"]), by=self.by,
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []

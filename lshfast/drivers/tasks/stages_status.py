@@ -11,6 +11,7 @@ from lshfast.drivers.tasks.counting import engine_of
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of
 from lshfast.drivers.tasks.task_order import STAGES, StageName, is_done, tasks_of
+from lshfast.drivers.tasks.value_counts import counts_of
 from lshfast.engine.account import summary_of
 from lshfast.engine.report import Stage, Summary
 from lshfast.engine.short_texts import Lengths, advice_of
@@ -50,6 +51,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
     def total(stage: StageName, name: str) -> Any:
         return sum(of_task[name] for of_task in figures[stage])
 
+    by = counts_of(plan)
     rows, removed = total("sketch", "rows"), total("verify", "removed")
     nbytes = total("sketch", "nbytes")
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
@@ -69,6 +71,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
         delimiters={name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()},
         advice=_advice(plan, figures["collect"]),
+        by=None if by is None else by.summary(),
     )
 
 

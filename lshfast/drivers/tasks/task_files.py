@@ -53,6 +53,18 @@ COLUMNS: dict[str, dict[str, str]] = {
     "apply": {},
 }  # fmt: skip
 
+# Further columns, if rows are counted by the values of a column.
+COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
+    "sketch": {"codes": "<i8"},
+    "collect": {"codes": "<i8"},
+    "verify": {"codes": "<i8", "counts": "<i8"},
+}
+
+
+def columns_of(plan: StagePlan, stage: str) -> dict[str, str]:
+    """Return the columns of the data files of a stage."""
+    return ({} if plan.by is None else COLUMNS_OF_VALUES.get(stage, {})) | COLUMNS[stage]
+
 
 def task_path(plan: StagePlan, stage: str, task: int, suffix: str) -> str:
     """Return the path of a file of a task; the suffixes are data and json."""
@@ -68,10 +80,10 @@ class TaskWriter:
         Values of JSON for the manifest; the seconds of the task are added.
     """
 
-    def __init__(self, stream: BinaryIO, stage: str, stamp: int) -> None:
+    def __init__(self, stream: BinaryIO, columns: dict[str, str], stamp: int) -> None:
         self.figures: dict[str, Any] = {}
         self._began = time.perf_counter()
-        self._stream, self._columns, self._stamp = stream, COLUMNS[stage], stamp
+        self._stream, self._columns, self._stamp = stream, columns, stamp
         self._index: list[list[int]] = []
         stream.write(HEAD.pack(VERSION, stamp))
         self._nbytes = HEAD.size
@@ -110,7 +122,7 @@ def writing(plan: StagePlan, stage: str, task: int) -> Iterator[TaskWriter]:
     The hidden files of killed attempts are removed, but not those that another process writes.
     """
     with atomic_file(task_path(plan, stage, task, "data"), overwrite=True) as stream:
-        writer = TaskWriter(stream, stage, plan.stamp)
+        writer = TaskWriter(stream, columns_of(plan, stage), plan.stamp)
         yield writer
         manifest = writer.finish()
     with atomic_file(task_path(plan, stage, task, "json"), overwrite=True) as stream:
@@ -134,7 +146,7 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
         return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from error
-    if content.get("stamp") != plan.stamp or content.get("columns") != COLUMNS[stage]:
+    if content.get("stamp") != plan.stamp or content.get("columns") != columns_of(plan, stage):
         raise FormatError(f"{shown}: it belongs to another plan")
     sizes = [content.get(name) for name in ("nbytes", "ranges", "index")]
     if any(type(size) is not int or size < 0 for size in sizes) or type(content.get("figures")) is not dict:

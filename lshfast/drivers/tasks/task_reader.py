@@ -14,7 +14,7 @@ from lshfast.common.container import named_format
 from lshfast.common.errors import FormatError
 from lshfast.common.types import UInt64Array
 from lshfast.drivers.tasks.stage_plan import StagePlan
-from lshfast.drivers.tasks.task_files import COLUMNS, HEAD, manifest_of, task_path
+from lshfast.drivers.tasks.task_files import HEAD, columns_of, manifest_of, task_path
 from lshfast.kernels.checksum import checksum
 
 # A count above this would overflow sums of sizes.
@@ -46,7 +46,7 @@ class TaskFile:
     """
 
     def __init__(self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None) -> None:
-        self._path, self._columns = task_path(plan, stage, task, "data"), COLUMNS[stage]
+        self._path, self._columns = task_path(plan, stage, task, "data"), columns_of(plan, stage)
         manifest = manifest_of(plan, stage, task)
         if manifest is None:
             raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")

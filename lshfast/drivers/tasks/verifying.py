@@ -20,6 +20,7 @@ from lshfast.drivers.tasks.pairing import TaskPairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
+from lshfast.drivers.tasks.value_counts import add_removed, largest_groups
 from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.parts import Merged, compare_part
 from lshfast.engine.plan import Plan
@@ -33,11 +34,16 @@ MOST_OPEN = 128
 
 
 class RemovedRows(NamedTuple):
-    """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities."""
+    """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities.
+
+    Also the numbers of the rows kept instead, and the codes of the removed rows if they are counted by values.
+    """
 
     rows: Int64Array
     keys: list[str | int]
     similarity: Float64Array
+    kept: Int64Array
+    codes: Int64Array
 
 
 def verify(plan: StagePlan, task: int) -> None:
@@ -86,7 +92,13 @@ def verify(plan: StagePlan, task: int) -> None:
                     key_lengths=np.array([len(key) for key in of_shard], np.int64),
                     keys=np.frombuffer(b"".join(of_shard), np.uint8),
                 )
-        writer.figures = figures
+        kept, codes = (
+            np.concatenate([np.empty(0, np.int64), *columns])
+            for columns in ((some.kept for some in found), (some.codes for some in found))
+        )
+        add_removed(writer, plan, codes)
+        groups = {} if plan.max_removed is None else {"largest_groups": largest_groups(kept, codes, keys)}
+        writer.figures = figures | groups
 
 
 @dataclass(frozen=True)
@@ -106,6 +118,8 @@ class PartRows:
         The rows of the part whose texts are compared.
     texts : Texts
         Their texts.
+    codes : ndarray of int64
+        The values by which rows are counted, if they are.
     """
 
     rows: Int64Array
@@ -114,6 +128,7 @@ class PartRows:
     keys: list[str | int]
     compared: Int64Array
     texts: Texts
+    codes: Int64Array
 
     def run(
         self, plan: StagePlan, engine: Plan, signatures: str | None, every: TaskPairs | None = None
@@ -137,23 +152,26 @@ class PartRows:
         pairs = found.pairs_found if runs is None else runs.added
         figures = {"candidates": found.candidates, "pairs": pairs, "removed": len(gone)}
         figures |= {"copies": found.copies, "groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
-        keys = [self.keys[place] for place in found.groups.keeper[gone].tolist()]
-        return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone]), figures
+        kept = found.groups.keeper[gone]
+        keys = [self.keys[place] for place in kept.tolist()]
+        codes = self.codes[gone] if len(self.codes) else self.codes
+        return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes), figures
 
 
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
     """Read the rows of a part from the files of all shards, which may be open; `overall` has the figures of `group`."""
     first_row = overall["first_row"]
-    rows, chosen, lengths, ranks = ([np.empty(0, np.int64)] for _ in range(4))
+    rows, chosen, lengths, ranks, codes = ([np.empty(0, np.int64)] for _ in range(5))
     keys: list[str | int] = []
     with SpooledTexts(overall["part_memory"]) as held:
         for shard in range(plan.shards):
             with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
                 for part in file.ranges(number):
                     own = part["rows"]
-                    _check(file, part, [*plan.ranks, "chosen", "lengths"], *first_row[shard : shard + 2])
+                    _check(file, part, [*plan.ranks, *plan.codes, "chosen", "lengths"], *first_row[shard : shard + 2])
                     for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths"), (ranks, "ranks")):
                         column.append(part[name])
+                    codes += [part[name] for name in plan.codes]
                     keys += keys_of(file, part, len(own), overall["ids"])
                     held.add(part["texts"])
         numbers, every = np.concatenate(rows), np.concatenate(lengths)
@@ -168,7 +186,7 @@ def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: S
             raise file.fault("its rows do not fit those of other shards")
         compared = np.flatnonzero(every != NO_TEXT)
         texts = held.texts(every[compared])
-    return PartRows(numbers, places, np.concatenate(ranks), keys, compared, texts)
+    return PartRows(numbers, places, np.concatenate(ranks), keys, compared, texts, np.concatenate(codes))
 
 
 def _check(file: TaskFile, part: Arrays, columns: list[str], low: int, high: int) -> None:

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -164,3 +165,41 @@ def test_a_name_of_ids_that_the_result_uses(spark):
     frame = spark.createDataFrame([(1, "a")], "group int, text string")
     with pytest.raises(ValueError, match=r"^id: the result has a column 'group' of its own"):
         lshfast.spark.dedup(frame, id="group")
+
+
+def test_values_of_each_type(spark):
+    texts = [f"article {i} of {i * i}" for i in range(6)] + ["article 0 of 0"]
+    columns = {
+        "s string": ["a", "", None, "x" * 300, "b", "b", "b"],
+        "f double": [1e16, 0.5, float("nan"), None, 1.0, 1.0, 1.0],
+        "b boolean": [True, False, None, True, True, True, True],
+        "n long": [1, 2, None, 2**62, 5, 5, 5],
+        "d date": [None, *[datetime.date(2024, 5, i + 1) for i in range(6)]],
+    }
+    rows = list(zip(range(7), texts, *columns.values(), strict=True))
+    frame = spark.createDataFrame(rows, ", ".join(["id int", "text string", *columns]))
+    for column, values in columns.items():
+        name = column.split()[0]
+        found, summary = lshfast.spark.dedup_with_summary(frame, by=name)
+        found.unpersist()
+        assert summary.by == replace(lshfast.dedup(texts, by=values).summary.by, column=name)
+
+
+def test_columns_that_cannot_be_counted_by(spark):
+    frame = spark.createDataFrame([(1, "a", [1])], "id int, text string, several array<int>")
+    for by, error in (("no", ValueError), (5, TypeError), ("several", TypeError)):
+        with pytest.raises(error, match="by"):
+            lshfast.spark.dedup(frame, by=by)
+    with pytest.raises(ValueError, match="max_removed"):
+        lshfast.spark.dedup(frame, max_removed=2)
+
+
+def test_a_value_of_which_too_many_rows_are_removed(spark):
+    texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(60)]
+    rows = [(i, text, [None, 1e16][i < 30]) for i, text in enumerate(texts)]
+    for swapped in (False, True):
+        values = [(i, text, value if not swapped else 1e16 if value is None else None) for i, text, value in rows]
+        frame = spark.createDataFrame(values, "id int, text string, value double")
+        with pytest.raises(lshfast.TooManyRemovedError) as caught:
+            lshfast.spark.dedup(frame, by="value", max_removed=0.5)
+        assert caught.value.excesses == (("value", None if swapped else "1e+16", 30, 29, ((0, 29),)),)

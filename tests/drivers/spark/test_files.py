@@ -213,3 +213,27 @@ def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
     assert "No row was removed." in read_page(page)
     run("dedup", none, "-o", tmp_path / "dry.jsonl", "--html", tmp_path / "dry.html", "--dry-run", *MASTER)
     assert not (tmp_path / "dry.html").exists()
+
+
+@pytest.mark.parametrize("kind", ["lines", "parquet"])
+def test_too_many_rows_that_would_be_removed(spark, tmp_path, kind):
+    texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(30)]
+    some = [{"id": i, "text": text, "source": "web" if i < 30 else None} for i, text in enumerate(texts)]
+    if kind == "lines":
+        source = write_jsonl(tmp_path / "in.jsonl", some[::-1])
+    else:
+        source = tmp_path / "pages"
+        rows = [tuple(row.values()) for row in some]
+        spark.createDataFrame(rows, "id int, text string, source string").write.parquet(str(source))
+    out, removed = tmp_path / "kept.jsonl", tmp_path / "removed.parquet"
+    command = ["dedup", source, "-o", out, "--removed", removed, "--by", "source", *MASTER]
+    said = failing(3, *command, "--max-removed", "0.4")
+    assert "48.3% of all rows are removed (29 of 60), and max_removed is 0.4; largest groups: 29 for 0;" in said
+    assert said.endswith("96.7% of the rows with source web are removed (29 of 30); largest groups: 29 for 0")
+    failing(3, *command, "--max-removed", "0.4", "--dry-run")
+    assert not out.exists()
+    assert not removed.exists()
+    done = run(*command, "--max-removed", "0.97")
+    assert "removed of 30 read, 96.7%: web" in done.stderr
+    assert "removed of 30 read, 0.0%: (none)" in done.stderr
+    assert len(lines_of(out)) == 31

@@ -1,0 +1,117 @@
+"""The values of a column, told apart in bounded memory: each row has the code of its value."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# The most values that are told apart, the most bytes of their texts, and the most characters of one.
+MOST_VALUES = 1 << 20
+MOST_BYTES = 16 << 20
+MOST_CHARACTERS = 200
+
+# The codes of rows without a value, and of rows whose value is none of those that are told apart.
+MISSING, OTHER = -1, -2
+
+# How rows without a value are shown. The same text is shown in quotes.
+NONE = "(none)"
+
+
+def text_of_value(value: Any) -> str | None:
+    """Return a value as text of at most MOST_CHARACTERS; None if it is missing: null, NaN or empty.
+
+    Examples
+    --------
+    >>> [text_of_value(value) for value in ("en", 5, True, "", None, float("nan"))]
+    ['en', '5', 'true', None, None, None]
+    """
+    if value is None or type(value).__name__ == "NAType" or value == "" or value != value:  # NA of pandas
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    elif isinstance(value, (dict, list)):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    text = str(value)[:MOST_CHARACTERS]
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def name_of(value: str | None) -> str:
+    """Return a value as it is shown.
+
+    Examples
+    --------
+    >>> name_of("en"), name_of(None), name_of("(none)")
+    ('en', '(none)', "'(none)'")
+    """
+    return NONE if value is None else repr(value) if value == NONE else value
+
+
+class ValueCodes:
+    """The values of a column, in the order of the rows.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    names : list of str
+        The different values, as `text_of_value` gives them, in the order in which they occurred. Values that occur
+        first when there are MOST_VALUES, or MOST_BYTES of text, are not among them.
+    """
+
+    column: str
+    names: list[str]
+
+    def __init__(self, column: str, values: Iterable[Any] = ()) -> None:
+        self.column, self.names = column, []
+        self._codes = array("i")
+        self._code_of: dict[str | None, int] = {None: MISSING}
+        self._nbytes = 0
+        for value in values:
+            self.add(value)
+
+    @classmethod
+    def restored(cls, column: str, names: list[str], codes: npt.NDArray[np.int32]) -> ValueCodes:
+        """Return the values of all rows, as another object has held them."""
+        found = cls(column)
+        found.names = names
+        found._codes.frombytes(codes.astype(np.int32).tobytes())
+        return found
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @property
+    def codes(self) -> npt.NDArray[np.int32]:
+        """The code of each row: a place in `names`, MISSING or OTHER. No copy: add no row while it is in use."""
+        return np.frombuffer(self._codes, np.int32)
+
+    def add(self, value: Any) -> None:
+        """Add the value of the next row."""
+        self._codes.append(self.code_of(value))
+
+    def code_of(self, value: Any) -> int:
+        """Return the code of a value, which may be a new one."""
+        text = text_of_value(value)
+        code = self._code_of.get(text)
+        return self._new(text or "") if code is None else code
+
+    def close(self) -> None:
+        """Release the data that is only needed to add more rows."""
+        self._code_of.clear()
+
+    def _new(self, text: str) -> int:
+        """Return the code of a value that has none."""
+        size = len(text.encode())
+        if len(self.names) == MOST_VALUES or self._nbytes + size > MOST_BYTES:
+            return OTHER
+        self._nbytes += size
+        self._code_of[text] = len(self.names)
+        self.names.append(text)
+        return len(self.names) - 1
