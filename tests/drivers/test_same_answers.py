@@ -47,7 +47,8 @@ CASES = [
     Case({"keep": "max:string"}, ids="id"),
     # the account by the values of a column, and a limit that is not reached
     Case({"by": "integer", "max_removed": 0.99}, ids="id"),
-    Case({"by": "string", "keep": "max:float", "max_removed": 1.0}, ids="id"),
+    Case({"by": "number", "keep": "max:integer", "max_removed": 1.0}, ids="id"),
+    Case({"by": "string", "keep": "min:float"}),
     Case({"by": "number", "groups": "components"}, ids="number"),
     Case({"by": "number", "against": True}, ids="id"),
     Case({"by": "id", "delimiter": "#", "on_error": "skip"}, "csv#"),

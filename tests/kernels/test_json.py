@@ -90,7 +90,7 @@ def expected(data, text=b"text", keys=()):
 @example(b'{"text": "' + b"x" * 53 + b"\\", b'"', 0)
 @example(b'{"text": "a", "text": 1}\n{"text": 1, "text": "a"}\n{"\\u0074ext": "a"}', b"x", 0)
 def test_rows_equal_the_reference(level, data, behind, shift):
-    keys = b"id", "é".encode()
+    keys = b"id", "é".encode(), b"text"
     assert scanned(data, b"text", keys, behind, b"#" * shift) == expected(data, b"text", keys)
 
 

@@ -33,7 +33,8 @@ static size_t make_lines(uint8_t *data) {
 /* Scan all lines, and note what is found. */
 static uint64_t scan(int level, const uint8_t *lines, size_t length) {
     static const struct json_names NAMES = {
-        {(const uint8_t *)"text", (const uint8_t *)"id", (const uint8_t *)"\xc3\xa9"}, {4, 2, 2}, 3};
+        {(const uint8_t *)"text", (const uint8_t *)"id", (const uint8_t *)"\xc3\xa9", (const uint8_t *)"text"},
+        {4, 2, 2, 4}, 4};
     uint8_t *data = buffer(length + JSON_PADDING), *out = buffer(length + JSON_PADDING);
     uint64_t before = digest;
     digest = 0;
