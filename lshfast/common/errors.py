@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from lshfast.common.value_codes import name_of
-from lshfast.common.visible import visible
+from lshfast.common.visible import name_of, visible
 
 # Excesses that the message of `TooManyRemovedError` names, and the most characters of a name in it.
 MOST_NAMED = 3

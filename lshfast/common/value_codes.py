@@ -18,9 +18,6 @@ MOST_CHARACTERS = 200
 # The codes of rows without a value, and of rows whose value is none of those that are told apart.
 MISSING, OTHER = -1, -2
 
-# How rows without a value are shown. The same text is shown in quotes.
-NONE = "(none)"
-
 
 def text_of_value(value: Any) -> str | None:
     """Return a value as text of at most MOST_CHARACTERS; None if it is missing: null, NaN or empty.
@@ -40,17 +37,6 @@ def text_of_value(value: Any) -> str | None:
         value = json.dumps(value, ensure_ascii=False, default=str)
     text = str(value)[:MOST_CHARACTERS]
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def name_of(value: str | None) -> str:
-    """Return a value as it is shown.
-
-    Examples
-    --------
-    >>> name_of("en"), name_of(None), name_of("(none)")
-    ('en', '(none)', "'(none)'")
-    """
-    return NONE if value is None else repr(value) if value == NONE else value
 
 
 class ValueCodes:

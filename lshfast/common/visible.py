@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+# How rows without a value are shown. The same text is shown in quotes.
+NONE = "(none)"
+
 # C0 and C1 without tab and LF, DEL, marks and embeddings of bidirectional text, other line ends, halves of surrogates.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LINE = re.compile(rf"[\t\n{_CONTROL.pattern[1:]}")
@@ -37,3 +40,15 @@ def one_line(key: object) -> str:
     if any(mark in text for mark in "\\\t\n\r"):
         text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
     return text
+
+
+def name_of(value: str | None) -> str:
+    """Return a value as it is shown.
+
+    Examples
+    --------
+    >>> from lshfast.common.visible import name_of
+    >>> name_of("en"), name_of(None), name_of("(none)")
+    ('en', '(none)', "'(none)'")
+    """
+    return NONE if value is None else repr(value) if value == NONE else value

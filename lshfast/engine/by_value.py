@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.types import BoolArray, Int64Array
-from lshfast.common.value_codes import MISSING, OTHER, ValueCodes, name_of
-from lshfast.common.visible import visible
+from lshfast.common.value_codes import MISSING, OTHER, ValueCodes
+from lshfast.common.visible import name_of, visible
 
 # The most values in `RemovedBy`, and in a table; the rows of the others are summed.
 MOST_LISTED = 1000
