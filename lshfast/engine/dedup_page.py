@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -311,7 +311,7 @@ def page_of(
         summary=summary,
         removing=removing,
         funnel=_funnel(summary) if removing else None,
-        account=[*summary.figures(removing), *delimiter_figures(summary.delimiters)],
+        account=[*replace(summary, by=None).figures(removing), *delimiter_figures(summary.delimiters)],
         advice=summary.advice,
         refusal=refusal,
         similarities=_similarities(summary, plan, evidence.similarities, what),
