@@ -16,6 +16,8 @@ from lshfast.cli.options import (
     Encoding,
     FormatOption,
     Glob,
+    Html,
+    HtmlTexts,
     IdColumn,
     IgnoreCommon,
     MaxRowBytes,
@@ -33,6 +35,7 @@ from lshfast.cli.options import (
     Threads,
     Threshold,
     UnitOption,
+    page_output,
 )
 from lshfast.common.choices import MAX_ROW_BYTES
 
@@ -66,6 +69,8 @@ def check_command(
     examples: Annotated[
         bool, typer.Option("--examples", help=f"Show up to {EXAMPLES} pairs for each step of similarities of .05.")
     ] = False,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -93,6 +98,8 @@ def check_command(
         options = CheckOptions(check_int("sample", sample, 1, 2**31 - 1), recall, EXAMPLES if examples else 0)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            result = check_files(source, output, plan, options, overwrite=overwrite, progress=watch)
+            result = check_files(
+                source, output, plan, options, page=page_output(html, html_texts), overwrite=overwrite, progress=watch
+            )
         if not quiet:
             show(account_table(result), sys.stdout)

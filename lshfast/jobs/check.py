@@ -7,6 +7,7 @@ from dataclasses import replace
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.plan import Plan
 from lshfast.jobs.frame import Job
 from lshfast.kernels.text import Texts
@@ -24,6 +25,7 @@ def check_files(
     plan: Plan,
     options: CheckOptions,
     *,
+    page: PageOutput | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> CheckResult:
@@ -37,6 +39,8 @@ def check_files(
     plan : Plan
     options : CheckOptions
         Its `key_of` is not used: keys are ids, or PATH:LINE without an id column.
+    page : PageOutput, optional
+        The page that is written besides.
     overwrite : bool, default False
         Whether the output is replaced.
     progress : callable, optional
@@ -49,7 +53,8 @@ def check_files(
     ValueError, OSError
         If an option is invalid, or the output cannot be written; then there is none.
     """
-    job = Job([], inputs.on_error, overwrite, None if output is None else f"{output}.rejects.jsonl")
+    rejects = None if output is None else f"{output}.rejects.jsonl"
+    job = Job([], inputs.on_error, overwrite, rejects, page=page)
     corpus = job.open(inputs)
     job.check()
     if output is not None:
@@ -64,4 +69,6 @@ def check_files(
         if output is not None:
             with atomic_file(output, overwrite) as file:
                 file.write(result.to_json().encode("utf-8"))
+        title = f"Check of {named([file.name for file in corpus.files])}"
+        job.write_page(lambda page: result.page(title=title, command=page.command, texts=page.texts))
     return result

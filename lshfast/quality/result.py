@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from math import isnan
@@ -12,6 +13,8 @@ from lshfast.common.display import Figure, counted, figure
 from lshfast.common.visible import one_line, visible
 from lshfast.engine.display import Account, empty_note
 from lshfast.quality.intervals import Estimate
+from lshfast.quality.page import page_of
+from lshfast.reports.page import check_page, write_page
 
 # Characters of the longest bar of a histogram.
 BAR = 20
@@ -240,6 +243,50 @@ class CheckResult(Account):
         for one in self.histogram:
             bar = "#" * round(BAR * one.pairs.value / most)
             yield figure(f"{one.low:.3f}", _count(one.pairs), bar)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        texts: bool = True,
+        title: str = "Check",
+        command: str = "",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a page that shows the figures: one file without scripts, which loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            The file, named .html.
+        texts : bool, default True
+            Whether examples show their texts.
+        title, command : str
+            The title, and a command that the page names.
+        overwrite : bool, default False
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or rapidfuzz is not installed (``pip install "lshfast[cli]"``).
+        ValueError, OSError
+            If the path has another suffix, or the file exists or cannot be written.
+
+        Examples
+        --------
+        >>> import lshfast, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "check.html")
+        >>> lshfast.check(["one two three", "four five six"]).to_html(path)
+        >>> os.path.getsize(path) > 2000
+        True
+        """
+        check_page(path)
+        write_page(path, self.page(title=title, command=command, texts=texts), overwrite)
+
+    def page(self, *, title: str, command: str = "", texts: bool = True) -> str:
+        """Return the page of `to_html`."""
+        return page_of(self, title=title, command=command, texts=texts)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as values of JSON; numbers that are not known are None."""

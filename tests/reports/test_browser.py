@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lshfast import dedup_files
+from lshfast import check, dedup_files
 from tests.corpora import WORDS
 from tests.drivers.files.test_page import HOSTILE
 from tests.reports.test_samples import SAMPLES
@@ -41,10 +41,12 @@ def pages(tmp_path_factory):
     dedup_files(sources, html=folder / "dedup.html", id_column="id", threshold=0.5)
     dedup_files(sources, html=folder / "no texts.html", id_column="id", threshold=0.5, html_texts=False)
     dedup_files(sources, pairs=folder / "pairs.csv", html=folder / "pairs.html", id_column="id", threshold=0.5)
+    texts = [row["text"] for row in rows()]
+    check(texts, threshold=0.5, examples=9).to_html(folder / "check.html")
     return sorted(folder.glob("*.html"))
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_a_page_runs_and_loads_nothing(browser, pages, number):
     page = browser.new_context().new_page()
     happened = []
@@ -57,7 +59,7 @@ def test_a_page_runs_and_loads_nothing(browser, pages, number):
     assert page.locator("h1").count() == 1
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
 def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
     check_page(browser, pages[number], scheme, width)
