@@ -7,6 +7,7 @@
 0.9
 """
 
-from lshfast.engine.labels import Interval, ThresholdEstimate, edges_from, threshold_of
+from lshfast.engine.labels import Interval, ThresholdEstimate, threshold_of
+from lshfast.engine.pair_sample import edges_from
 
 __all__ = ["Interval", "ThresholdEstimate", "edges_from", "threshold_of"]

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 

@@ -23,15 +23,10 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_number
 from lshfast.common.display import Figure, Shown, counted, figure
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.engine.listed_pairs import PairArray
-from lshfast.join.jaccard import PAIR
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.engine.pair_sample import band_of
 
-# Bands are from one multiple of 1 / BANDS to the next.
-BANDS = 20
-
-# Pairs of a band that can be labelled, and labels that a band gets before the bands are weighed against each other.
-SAMPLE_PAIRS = 500
+# Labels that a band gets before the bands are weighed against each other.
 FIRST_LABELS = 2
 
 # The parameter of the prior, Beta(PRIOR, PRIOR); draws from the posterior; the probability that an interval holds.
@@ -163,77 +158,6 @@ class ThresholdEstimate(Shown):
             )
 
 
-def edges_from(least: float) -> Float64Array:
-    """Return the ends of the bands from a similarity to 1: the multiples of 1 / BANDS between.
-
-    Examples
-    --------
-    >>> from lshfast.engine.labels import edges_from
-    >>> edges_from(0.82).tolist()
-    [0.82, 0.85, 0.9, 0.95, 1.0]
-    """
-    inner = [number / BANDS for number in range(1, BANDS) if number / BANDS > least + 1e-9]
-    return np.array([least, *inner, 1.0])
-
-
-def band_of(similarity: npt.ArrayLike, edges: Float64Array) -> Int64Array:
-    """Return the numbers of the bands of similarities; the last band holds 1."""
-    found = np.searchsorted(edges, np.asarray(similarity, np.float64), side="right") - 1
-    return np.clip(found, 0, len(edges) - 2).astype(np.int64)
-
-
-class PairSample:
-    """The numbers of pairs by bands of similarity, and some pairs of each band, drawn at random.
-
-    The pairs of a band are ordered by a hash of their rows, and the first ones are the sample: which pairs they are
-    does not depend on the batches that the pairs come in.
-
-    Parameters
-    ----------
-    edges : ndarray of float64, shape (bands + 1,)
-    seed : int
-    most : int
-        The pairs of a band that are held.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (bands,)
-    """
-
-    def __init__(self, edges: Float64Array, seed: int, most: int = SAMPLE_PAIRS) -> None:
-        self._edges, self._seed, self._most = edges, seed, most
-        bands = len(edges) - 1
-        self.counts: Int64Array = np.zeros(bands, np.int64)
-        self._held = [np.empty(0, PAIR) for _ in range(bands)]
-
-    def add(self, pairs: PairArray) -> None:
-        """Count pairs, and take some of them into the sample."""
-        bands = band_of(pairs["similarity"], self._edges)
-        self.counts += np.bincount(bands, minlength=len(self.counts))
-        for band in np.unique(bands).tolist():
-            every = np.concatenate([self._held[band], pairs[bands == band]])
-            order = np.lexsort((every["j"], every["i"], _hashes(every, self._seed)))
-            self._held[band] = every[order[: self._most]]
-
-    def pairs(self) -> list[PairArray]:
-        """Return the sample of each band, in random order."""
-        return self._held
-
-
-def _hashes(pairs: PairArray, seed: int) -> UInt64Array:
-    """Return hashes of the rows of pairs."""
-    rows = np.asarray(pairs["i"], np.uint64), np.asarray(pairs["j"], np.uint64)
-    return _mixed(_mixed(rows[0] + np.uint64(seed)) ^ rows[1])
-
-
-def _mixed(words: UInt64Array) -> UInt64Array:
-    """Return words after a step of splitmix64 (Steele, Lea and Flood 2014)."""
-    mixed = words + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
 def next_band(labels: Labels, asked: Int64Array, left: Int64Array, wanted: float | None = None) -> int | None:
     """Return the band from which a pair is labelled next; None if no pair is left.
 
@@ -362,7 +286,7 @@ Numbers = TypeVar("Numbers", Float64Array, Int64Array)
 _TAILS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
 
 
-def _counted(similarity: Float64Array, same: npt.NDArray[np.bool_], edges: Float64Array, counts: Int64Array) -> Labels:
+def _counted(similarity: Float64Array, same: BoolArray, edges: Float64Array, counts: Int64Array) -> Labels:
     """Return the labels of each band."""
     if similarity.ndim != 1 or similarity.shape != same.shape:
         raise ValueError(f"one label per similarity: {similarity.shape} similarities, {same.shape} labels")

@@ -18,11 +18,12 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.progress import Progress
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.inputs import Inputs, text_batches
-from lshfast.drivers.stored_options import StoredOptions, beside, read_options, write_beside
+from lshfast.drivers.stored_options import StoredOptions, read_options, write_beside
 from lshfast.engine.columns import ShingledTexts
 from lshfast.engine.common_shingles import ignoring_common
-from lshfast.engine.labels import Labels, PairSample, ThresholdEstimate, band_of, edges_from, next_band, threshold_of
+from lshfast.engine.labels import Labels, ThresholdEstimate, next_band, threshold_of
 from lshfast.engine.listed_pairs import PairArray
+from lshfast.engine.pair_sample import PairSample, edges_from
 from lshfast.engine.plan import Plan
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import sketch_rows
@@ -195,7 +196,7 @@ def label_files(
     plan : Plan
         Its threshold is the least similarity of the pairs.
     path : str
-        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. The options are in a file beside it.
+        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. A file beside it has the options.
     ask : callable
         Returns the answer to a Question. KeyboardInterrupt counts as "quit".
     precision : float, optional
