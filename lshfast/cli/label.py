@@ -134,7 +134,6 @@ def answer_to(question: Question, similarity: bool) -> Answer:
     columns, lines = shutil.get_terminal_size((WIDTH, HEIGHT)) if sys.stderr.isatty() else (WIDTH, HEIGHT)
     say(screen(question, similarity, min(columns, 120), lines), sys.stderr)
     while True:
-        print(PROMPT, end="", file=sys.stderr, flush=True)
         key = read_key(sys.stdin)
         if key in KEYS:
             return KEYS[key]
@@ -143,8 +142,12 @@ def answer_to(question: Question, similarity: bool) -> Answer:
 
 
 def read_key(stream: TextIO) -> str:
-    """Return one key from a terminal, or the first character of a line; "" at the end."""
+    """Ask for one key from a terminal, or for the first character of a line; "" at the end.
+
+    What was typed before the question is shown is discarded.
+    """
     if not stream.isatty() or sys.platform == "win32":
+        print(PROMPT, end="", file=sys.stderr, flush=True)
         line = stream.readline()
         return line and (line.strip().lower()[:1] or "\n")
     import termios
@@ -154,6 +157,7 @@ def read_key(stream: TextIO) -> str:
     before = termios.tcgetattr(number)
     try:
         tty.setcbreak(number)
+        print(PROMPT, end="", file=sys.stderr, flush=True)
         key = os.read(number, 1).decode("utf-8", "replace").lower()
     finally:
         termios.tcsetattr(number, termios.TCSADRAIN, before)

@@ -6,10 +6,11 @@ Similar pairs are counted by bands of similarity, and some pairs of each band, d
 Estimates assume that the share of "same" does not fall as the similarity rises: they are the means of Beta(1/2, 1/2),
 Jeffreys' prior, given the labels, projected onto such shares by isotonic regression.
 
-Intervals assume nothing. The share of "same" of a band is a draw of its posterior distribution under Jeffreys' prior. A
-band without a label "same" may have none, and one without a label "different" may have no other: there the bound is 0
-or 1 (Brown, Cai and DasGupta, Statistical Science 2001). The pairs without a label are "same" by chance with this
-share, so a band that is labelled completely is known. The bounds of a rate are quantiles over draws of all bands.
+Intervals assume nothing. Of s "same" and d "different" labels of a band, the share is at least a draw of
+Beta(s + 1/4, d + 3/4), or 0 if s is 0, and at most one of Beta(s + 3/4, d + 1/4), or 1 if d is 0: between the bounds of
+Jeffreys and of Clopper and Pearson (Brown, Cai and DasGupta, Statistical Science 2001). The pairs without a label are
+"same" by chance with this share, so a band that is labelled completely is known. The bounds of a rate are quantiles
+over draws of all bands.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from lshfast.engine.pair_sample import band_of
 # Labels that a band gets before the bands are weighed against each other.
 FIRST_LABELS = 2
 
-# The parameter of the prior, Beta(PRIOR, PRIOR); draws from the posterior; the probability that an interval holds.
+# The parameter of the prior, Beta(PRIOR, PRIOR), and how far bounds are from it; draws; the probability of an interval.
 PRIOR = 0.5
+SHIFT = 0.25
 DRAWS = 2000
 CONFIDENCE = 0.95
 
@@ -114,7 +116,8 @@ class ThresholdEstimate(Shown):
         """The interval of the precision at the threshold; None without a threshold."""
         if self.threshold is None:
             return None
-        return self.precision_intervals[self.thresholds.tolist().index(self.threshold)]
+        row: int = self.thresholds.tolist().index(self.threshold)
+        return self.precision_intervals[row]
 
     def __repr__(self) -> str:
         title, _, note = self._shown()
@@ -254,19 +257,22 @@ def threshold_of(
     used = np.flatnonzero(labels.pairs > 0)
     own, thresholds = Labels(*(values[used] for values in labels)), ends[used].copy()
     if not len(used):
-        return ThresholdEstimate(thresholds, *own[:1], own.known, own.same, *[thresholds] * 3, [], [], None, None)
+        empty = thresholds
+        return ThresholdEstimate(
+            empty, own.pairs, own.known, own.same, empty, empty, empty, [], [], None, None, precision
+        )
     thresholds[0] = ends[0]
     rates = _rates(own.pairs, own.same + (own.pairs - own.known) * _shares(own))
     random = np.random.default_rng(seed)
     low, high = _drawn(own, random)
-    best = int(_chosen(rates, precision)) if own.known.any() else -1
-    interval = None
+    precisions = _intervals(_precision(low, own.pairs), _precision(high, own.pairs), rates.precision)
+    best, interval = int(_chosen(rates, precision)) if own.known.any() else -1, None
     if best >= 0:
-        interval = _best_interval(own, thresholds, best, precision, random)
+        places = _best_f1(own, random) if precision is None else _reaching(precisions, precision)
+        interval = Interval(float(thresholds[min(places[0], best)]), float(thresholds[max(places[1], best)]))
     return ThresholdEstimate(
         thresholds, rates.pairs, own.known, own.same, rates.precision, rates.recall, rates.f1,
-        _intervals(_precision(low, own.pairs), _precision(high, own.pairs), rates.precision),
-        _intervals(_recall(low, high), _recall(high, low), rates.recall),
+        precisions, _intervals(_recall(low, high), _recall(high, low), rates.recall),
         float(thresholds[best]) if best >= 0 else None, interval, precision,
     )  # fmt: skip
 
@@ -309,14 +315,15 @@ def _shares(labels: Labels) -> Float64Array:
 
 def _drawn(labels: Labels, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
     """Return draws of the least and the greatest number of "same" pairs of each band, shape (DRAWS, bands)."""
-    shares = _posterior(labels, random)
-    least, most = np.where(labels.same == 0, 0.0, shares), np.where(labels.different == 0, 1.0, shares)
+    least = np.where(labels.same == 0, 0.0, _posterior(labels, random, -SHIFT))
+    most = np.where(labels.different == 0, 1.0, _posterior(labels, random, SHIFT))
     return _filled(labels, least, random), _filled(labels, most, random)
 
 
-def _posterior(labels: Labels, random: np.random.Generator) -> Float64Array:
+def _posterior(labels: Labels, random: np.random.Generator, shift: float = 0.0) -> Float64Array:
     """Return draws of the share of "same" of each band, shape (DRAWS, bands)."""
-    return random.beta(labels.same + PRIOR, labels.different + PRIOR, (DRAWS, len(labels.pairs)))
+    ends = labels.same + PRIOR + shift, labels.different + PRIOR - shift
+    return random.beta(*ends, (DRAWS, len(labels.pairs)))
 
 
 def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -> Float64Array:
@@ -324,16 +331,19 @@ def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -
     return labels.same + random.binomial(labels.pairs - labels.known, shares).astype(np.float64)
 
 
-def _best_interval(
-    labels: Labels, thresholds: Float64Array, best: int, wanted: float | None, random: np.random.Generator
-) -> Interval:
-    """Return where the best threshold is, over draws of shares that do not fall."""
+def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
+    """Return the first and the last band where the largest F1 may be, from draws of shares that do not fall."""
     shares = _rising(_posterior(labels, random), labels.known + 2 * PRIOR)
-    drawn = _rates(labels.pairs, _filled(labels, shares, random))
-    places = _chosen(drawn, wanted)
-    places = np.where(places < 0, len(thresholds) - 1, places)
+    places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
     low, high = np.quantile(places, _TAILS, method="closest_observation").astype(int).tolist()
-    return Interval(float(thresholds[min(low, best)]), float(thresholds[max(high, best)]))
+    return low, high
+
+
+def _reaching(precisions: list[Interval], wanted: float) -> tuple[int, int]:
+    """Return the first band whose precision may be what is wanted, and the first where it is not less."""
+    last = len(precisions) - 1
+    first = next((place for place, (_, high) in enumerate(precisions) if high >= wanted), last)
+    return first, next((place for place, (low, _) in enumerate(precisions) if low >= wanted), last)
 
 
 def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:

@@ -76,9 +76,9 @@ def test_intervals_hold_the_true_rates(corpus, wanted, labels):
         for name, truth in (("precision", precision), ("recall", recall)):
             low, high = getattr(found, f"{name}_intervals")[at]
             held[name] += low - 1e-12 <= truth[at] <= high + 1e-12
-        best = np.argmax(f1) if wanted is None else np.argmax(precision >= wanted)
+        good = f1 == f1.max() if wanted is None else precision >= wanted
         low, high = found.interval or (0, 1)
-        held["threshold"] += low <= EDGES[best] <= high
+        held["threshold"] += not good.any() or low <= EDGES[np.argmax(good)] <= high
     assert held["precision"] >= 0.93 * trials, held
     assert held["recall"] >= 0.85 * trials, held
     assert held["threshold"] >= 0.85 * trials, held
