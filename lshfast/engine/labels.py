@@ -72,6 +72,11 @@ class Labels(NamedTuple):
         """The pairs of each band that have a label."""
         return self.same + self.different
 
+    @property
+    def weights(self) -> Float64Array:
+        """The labels of each band, and those that the prior counts for."""
+        return (self.known + 2 * PRIOR).astype(np.float64)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ThresholdEstimate(Shown):
@@ -196,7 +201,7 @@ def next_band(labels: Labels, asked: Int64Array, left: Int64Array, wanted: float
     above = np.arange(len(used)) >= chosen
     pairs, total = rates.pairs[chosen], rates.pairs[chosen] + rates.same
     change = above / pairs if wanted is not None else (2 * above - rates.f1[chosen]) / total
-    size = own.known + 2 * PRIOR
+    size = own.weights
     variance = share * (1 - share) / (size + 1)
     gain = np.zeros(len(labels.pairs))
     gain[used] = ((own.pairs - own.known) * change) ** 2 * variance / (size + 1)
@@ -309,8 +314,7 @@ def _counted(similarity: Float64Array, same: BoolArray, edges: Float64Array, cou
 
 def _shares(labels: Labels) -> Float64Array:
     """Return the posterior means of the shares of "same", which do not fall from band to band."""
-    size = labels.known + 2 * PRIOR
-    return _rising(((labels.same + PRIOR) / size)[None], size)[0]
+    return np.asarray(_rising(((labels.same + PRIOR) / labels.weights)[None], labels.weights)[0])
 
 
 def _drawn(labels: Labels, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
@@ -328,12 +332,12 @@ def _posterior(labels: Labels, random: np.random.Generator, shift: float = 0.0) 
 
 def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -> Float64Array:
     """Return numbers of "same" pairs: the labelled ones, and others by chance."""
-    return labels.same + random.binomial(labels.pairs - labels.known, shares).astype(np.float64)
+    return (labels.same + random.binomial(labels.pairs - labels.known, shares)).astype(np.float64)
 
 
 def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
     """Return the first and the last band where the largest F1 may be, from draws of shares that do not fall."""
-    shares = _rising(_posterior(labels, random), labels.known + 2 * PRIOR)
+    shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
     low, high = np.quantile(places, _TAILS, method="closest_observation").astype(int).tolist()
     return low, high
@@ -375,11 +379,12 @@ def _chosen(rates: _Rates, wanted: float | None) -> Int64Array:
 
 def _above(numbers: Numbers) -> Numbers:
     """Return the sums from each band on."""
-    return np.cumsum(numbers[..., ::-1], axis=-1)[..., ::-1]
+    sums: Numbers = np.cumsum(numbers[..., ::-1], axis=-1, dtype=numbers.dtype)[..., ::-1]
+    return sums
 
 
 def _precision(same: Float64Array, pairs: Int64Array) -> Float64Array:
-    return _above(same) / _above(pairs)
+    return np.asarray(_above(same) / _above(pairs))
 
 
 def _recall(same: Float64Array, below: Float64Array) -> Float64Array:

@@ -208,7 +208,7 @@ def test_the_command(tmp_path, source):
     assert len(rows_of(path)) == 5
     assert "similarity 0." in more.stderr
     assert json.loads((tmp_path / "labels.csv.options.json").read_text())["options"]["threshold"] == 0.5
-    assert asking(source, path, "").exit_code == 1
+    assert asking(source, path, "", "--threshold", "0.7").exit_code == 1
 
 
 def test_the_least_similarity_follows_the_threshold(tmp_path, source):
