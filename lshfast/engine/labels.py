@@ -360,7 +360,7 @@ def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
         means = (sums[:, start + 1 :] - sums[:, start : start + 1]) / (sizes[start + 1 :] - sizes[start])
         least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]  # over the ends from each place on
         np.maximum(found[:, start:], least, out=found[:, start:])
-    return np.clip(found, 0.0, 1.0)
+    return np.asarray(np.clip(found, 0.0, 1.0), np.float64)
 
 
 def _rates(pairs: Int64Array, same: Float64Array) -> _Rates:

@@ -65,7 +65,11 @@ class PairSample:
         self.counts += np.bincount(bands, minlength=len(self.counts))
         for band in np.unique(bands).tolist():
             every = np.concatenate([self._held[band], pairs[bands == band]])
-            order = np.lexsort((every["j"], every["i"], _hashes(every, self._seed)))
+            hashes = _hashes(every, self._seed)
+            if len(every) > self._most:  # sorting all of them takes longer
+                first = hashes <= np.partition(hashes, self._most - 1)[self._most - 1]
+                every, hashes = every[first], hashes[first]
+            order = np.lexsort((every["j"], every["i"], hashes))
             self._held[band] = every[order[: self._most]]
 
     def pairs(self) -> list[PairArray]:

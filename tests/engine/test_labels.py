@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lshfast.engine.labels import FIRST_LABELS, Labels, next_band
+from lshfast.engine.labels import FIRST_LABELS, Labels, _rising, next_band
 from lshfast.engine.pair_sample import SAMPLE_PAIRS, PairSample, band_of
 from lshfast.join.jaccard import PAIR
 from lshfast.labelling import edges_from, threshold_of
@@ -222,3 +222,21 @@ def test_each_pair_is_in_a_sample_equally_often():
         taken[sample.pairs()[0]["i"]] += 1
     error = np.sqrt(seeds * 0.25 * 0.75)
     assert abs(taken - seeds / 4).max() < 4.5 * error
+
+
+def pooled(values, weights):
+    """Isotonic regression by pooling neighbours that fall."""
+    blocks = []
+    for value, weight in zip(values, weights, strict=True):
+        blocks.append([value, weight, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (one, a, n), (other, b, m) = blocks[-2:]
+            blocks[-2:] = [[(one * a + other * b) / (a + b), a + b, n + m]]
+    return [value for value, _, times in blocks for _ in range(times)]
+
+
+def test_isotonic_regression_is_that_of_pooling():
+    random = np.random.default_rng(2)
+    for bands in (1, 2, 5, 11):
+        values, weights = random.random((20, bands)), random.uniform(1, 9, bands)
+        assert np.allclose(_rising(values, weights), [pooled(row, weights) for row in values])
