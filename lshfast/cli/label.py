@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from textwrap import wrap
@@ -51,9 +50,6 @@ WIDTH, HEIGHT = 80, 40
 
 # How far below the threshold pairs are asked, by default.
 BELOW = 0.3
-
-# How spans are marked: what is in one text only, moved, and left out.
-MARKS = {"same": ("", ""), "gap": (" ", " "), "moved": ("<", ">")}
 
 
 def label_command(
@@ -167,6 +163,8 @@ def read_key(stream: TextIO) -> str:
 
 def screen(question: Question, similarity: bool, width: int, height: int) -> str:
     """Return a question as lines of text: what was done, and the two texts."""
+    from lshfast.engine.explanation import marked
+
     most = max(3, (height - OTHER_LINES) // 2) * (width - 5)
     left, right = question.differences
     known = f"similarity {question.similarity:.4f}; " if similarity else ""
@@ -192,22 +190,17 @@ def progress_of(question: Question) -> str:
 
 
 def cut(spans: list[Span], most: int) -> list[Span]:
-    """Return the first spans, with at most so many characters."""
+    """Return the first spans, with at most so many characters, and with spaces around gaps."""
     kept: list[Span] = []
     for span in spans:
         if len(span.text) > most:
             return [*kept, span._replace(text=f"{span.text[:most]}…")]
-        kept.append(span)
+        kept.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
         most -= len(span.text)
     return kept
 
 
-def marked(spans: list[Span], begin: str, end: str) -> str:
-    """Return spans as one line of text, with marks around what is not in both texts."""
-    marks = MARKS | {"other": (begin, end)}
-    whole = "".join(visible(span.text, lines=True).join(marks[span.kind]) for span in spans)
-    return re.sub(r"\s+", " ", whole).strip()
-
-
 def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width - 1, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    """Return the words of a text in lines that are indented."""
+    words = " ".join(text.split())
+    return wrap(words, width - 1, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

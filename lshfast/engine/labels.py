@@ -35,9 +35,12 @@ PRIOR = 0.5
 SHIFT = 0.25
 DRAWS = 2000
 CONFIDENCE = 0.95
+TAILS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
 
 # Labels suffice for most purposes once the interval of the precision at the threshold is at most ± this.
 ENOUGH = 0.05
+
+Numbers = TypeVar("Numbers", Float64Array, Int64Array)
 
 NOTE = "Pairs below {:g} are not known: recall is the share of the same pairs from there on that is found."
 
@@ -292,11 +295,6 @@ class _Rates(NamedTuple):
     f1: Float64Array
 
 
-Numbers = TypeVar("Numbers", Float64Array, Int64Array)
-
-_TAILS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
-
-
 def _counted(similarity: Float64Array, same: BoolArray, edges: Float64Array, counts: Int64Array) -> Labels:
     """Return the labels of each band."""
     if similarity.ndim != 1 or similarity.shape != same.shape:
@@ -339,7 +337,7 @@ def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
     """Return the first and the last band where the largest F1 may be, from draws of shares that do not fall."""
     shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
-    low, high = np.quantile(places, _TAILS, method="closest_observation").astype(int).tolist()
+    low, high = np.quantile(places, TAILS, method="closest_observation").astype(int).tolist()
     return low, high
 
 
@@ -396,5 +394,5 @@ def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
 
 def _intervals(low: Float64Array, high: Float64Array, estimates: Float64Array) -> list[Interval]:
     """Return the intervals of rates from draws of the bounds; they hold the estimates too."""
-    ends = np.quantile(low, _TAILS[0], axis=0), np.quantile(high, _TAILS[1], axis=0)
+    ends = np.quantile(low, TAILS[0], axis=0), np.quantile(high, TAILS[1], axis=0)
     return [*map(Interval, np.minimum(ends[0], estimates).tolist(), np.maximum(ends[1], estimates).tolist())]
