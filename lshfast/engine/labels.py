@@ -155,6 +155,8 @@ class ThresholdEstimate(Shown):
         else:
             title = "no pairs are labelled"
         note = NOTE.format(self.thresholds[0]) if len(self.thresholds) else "There are no pairs."
+        if self.threshold is not None and self.threshold == self.thresholds[0]:
+            note += " A lower threshold may be better."
         return f"{title}, from {counted(int(self.labelled.sum()), 'label')}", self._figures(), note
 
     def _figures(self) -> Iterator[Figure]:

@@ -231,8 +231,7 @@ def label_files(
     sheet = LabelSheet(edges_from(plan.threshold), sample.counts, chosen, keys)
     if resumed:
         sheet.read(path)
-    else:
-        write_beside(path, stored, True)
+    write_beside(path, stored, True)
     try:
         _ask_all(sheet, path, texts, ask, precision)
     except KeyboardInterrupt as stopped:

@@ -149,6 +149,12 @@ def test_no_labels_and_no_pairs():
     assert "There are no pairs." in repr(nothing)
 
 
+def test_a_lower_threshold_may_be_better():
+    advice = "A lower threshold may be better."
+    assert advice in repr(Labeller(np.ones(BANDS), PAIRS, 1).label(40).estimate())
+    assert advice not in repr(Labeller(*CORPORA["gradual"], 1).label(100).estimate())
+
+
 def test_empty_bands_are_left_out():
     found = threshold_of([0.86, 0.87, 0.92], [True, False, True], [0.5, 0.8, 0.9, 0.95, 1], [0, 20, 30, 0])
     assert found.thresholds.tolist() == [0.5, 0.9]

@@ -150,6 +150,7 @@ def test_labels_of_other_texts_or_options_are_refused(tmp_path, source):
         labelled(other, path, Person(5))
     (tmp_path / "labels.csv.options.json").unlink()
     assert labelled(source, path, Person(0)).labelled.sum() == 5
+    assert (tmp_path / "labels.csv.options.json").exists()
     assert path.read_bytes() == before
 
 
