@@ -102,9 +102,9 @@ class Explanation(Shown):
         if self.differences is not None:
             left, right = self.differences
             yield f"\n  {short(self.key)}  (words of this row only are between [- and -], moved ones between < and >)"
-            yield _indented(_marked(left, "[-", "-]"))
+            yield _indented(marked(left, "[-", "-]"))
             yield f"\n  {short(self.kept_key)}  (words of this row only are between {{+ and +}})"
-            yield _indented(_marked(right, "{+", "+}"))
+            yield _indented(marked(right, "{+", "+}"))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         what = "kept" if self.kept else f"removed; {short(self.kept_key)} is kept instead"
@@ -191,7 +191,7 @@ def _passages(texts: Texts, shared: BoolArray, shingles: Shingles) -> list[str]:
     return [passage.decode("utf-8", "replace") for passage in found]
 
 
-def _marked(spans: Sequence[Span], begin: str, end: str) -> str:
+def marked(spans: Sequence[Span], begin: str, end: str) -> str:
     """Return spans as plain text, with marks around what is not in both texts."""
     marks = MARKS | {"other": (begin, end)}
     return "".join(visible(span.text, lines=True).join(marks[span.kind]) for span in spans)

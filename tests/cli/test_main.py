@@ -192,7 +192,7 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {(): ("dedup", "pairs", "explain", "check", "passages", "tune", "demo", "index", "records", "web",
+GROUPS = {(): ("dedup", "pairs", "explain", "check", "label", "passages", "tune", "demo", "index", "records", "web",
                "fingerprints", "stage"),
           ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),

@@ -1,0 +1,206 @@
+"""The command ``lshfast label``: it shows pairs, reads answers, and converts options to arguments."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from lshfast.cli.console import Watch, say, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import (
+    Column,
+    DelimiterOption,
+    Encoding,
+    ExactOption,
+    FormatOption,
+    Glob,
+    IdColumn,
+    IgnoreCommon,
+    MaxRowBytes,
+    MeasureOption,
+    NumPerm,
+    Paths,
+    Quiet,
+    Recall,
+    SeedOption,
+    Size,
+    StopWords,
+    Threads,
+    Threshold,
+    UnitOption,
+)
+from lshfast.common.choices import MAX_ROW_BYTES
+from lshfast.common.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from lshfast.jobs.label import Answer, Question
+    from lshfast.reports.differences import Span
+
+KEYS: dict[str, Answer] = {"s": "same", "d": "different", "?": "unsure", "u": "undo", "q": "quit", "\x04": "quit"}
+PROMPT = "same or different?  [s]ame  [d]ifferent  [?] unsure  [u]ndo  [q]uit: "
+
+# Lines of a screen that are not text, and the width without a terminal.
+OTHER_LINES = 8
+WIDTH, HEIGHT = 80, 40
+
+# How far below the threshold pairs are asked, by default.
+BELOW = 0.3
+
+
+def label_command(
+    inputs: Paths,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="FILE", help="The labels: .csv, .tsv or .jsonl; resumed if it exists."),
+    ],
+    least: Annotated[
+        float | None,
+        typer.Option(
+            "--from",
+            metavar="SIMILARITY",
+            help="The least similarity of the pairs; by default 0.3 below --threshold.",
+            show_default=False,
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Look for the least threshold with this precision, not for the largest F1."),
+    ] = None,
+    show_similarity: Annotated[
+        bool, typer.Option("--show-similarity", help="Show the similarity of a pair, which may bias the answer.")
+    ] = False,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
+    threshold: Threshold = 0.8,
+    unit: UnitOption = "word",
+    size: Size = None,
+    stop_words: StopWords = None,
+    num_perm: NumPerm = 128,
+    recall: Recall = 0.95,
+    exact: ExactOption = None,
+    measure: MeasureOption = "jaccard",
+    ignore_common: IgnoreCommon = None,
+    threads: Threads = None,
+    seed: SeedOption = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Choose a threshold by eye.
+
+    Shows pairs of rows and asks whether they are the same. Each label is written at once; q, Ctrl-C or Ctrl-D ends, and
+    the same command continues. At the end come the precision and the recall of thresholds, and the best one.
+    """
+    with one_line_errors():
+        from lshfast.drivers.inputs import Inputs
+        from lshfast.engine.plan import make_plan
+        from lshfast.jobs.label import label_files
+
+        if "-" in inputs:
+            raise ValueError("answers come from standard input, so the texts cannot (-)")
+        if least is None:
+            least = max(round(threshold - BELOW, 10), 0.05)
+        plan = make_plan(
+            threshold=least, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, recall=recall,
+            exact=exact, measure=measure, ignore_common=ignore_common, threads=threads, seed=seed,
+        )  # fmt: skip
+        source = Inputs(inputs, column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
+        watch = Watch(quiet, None)
+
+        def ask(question: Question) -> Answer:
+            watch.__exit__()  # no bars while a person answers
+            return answer_to(question, show_similarity)
+
+        with memory_advice(source, plan), watch:
+            found = label_files(source, plan, output, ask, precision=precision, progress=watch)
+        print(file=sys.stderr)
+        show(repr(found), sys.stdout)
+
+
+def answer_to(question: Question, similarity: bool) -> Answer:
+    """Show a question on standard error, and return the answer from standard input."""
+    columns, lines = shutil.get_terminal_size((WIDTH, HEIGHT)) if sys.stderr.isatty() else (WIDTH, HEIGHT)
+    say(screen(question, similarity, min(columns, 120), lines), sys.stderr)
+    while True:
+        key = read_key(sys.stdin)
+        if key in KEYS:
+            return KEYS[key]
+        if not key:
+            return "quit"
+
+
+def read_key(stream: TextIO) -> str:
+    """Ask for one key from a terminal, or for the first character of a line; "" at the end.
+
+    What was typed before the question is shown is discarded.
+    """
+    if not stream.isatty() or sys.platform == "win32":
+        print(PROMPT, end="", file=sys.stderr, flush=True)
+        line = stream.readline()
+        return line and (line.strip().lower()[:1] or "\n")
+    import termios
+    import tty
+
+    number = stream.fileno()
+    before = termios.tcgetattr(number)
+    try:
+        tty.setcbreak(number)
+        print(PROMPT, end="", file=sys.stderr, flush=True)
+        key = os.read(number, 1).decode("utf-8", "replace").lower()
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)
+    print(key if key in KEYS and key.isprintable() else "", file=sys.stderr)
+    return key
+
+
+def screen(question: Question, similarity: bool, width: int, height: int) -> str:
+    """Return a question as lines of text: what was done, and the two texts."""
+    from lshfast.engine.explanation import marked
+
+    most = max(3, (height - OTHER_LINES) // 2) * (width - 5)
+    left, right = question.differences
+    known = f"similarity {question.similarity:.4f}; " if similarity else ""
+    shown = ["", "-" * (width - 1), known + progress_of(question)]
+    for key, spans, marks in ((question.keys[0], left, ("[-", "-]")), (question.keys[1], right, ("{+", "+}"))):
+        shown += [visible(one_line(key)), *_wrapped(marked(cut(spans, most), *marks), width), ""]
+    return "\n".join(shown)
+
+
+def progress_of(question: Question) -> str:
+    """Return how many labels there are, and how much they say."""
+    from lshfast.engine.labels import ENOUGH
+
+    done = f"{question.labelled - question.unsure} labelled"
+    if question.unsure:
+        done += f", {question.unsure} unsure"
+    known = question.estimate.at_threshold
+    if known is None:
+        return done
+    half = (known.high - known.low) / 2
+    enough = f"enough for ±{ENOUGH:g}" if half <= ENOUGH else f"±{half:.2f}"
+    return f"{done}; precision at {question.estimate.threshold:g}: {known} ({enough})"
+
+
+def cut(spans: list[Span], most: int) -> list[Span]:
+    """Return the first spans, with at most so many characters, and with spaces around gaps."""
+    kept: list[Span] = []
+    for span in spans:
+        if len(span.text) > most:
+            return [*kept, span._replace(text=f"{span.text[:most]}…")]
+        kept.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
+        most -= len(span.text)
+    return kept
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return the words of a text in lines that are indented."""
+    words = " ".join(text.split())
+    return wrap(words, width - 1, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
