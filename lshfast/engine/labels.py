@@ -203,7 +203,7 @@ def next_band(labels: Labels, asked: Int64Array, left: Int64Array, wanted: float
     chosen = int(_chosen(rates, wanted))
     if wanted is not None:
         chosen = max(0, (chosen if chosen >= 0 else len(used)) - 1)
-    above = np.arange(len(used)) >= chosen
+    above = np.arange(len(used), dtype=np.int64) >= chosen
     pairs, total = rates.pairs[chosen], rates.pairs[chosen] + rates.same
     change = above / pairs if wanted is not None else (2 * above - rates.f1[chosen]) / total
     size = own.weights
@@ -339,7 +339,7 @@ def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
     """Return the first and the last band where the largest F1 may be, from draws of shares that do not fall."""
     shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
-    low, high = np.quantile(places, TAILS, method="closest_observation").astype(int).tolist()
+    low, high = np.quantile(places, TAILS, method="closest_observation").astype(np.int64).tolist()
     return low, high
 
 
@@ -353,9 +353,9 @@ def _reaching(precisions: list[Interval], wanted: float) -> tuple[int, int]:
 def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
     """Return the isotonic regression of each row: the largest, over starts, of the least mean over ends."""
     n = values.shape[1]
-    sums = np.cumsum(np.pad(values * weights, ((0, 0), (1, 0))), axis=1)
-    sizes = np.cumsum(np.pad(weights, (1, 0)))
-    found = np.full(values.shape, -np.inf)
+    sums = np.cumsum(np.pad(values * weights, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
+    sizes = np.cumsum(np.pad(weights, (1, 0)), dtype=np.float64)
+    found = np.full(values.shape, -np.inf, np.float64)
     for start in range(n):
         means = (sums[:, start + 1 :] - sums[:, start : start + 1]) / (sizes[start + 1 :] - sizes[start])
         least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]  # over the ends from each place on
@@ -390,7 +390,7 @@ def _precision(same: Float64Array, pairs: Int64Array) -> Float64Array:
 def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
     """Return the recall at the lower end of each band, for numbers of "same" pairs from there on and below it."""
     true = _above(same)
-    every = true + np.cumsum(below, axis=-1) - below
+    every = true + np.cumsum(below, axis=-1, dtype=np.float64) - below
     return np.divide(true, every, out=np.zeros_like(true), where=every > 0)
 
 

@@ -26,7 +26,7 @@ def edges_from(least: float) -> Float64Array:
     [0.82, 0.85, 0.9, 0.95, 1.0]
     """
     inner = [number / BANDS for number in range(1, BANDS) if number / BANDS > least + 1e-9]
-    return np.array([least, *inner, 1.0])
+    return np.array([least, *inner, 1.0], np.float64)
 
 
 def band_of(similarity: npt.ArrayLike, edges: Float64Array) -> Int64Array:

@@ -123,5 +123,6 @@ def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, rows: Int6
     """Note which rows have the keys of others; `ordered` are the keys of the rows `order`, ascending."""
     first, after = np.searchsorted(ordered, keys), np.searchsorted(ordered, keys, side="right")
     counts = after - first
-    places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+    ends = np.cumsum(counts, dtype=np.int64)
+    places = np.repeat(first - ends + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
     shared[order[places], np.repeat(rows, counts)] = True

@@ -10,7 +10,7 @@ from lshfast.reports.page import render
 from lshfast.reports.svg import Bin, histogram
 
 
-class Measured(NamedTuple):
+class ShownEstimate(NamedTuple):
     """An estimate as text: its value, and its interval or ""."""
 
     value: str
@@ -67,13 +67,13 @@ def _histogram(result: Any) -> Any:
     )
 
 
-def _share(estimate: Estimate) -> Measured:
+def _share(estimate: Estimate) -> ShownEstimate:
     if isnan(estimate.value):
-        return Measured("unknown", "")
+        return ShownEstimate("unknown", "")
     interval = "" if estimate.low == estimate.high else f"{estimate.low:.4f} to {estimate.high:.4f}"
-    return Measured(f"{estimate.value:.4f}", interval)
+    return ShownEstimate(f"{estimate.value:.4f}", interval)
 
 
-def _count(estimate: Estimate) -> Measured:
+def _count(estimate: Estimate) -> ShownEstimate:
     interval = "" if estimate.low == estimate.high else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
-    return Measured(f"{estimate.value:,.0f}", interval)
+    return ShownEstimate(f"{estimate.value:,.0f}", interval)

@@ -185,7 +185,7 @@ class _Check:
         plan, rows = self._plan, self._sketches.rows
         if not isinstance(rows.column, ShingledTexts) or len(self._members) < 2 or not len(self._sample.rows):
             return []
-        others, edges = [], np.array([plan.threshold, np.nextafter(1, 2)])
+        others, edges = [], np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
         for unit, size in SHINGLES:
             shingles = check_shingles(unit, size)
             if shingles[:2] != plan.shingles[:2]:
@@ -307,7 +307,7 @@ def edges_of(threshold: float) -> Float64Array:
     below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
     above = [round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)]
     inner = [edge for edge in above if edge < 1 - WIDTH / 4]
-    return np.array([*below, threshold, *inner, np.nextafter(1, 2)])
+    return np.array([*below, threshold, *inner, np.nextafter(1, 2)], np.float64)
 
 
 def _choices(plan: Plan, recall: float) -> list[_Choice]:
