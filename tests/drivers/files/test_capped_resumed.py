@@ -314,7 +314,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, sm
         wanted = run(look)
     calls = disk.calls
     assert {".run", ".npz", ".texts", ".signatures", ".bin"} <= suffixes
-    assert {"b.jsonl", "b.csv", "pairs.csv"} == set(wanted[1])
+    assert {"b.jsonl", "b.csv", "b.csv.options.json", "pairs.csv"} == set(wanted[1])
     final = [path.name for path in folder.iterdir()]
     renaming = next(room for room, (_, path) in enumerate(calls) if path and os.path.basename(path) in final)
     over = []
@@ -351,8 +351,8 @@ def test_killed_runs_are_resumed(tmp_path):
     start, killed = time.perf_counter(), 0
     subprocess.run(arguments, check=True)
     whole = time.perf_counter() - start
-    for name in ("b.jsonl", "b.csv"):
-        (tmp_path / name).unlink()
+    for path in tmp_path.glob("b.*"):
+        path.unlink()
     for attempt in range(40):
         with subprocess.Popen(arguments, stderr=subprocess.PIPE) as run:
             try:
