@@ -63,13 +63,17 @@ def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
 
 
 def read_options(path: str) -> StoredOptions | None:
-    """Return the options that are stored with a table; None if there are none.
+    """Return the options that are stored with a table, or in a folder of tables; None if there are none.
 
     Raises
     ------
     FormatError
         If they are damaged.
     """
+    if os.path.isdir(path):
+        tables = [name.removesuffix(BESIDE) for name in sorted(os.listdir(path)) if name.endswith((".parquet", BESIDE))]
+        found = (read_options(os.path.join(path, name)) for name in tables)
+        return next((stored for stored in found if stored is not None), None)
     if output_format(path)[0] == "parquet":
         metadata = optional("pyarrow.parquet").read_schema(path).metadata or {}
         data, name = metadata.get(KEY.encode()), path

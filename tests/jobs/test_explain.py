@@ -2,12 +2,14 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast import FormatError, dedup_files
+from lshfast import FormatError, dedup_files, stages
 from lshfast.drivers.stored_options import read_options
 from lshfast.engine.explanation import shared_of
 from lshfast.engine.plan import make_plan
@@ -169,3 +171,30 @@ def test_shared_shingles_are_those_of_the_reference(text, other, unit, size):
     assert (shared.own, shared.other, shared.shared) == (len(own), len(second), len(own & second))
     for passage in shared.passages:
         assert set(shingles(passage, size, 1)) <= second
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_tables_of_a_run_in_stages(tmp_path, kind):
+    sources = [write_jsonl(tmp_path / f"{part}.jsonl", ROWS[part::2]) for part in (0, 1)]
+    if kind == "parquet":
+        for part, source in enumerate(sources):
+            sources[part] = source.with_suffix(".parquet")
+            pq.write_table(pa.Table.from_pylist(ROWS[part::2]), sources[part])
+    removed = tmp_path / "removed"
+    folders = {"output": tmp_path / "kept", "removed": removed}
+    stages.plan(sources, work=tmp_path / "work", id_column="id", size=3, shards=2, **folders)
+    for stage in ("sketch", "band", "join", "group", "collect", "verify", "apply"):
+        stages.run(tmp_path / "work", stage)
+    given = ["--id-column", "id", "--size", 3] if kind == "jsonl" else []
+    said = explained("near", *sources, "--removed", removed, *given)
+    assert said.startswith("near: removed; first is kept instead\n")
+    assert "[- and more-]" in said
+
+
+def test_a_folder_without_options(tmp_path, source):
+    dedup_files(source, removed=tmp_path / "removed.csv", id_column="id")
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (tmp_path / "removed.csv").rename(folder / "removed.csv")
+    assert read_options(str(folder)) is None
+    assert "near: removed" in explained("near", source, "--removed", folder, "--id-column", "id")

@@ -9,6 +9,7 @@ import numpy as np
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.drivers.stored_options import KEY, READING, StoredOptions
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
@@ -16,7 +17,7 @@ from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.drivers.tasks.value_counts import check_plan
 from lshfast.drivers.tasks.verifying import keys_of, kind_of_ids
 from lshfast.engine.display import SIMILARITY_NAMES
-from lshfast.readers import Corpus, write_rejects, write_rows, write_table
+from lshfast.readers import Corpus, write_rejects, write_rows, write_tables
 from lshfast.readers.selection import Columns, SparseColumn
 
 
@@ -41,7 +42,7 @@ def apply(plan: StagePlan, shard: int) -> None:
                 "kept_key": [kept_keys[row] for row in gone.tolist()],
                 name: similarity[gone],
             }
-            write_table(plan.output(removed, shard), table, True, kinds)
+            _write_removed(plan, plan.output(removed, shard), table, kinds)
         if rejected is not None:
             write_rejects(plan.output(rejected, shard, "jsonl"), corpus.rejected, True)
         annotations = _annotations(plan, gone, kept_keys, similarity)
@@ -55,6 +56,13 @@ def apply(plan: StagePlan, shard: int) -> None:
             threads=plan.engine.threads,
         )
         writer.figures = {"kept": int(keep.sum()), "removed": len(gone)}
+
+
+def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[str, str]) -> None:
+    """Write the table of the removed rows of a shard; Parquet holds the options of the run in its metadata."""
+    reading = {name: plan.content.get(name) for name in READING}
+    stored = StoredOptions(plan.engine.arguments | {"keep": plan.content["keep"]}, reading)
+    write_tables(path, [table], True, kinds, {KEY: stored.as_json()})
 
 
 def _annotations(
