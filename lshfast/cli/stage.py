@@ -21,6 +21,8 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     GroupsOption,
+    Html,
+    HtmlTexts,
     IdColumn,
     IgnoreCommon,
     KeepOption,
@@ -29,6 +31,7 @@ from lshfast.cli.options import (
     MeasureOption,
     Most,
     NumPerm,
+    Overwrite,
     Quiet,
     Recall,
     RowsPerBand,
@@ -40,6 +43,7 @@ from lshfast.cli.options import (
     Top,
     UnitOption,
     VerifyOption,
+    page_output,
 )
 from lshfast.common.choices import MAX_ROW_BYTES
 
@@ -184,12 +188,19 @@ def ranges(numbers: list[int]) -> str:
 
 
 @stage_app.command(no_args_is_help=True)
-def status(work: WorkFolderArgument) -> None:
+def status(
+    work: WorkFolderArgument, html: Html = None, html_texts: HtmlTexts = True, overwrite: Overwrite = False
+) -> None:
     """Show which tasks are done.
 
-    Once all tasks of verify are done, also the figures of the run.
+    Once all tasks of verify are done, also the figures of the run; --html then writes a page that shows what it found.
     """
     with one_line_errors():
+        from lshfast import stages
+
+        page = page_output(html, html_texts)
+        if page is not None:
+            stages.write_page(work, page.path, texts=page.texts, command=page.command, overwrite=overwrite)
         _show_tasks(work)
 
 

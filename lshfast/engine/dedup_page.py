@@ -187,7 +187,7 @@ class SampledPairs:
             self.counts += counts_of(pairs["similarity"])
             least = np.concatenate((self._least, pairs))
             self._least = least[np.argsort(least["similarity"], kind="stable")[:LEAST]]
-            columns, first = np.unique(_columns(pairs["similarity"]), return_index=True)
+            columns, first = np.unique(columns_of(pairs["similarity"]), return_index=True)
             for column, place in zip(columns.tolist(), first.tolist(), strict=True):
                 self._of_column.setdefault(column, Compared(*pairs[place].tolist()))
             yield pairs
@@ -210,10 +210,11 @@ def spread(n: int) -> Int64Array:
 
 def counts_of(similarity: Float64Array) -> Int64Array:
     """Return how many similarities are in each column of the histogram, and how many are 1."""
-    return np.bincount(_columns(similarity), minlength=COLUMNS + 1).astype(np.int64)
+    return np.bincount(columns_of(similarity), minlength=COLUMNS + 1).astype(np.int64)
 
 
-def _columns(similarity: Float64Array) -> Int64Array:
+def columns_of(similarity: Float64Array) -> Int64Array:
+    """Return the column of the histogram for each similarity; the last one is for 1."""
     return np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS).astype(np.int64)
 
 

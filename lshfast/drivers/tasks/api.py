@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 from lshfast.common.checks import Seed, check_bytes, check_int
 from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.pages import PageOutput
+from lshfast.drivers.tasks.page import write_page_of_run
 from lshfast.drivers.tasks.planning import make_stage_plan
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.drivers.tasks.stages_status import StagesStatus, status_of
@@ -247,6 +249,40 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
     if task != "all":
         return run_task(own, stage, check_int("task", task, 0, count - 1))
     return any([run_task(own, stage, number) for number in range(count)])
+
+
+def write_page(
+    work: FilePath, path: FilePath, *, texts: bool = True, command: str = "", overwrite: bool = False
+) -> None:
+    """Write a page that shows what a run removes and why, once all tasks of verify are done.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    path : path
+        The file, named .html.
+    texts : bool, default True
+        Whether the page shows texts of some rows; these are read from the inputs.
+    command : str
+        A command that the page names.
+    overwrite : bool, default False
+        Replace an existing file.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 or rapidfuzz is not installed (``pip install "lshfast[cli]"``).
+    ValueError
+        If tasks of verify are not done, or the path has another suffix.
+    DataError, FormatError, OSError
+        As for `run`.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    write_page_of_run(read_stage_plan(os.fspath(work)), PageOutput(os.fspath(path), texts, command), overwrite)
 
 
 def status(work: FilePath) -> StagesStatus:

@@ -16,6 +16,7 @@ from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.tasks.collecting import NO_TEXT
 from lshfast.drivers.tasks.counting import engine_of
+from lshfast.drivers.tasks.page_notes import noted
 from lshfast.drivers.tasks.pairing import TaskPairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
@@ -36,7 +37,8 @@ MOST_OPEN = 128
 class RemovedRows(NamedTuple):
     """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities.
 
-    Also the numbers of the rows kept instead, and the codes of the removed rows if they are counted by values.
+    Also the numbers of the rows kept instead, the codes of the removed rows if they are counted by values, and the
+    sizes of groups of two or more rows.
     """
 
     rows: Int64Array
@@ -44,6 +46,7 @@ class RemovedRows(NamedTuple):
     similarity: Float64Array
     kept: Int64Array
     codes: Int64Array
+    sizes: Int64Array
 
 
 def verify(plan: StagePlan, task: int) -> None:
@@ -98,7 +101,8 @@ def verify(plan: StagePlan, task: int) -> None:
         )
         add_removed(writer, plan, codes)
         groups = {} if plan.max_removed is None else {"largest_groups": largest_groups(kept, codes, keys)}
-        writer.figures = figures | groups
+        of_groups = [size for some in found for size in some.sizes.tolist()]
+        writer.figures = figures | groups | {"page": noted(rows, kept, similarity, of_groups)}
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,10 @@ class PartRows:
         kept = found.groups.keeper[gone]
         keys = [self.keys[place] for place in kept.tolist()]
         codes = self.codes[gone] if len(self.codes) else self.codes
-        return RemovedRows(self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes), figures
+        removed = RemovedRows(
+            self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes, sizes[sizes > 1]
+        )
+        return removed, figures
 
 
 def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
