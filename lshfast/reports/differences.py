@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal["same", "other", "moved", "gap"]
 
 # A word of at most 40 characters, an ideograph, white space, or another character.
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]{{1,40}}|\s{{1,40}}|[^\w\s]")
+_WORD = rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]{{1,40}}|\s{{1,40}}|[^\w\s]"
 
 
 class Span(NamedTuple):
@@ -95,7 +95,7 @@ def _words(text: str, start: int) -> tuple[list[str], int]:
     """Return the words that are compared, and how many characters follow them."""
     words: list[str] = []
     end = start
-    for found in _WORD.finditer(text, start):
+    for found in re.compile(_WORD).finditer(text, start):  # compiled when it is first used, and kept by re
         if len(words) == MOST_WORDS:
             break
         words.append(found[0])
