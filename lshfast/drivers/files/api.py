@@ -174,8 +174,8 @@ def dedup_files(
     Returns
     -------
     DedupResult
-        Its `pairs` are the pairs from which the groups were formed; or all similar pairs, if they are written to a file
-        and come from at most 2**21 candidates. `summary.pairs` is the number of pairs in the file.
+        Its `pairs` are the pairs from which the groups were formed; or, without `memory`, all similar pairs, if they
+        are written to a file and come from at most 2**21 candidates. `summary.pairs` is their number in the file.
 
     Raises
     ------
