@@ -32,6 +32,7 @@ FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
     "bits": ["bits", "sketch", "slots"],
     "grouping": ["grouping", "bits", "sets", "slots"],
+    "meetings": ["meetings", "bits", "sketch", "slots"],
     "names": TABLES,
     "passages": ["passages", "text"],
     "probes": ["probes", "bands"],

@@ -165,7 +165,7 @@ def account_table(account: Account, memory: int | None = None, figures: Iterable
     for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "compare") if name in stages)
+    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "compare", "read") if name in stages)
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if peak and nbytes > 50e6:
         peak += f"   {(memory or 0) / nbytes:.2f} x the text"

@@ -19,7 +19,7 @@ from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
     from lshfast.drivers.inputs import Inputs
-    from lshfast.engine.plan import Plan
+    from lshfast.engine.any_plan import AnyPlan
 
 # The status of a run that ends because it would have removed too many rows.
 TOO_MANY_REMOVED = 3
@@ -102,7 +102,7 @@ class Commands(TyperGroup):
 
 
 @contextmanager
-def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
+def memory_advice(inputs: Inputs, plan: AnyPlan | None = None) -> Iterator[None]:
     """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options that reduce it."""
     try:
         yield
@@ -135,9 +135,9 @@ def resume_advice(work: str | None) -> Iterator[None]:
         raise
 
 
-def needs(inputs: Inputs, plan: Plan | None) -> str:
+def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
     """Return the estimated memory of a run, and advice, as the end of a message."""
-    if plan is None:
+    if plan is None or not hasattr(plan, "memory"):
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that

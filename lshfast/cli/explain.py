@@ -60,7 +60,7 @@ def explain_command(
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
         from lshfast.drivers.stored_options import read_options
-        from lshfast.engine.plan import plan_of_options
+        from lshfast.engine.any_plan import plan_of_options
         from lshfast.jobs.explain import explain, look_up, with_stored
 
         if removed is None and other is None:

@@ -43,7 +43,9 @@ from lshfast.cli.options import (
     HtmlTexts,
     IdColumn,
     IgnoreCommon,
+    ItemMeasureOption,
     KeepOption,
+    KindOption,
     Master,
     MaxColumns,
     MaxRemoved,
@@ -58,7 +60,9 @@ from lshfast.cli.options import (
     Overwrite,
     Paths,
     Quiet,
+    Radius,
     Recall,
+    RecallOrDefault,
     Resume,
     RowsPerBand,
     SchemeOption,
@@ -67,6 +71,7 @@ from lshfast.cli.options import (
     StopWords,
     Threads,
     Threshold,
+    ThresholdOrDefault,
     Top,
     UnitOption,
     VerifyOption,
@@ -147,18 +152,20 @@ def dedup(
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
     max_columns: MaxColumns = MAX_COLUMNS,
-    threshold: Threshold = 0.8,
+    kind: KindOption = None,
+    threshold: ThresholdOrDefault = None,
+    radius: Radius = None,
     unit: UnitOption = "word",
     size: Size = None,
     stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
-    recall: Recall = 0.95,
+    recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
-    measure: MeasureOption = "jaccard",
+    measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
     groups: GroupsOption = "star",
     keep: KeepOption = "first",
@@ -197,10 +204,9 @@ def dedup(
     with one_line_errors():
         from lshfast.drivers.files.cap import cap_of
         from lshfast.drivers.files.run import Outputs, run_files
-        from lshfast.drivers.indexes import Indexes, plan_against
+        from lshfast.drivers.indexes import Indexes, plan_of_items
         from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.engine.listed_pairs import check_listing
-        from lshfast.engine.plan import make_plan
 
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
@@ -235,11 +241,13 @@ def dedup(
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
         others |= dict(threads=threads, exact=exact, top=top, most=most)
-        plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
         )
+        outside = dict(radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory)
+        outside |= dict(split=split)
+        plan = plan_of_items(source, given(context, options) if against else options, others, outside)
         outputs = Outputs(
             output_of(output, source, output_format, defuse_formulas),
             output_of(pairs, source, None, defuse_formulas),
@@ -252,8 +260,10 @@ def dedup(
         if dry_run:
             outputs = outputs.dry
         if split:
+            from lshfast.engine.plan import Plan
             from lshfast.jobs.paragraphs import run_paragraphs
 
+            assert isinstance(plan, Plan)  # split is refused for other kinds
             with memory_advice(source, plan), Watch(quiet, output) as watch:
                 paragraphs = run_paragraphs(
                     source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
@@ -284,18 +294,20 @@ def pairs_command(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
-    threshold: Threshold = 0.8,
+    kind: KindOption = None,
+    threshold: ThresholdOrDefault = None,
+    radius: Radius = None,
     unit: UnitOption = "word",
     size: Size = None,
     stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
-    recall: Recall = 0.95,
+    recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = None,
-    measure: MeasureOption = "jaccard",
+    measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
     top: Top = None,
     most: Most = None,
@@ -319,8 +331,8 @@ def pairs_command(
     with one_line_errors():
         from lshfast.drivers.files.cap import cap_of
         from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.indexes import plan_of_items
         from lshfast.drivers.inputs import Inputs, output_of
-        from lshfast.engine.plan import make_plan
 
         options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
@@ -339,8 +351,10 @@ def pairs_command(
             return
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
-        plan = make_plan(**options, threads=threads, exact=exact)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+        )
+        plan = plan_of_items(source, options, dict(threads=threads, exact=exact), dict(radius=radius, memory=memory))
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
             page = page_output(html, html_texts)

@@ -11,6 +11,8 @@ import typer
 from lshfast.common.choices import (
     Format,
     Grouping,
+    ItemMeasure,
+    Kind,
     OnDuplicate,
     OnError,
     OutputFormat,
@@ -59,18 +61,27 @@ DelimiterOption = Annotated[
 ]
 MaxRowBytes = Annotated[int, typer.Option(help=help_of("max_row_bytes"))]
 MaxColumns = Annotated[int, typer.Option(help=help_of("max_columns"))]
-Threshold = Annotated[float, typer.Option(help=help_of("threshold"))]
+Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]
+ThresholdOrDefault = Annotated[float | None, typer.Option(help=help_of("threshold"), show_default=False)]
+KindOption = Annotated[Kind | None, typer.Option("--as", "--kind", help=help_of("kind"), show_default=False)]
+Radius = Annotated[float | None, typer.Option(help=help_of("radius"), show_default=False)]
 UnitOption = Annotated[Unit, typer.Option(help=help_of("unit"))]
 Size = Annotated[int | None, typer.Option(help=help_of("size"), show_default=False)]
 StopWords = Annotated[str | None, typer.Option(metavar="LANGUAGE", help=help_of("stop_words"), show_default=False)]
 NumPerm = Annotated[int, typer.Option(help=help_of("num_perm"))]
 SchemeOption = Annotated[Scheme, typer.Option(help=help_of("scheme"))]
-Recall = Annotated[float, typer.Option(help=help_of("recall"))]
+Recall = Annotated[float, typer.Option(help="Probability that a pair at the threshold is found, in (0, 1).")]
+RecallOrDefault = Annotated[float | None, typer.Option(help=help_of("recall"), show_default=False)]
 BandsOption = Annotated[int | None, typer.Option(help=help_of("bands"))]
 RowsPerBand = Annotated[int | None, typer.Option(help=help_of("rows_per_band"))]
 VerifyOption = Annotated[Verify, typer.Option(help=help_of("verify"))]
 ExactOption = Annotated[bool | None, typer.Option("--exact/--no-exact", help=help_of("exact"))]
-MeasureOption = Annotated[PairMeasure, typer.Option(help=help_of("measure"))]
+MeasureOption = Annotated[
+    PairMeasure,
+    typer.Option(help="jaccard; or containment: how much of the shorter text the longer one contains."),
+]
+TextMeasureOption = Annotated[PairMeasure | None, typer.Option(help=help_of("measure"), show_default=False)]
+ItemMeasureOption = Annotated[ItemMeasure | None, typer.Option(help=help_of("measure"), show_default=False)]
 IgnoreCommon = Annotated[float | None, typer.Option(metavar="SHARE", help=help_of("ignore_common"))]
 Top = Annotated[int | None, typer.Option(metavar="N", help=help_of("top"))]
 Most = Annotated[float | None, typer.Option(metavar="SIMILARITY", help=help_of("most"))]

@@ -6,13 +6,15 @@ The file of an index keeps its old state until the end: a run that ends early ch
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.drivers.inputs import checksum_of_ends
+from lshfast.drivers.inputs import Inputs, checksum_of_ends
+from lshfast.engine.any_plan import AnyPlan, plan_for
+from lshfast.engine.options import refuse_for_kind
 from lshfast.engine.plan import Plan, check_same_run, plan_of_index
 from lshfast.index.keys import as_column
 from lshfast.index.stores.values import OnDuplicate
@@ -107,6 +109,30 @@ def naming(path: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def plan_of_items(
+    inputs: Inputs, given: Mapping[str, Any], others: Mapping[str, Any], outside: Mapping[str, Any]
+) -> AnyPlan:
+    """Return the plan of a run over files; the kind of the items follows from the column.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    given : mapping of str
+        Options that the user has set; with an index, the others have its values.
+    others : mapping of str
+        Options that an index does not store.
+    outside : mapping of str
+        Further options, which may not be for this kind of items: the radius, the index, and what is no part of a plan.
+    """
+    kind = inputs.kind_of_items()
+    refuse_for_kind(kind, outside)
+    against = outside.get("against")
+    if against is not None:
+        return plan_against(os.fspath(against), dict(given), **others)
+    plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
+    return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 
 
 def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:

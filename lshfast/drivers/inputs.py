@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args, overload
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.choices import Kind
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
+from lshfast.engine.any_plan import AnyPlan
+from lshfast.engine.columns import ArrowLists
 from lshfast.engine.plan import Keep
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
+from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value, read_sets
+from lshfast.kinds.measures import PointPlan
+from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
+from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast.readers.jsonl import first_value
+from lshfast.readers.parquet import schema_of, type_of
 from lshfast.readers.sources import Source
 from lshfast.readers.stored_texts import ReadTexts
 from lshfast.readers.streams import is_stream
 from lshfast.readers.string_file import StringFile
+
+if TYPE_CHECKING:
+    from lshfast.kinds.items import PointReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
@@ -44,15 +55,65 @@ class Inputs:
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
     by: str | None = None
+    kind: Kind | None = None
+    listed: list[File] = field(default_factory=list, repr=False, compare=False)  # for the next corpus
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "paths"}
-        return open_corpus(self.paths, **options | others)
+        left = ("paths", "kind", "listed")
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
+        files = self.listed.copy()
+        self.listed.clear()
+        return open_corpus(self.paths, **options | others, files=files or None)
+
+    def open_kind(self, plan: AnyPlan, **others: Any) -> tuple[Corpus, PointReader | None]:
+        """List the inputs as a corpus of the items of a plan; for points, also return the reader of their format."""
+        if isinstance(plan, PointPlan):
+            from lshfast.kinds.items import PointReader
+
+            reader = PointReader(plan.kind, plan.measure)
+            return self.open(kind=plan.kind, convert=reader.read, **others), reader
+        return self.open(**(dict(kind="set", convert=read_lists) if plan.sets else {}), **others), None
+
+    def kind_of_items(self) -> Kind:
+        """Return the kind of items in the column: what the user says, or else what its type or first value says.
+
+        Raises
+        ------
+        DataError
+            If the type can be that of several kinds.
+        """
+        if self.kind is not None:
+            if self.kind not in get_args(Kind):
+                raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            return self.kind
+        with suppress(DataError, OSError, MemoryError):  # the run raises it again, after its options were checked
+            self.listed[:] = self.open().files
+            found = [first_value(file) for file in self.listed[:1] if file.format == "jsonl"]
+            if found:
+                return kind_of_value(found[0]) or "text"
+        for file in self.listed[:1]:
+            if file.columnar:
+                return _kind_of_type(file, type_of(file, schema_of(file), self.column))
+        return "text"
 
     def sample(self) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
         return replace(self, id_column=None, by=None).open(batch_bytes=SAMPLE_BYTES)
+
+
+def _kind_of_type(file: File, found: Any) -> Kind:
+    kind = kind_of_arrow(found)
+    if kind is None and ambiguous(found):
+        reason = f"column {file.layout.column!r} is {found}, which can be of several kinds"
+        raise file.fault(None, f"{reason}: kind (--as) says which, {', '.join(ambiguous(found))}")
+    return kind or "text"
+
+
+def read_lists(column: Any) -> tuple[ArrowLists, dict[int, str]]:
+    """Return the sets of a column of lists, and the reasons of bad rows."""
+    lists, bad = read_sets(column)
+    return ArrowLists(*lists), bad
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.
@@ -77,17 +138,27 @@ def output_of(
         first = inputs.format
         if first is None and inputs.paths:
             known = file_format(inputs.paths[0])
-            first = known[0] if known else replace(inputs, paths=inputs.paths[:1]).open().files[0].format
+            first = known[0] if known else replace(inputs, paths=inputs.paths[:1], listed=[]).open().files[0].format
         kind = _WRITTEN_AS.get(first, "jsonl")
     return Output(os.fspath(path), kind, defuse)
 
 
 def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
-    """Read a corpus once; `progress` is called with ("read", bytes of input read, total bytes)."""
-    done = 0
-    for batch in corpus.batches():
+    """Read a corpus of texts once; `progress` is called with ("read", bytes of input read, total bytes)."""
+    for batch in _batches(corpus, progress):
         texts = Texts(batch.texts)
         yield texts if batch.places is None else ReadTexts(texts, batch.places)
+
+
+def item_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Any]:
+    """Read a corpus once, as `text_batches` does, and yield what its values were converted to."""
+    return (batch.texts for batch in _batches(corpus, progress) if len(batch.texts))
+
+
+def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
+    done = 0
+    for batch in corpus.batches():
+        yield batch
         done += batch.source_bytes
         if progress:
             progress("read", done, corpus.total_bytes)

@@ -3,47 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed
+from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
 from lshfast.common.value_codes import ValueCodes
+from lshfast.engine.account import named_pairs
 from lshfast.engine.against import insert_rows
-from lshfast.engine.columns import ShingledTexts, column_of
+from lshfast.engine.any_plan import AnyPlan, plan_for
+from lshfast.engine.columns import Column, ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import listed, not_above
-from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
+from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
-from lshfast.engine.run import run_part
+from lshfast.engine.run import PartRun, run_part
 from lshfast.engine.short_texts import advice_for, warn_of
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, sketch_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import plain_list
-from lshfast.join.jaccard import PairMeasure, joined_pairs
+from lshfast.join.jaccard import joined_pairs
+from lshfast.kinds.kind import kind_of
+from lshfast.kinds.measures import PointPlan
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 
 if TYPE_CHECKING:
+    from lshfast.engine.points import PointRun
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.neighbors.points import PointFormat
+    from lshfast.kinds.items import PointBatch
 
 
 def dedup(
     texts: Any,
     *,
-    threshold: float = 0.8,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
-    recall: float = 0.95,
+    recall: float | None = None,
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
@@ -55,7 +65,7 @@ def dedup(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool | None = None,
-    measure: PairMeasure = "jaccard",
+    measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
     by: Any = None,
     max_removed: float | None = None,
@@ -199,31 +209,34 @@ def dedup(
     []
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
-    plan = make_plan(
-        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, threads=threads,
-        seed=seed, exact=exact, measure=measure, ignore_common=ignore_common,
+    items, plan = _items_and_plan(
+        texts, kind, threshold=threshold, radius=radius, unit=unit, size=size, stop_words=stop_words,
+        num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
+        groups=groups, threads=threads, seed=seed, exact=exact, measure=measure, ignore_common=ignore_common,
     )  # fmt: skip
-    column = column_of(texts, plan.shingles)
-    plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     check_against(against, add, plan)
     check_max_removed(max_removed)
-    names = None if keys is None else key_list(keys, len(column))
-    values = None if by is None else value_codes(by, len(column))
-    check_keep(keep, len(column), plan.measure)
-    clock = Clock()
-    part = run_part([column], plan, clock, keep=keep, against=against, progress=progress)
+    names = None if keys is None else key_list(keys, len(items))
+    values = None if by is None else value_codes(by, len(items))
+    check_keep(keep, len(items), plan.measure)
+    clock, indexed, advice = Clock(), None, ""
+    if isinstance(items, Points):
+        from lshfast.engine.points import run_points
+
+        part: PartRun | PointRun = run_points(
+            [items.batch], items.format_of, items.plan, clock, keep=keep, progress=progress
+        )
+    else:
+        part = run_part([items], cast(Plan, plan), clock, keep=keep, against=against, progress=progress)
     if max_removed is not None:
-        check_result(max_removed, part.found.result(part.plan, clock, keys=names, read=len(column)), values)
-    indexed = None
-    if against is not None and add:
-        with clock.stage("index"):
-            own = range(len(column)) if names is None else names
-            indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
-    advice = advice_for(part.sketches.rows.column, plan)
-    result = part.found.result(
-        part.plan, clock, keys=names, read=len(column), indexed=indexed, advice=advice, by=values
-    )
+        check_result(max_removed, part.found.result(part.plan, clock, keys=names, read=len(items)), values)
+    if isinstance(part, PartRun):
+        if against is not None and add:
+            with clock.stage("index"):
+                own = range(len(items)) if names is None else names
+                indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
+        advice = advice_for(part.sketches.rows.column, part.plan)
+    result = part.found.result(part.plan, clock, keys=names, read=len(items), indexed=indexed, advice=advice, by=values)
     warn_of(result.summary.advice)
     rule = keep if isinstance(keep, str) else "values"
     return replace(result, options=result.options | {"keep": rule})
@@ -232,13 +245,15 @@ def dedup(
 def pairs(
     texts: Any,
     *,
-    threshold: float = 0.8,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
-    recall: float = 0.95,
+    recall: float | None = None,
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
@@ -246,7 +261,7 @@ def pairs(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool | None = None,
-    measure: PairMeasure = "jaccard",
+    measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
     top: int | None = None,
     most: float | None = None,
@@ -300,15 +315,20 @@ def pairs(
     >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
     [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
-    plan = make_plan(
-        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, threads=threads, seed=seed,
-        exact=exact, measure=measure, ignore_common=ignore_common, top=top, most=most,
+    items, any_plan = _items_and_plan(
+        texts, kind, threshold=threshold, radius=radius, unit=unit, size=size, stop_words=stop_words,
+        num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
+        threads=threads, seed=seed, exact=exact, measure=measure, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    batches, plan = ignoring_common([column_of(texts, plan.shingles)], plan, clock, progress)
+    if isinstance(items, Points):
+        from lshfast.engine.points import pairs_of_points
+
+        near = pairs_of_points([items.batch], items.format_of, items.plan, clock, copies=copies, progress=progress)
+        return named_pairs(near, any_plan.measure)
+    batches, plan = ignoring_common([items], cast(Plan, any_plan), clock, progress)
     found = sketch_rows(batches, plan, clock, progress)
     warn_of(advice_for(found.rows.column, plan))
     every = SimilarPairs(found, plan, clock, progress)
@@ -317,7 +337,38 @@ def pairs(
     return joined_pairs(every.batches())
 
 
-def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
+@dataclass(frozen=True)
+class Points:
+    """Vectors or codes in memory, and the plan for them."""
+
+    batch: PointBatch
+    format: PointFormat | None
+    plan: PointPlan
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def format_of(self) -> PointFormat | None:
+        """Return the format of the words."""
+        return self.format
+
+
+def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Column | Points, AnyPlan]:
+    """Return the items of a caller, and the plan of a run over them; the kind follows from the items."""
+    if kind is not None and kind not in get_args(Kind):
+        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+    plan = plan_for(kind_of(source) if kind is None else kind, options)
+    if isinstance(plan, PointPlan):
+        from lshfast.kinds.items import read_points
+
+        return Points(*read_points(source, plan.kind, plan.measure), plan), plan
+    column = column_of(source, plan.shingles)
+    if kind is not None and isinstance(column, ShingledTexts) != (kind == "text"):
+        raise TypeError(f"texts must be {kind}s for kind={kind!r}, not {'texts' if kind == 'set' else 'sets'}")
+    return column, replace(plan, sets=not isinstance(column, ShingledTexts))
+
+
+def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
     """Raise an error that names the argument if a run with this plan cannot use the index."""
     if against is None:
         if add:
@@ -327,6 +378,8 @@ def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
 
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
+    if isinstance(plan, PointPlan):
+        raise ValueError(f"against is for texts and sets, not for {plan.kind}s")
     check_same_run(against.parameters, plan)
 
 

@@ -11,7 +11,7 @@ from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import plan_of_options
+from lshfast.engine.any_plan import plan_of_options
 from lshfast.readers.output import output_format
 from lshfast.readers.streams import is_stream
 

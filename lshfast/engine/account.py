@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.choices import ItemMeasure
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.common.value_codes import ValueCodes
 from lshfast.engine.against import Earlier
@@ -17,6 +18,10 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.report import DedupResult, Stage, Summary
 from lshfast.engine.sketching import Clock
 from lshfast.join.groups import Groups
+from lshfast.kinds.measures import PointPlan, is_distance
+
+# Pairs of a run by distance.
+DISTANCE_PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("distance", np.float64)])
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class Findings:
 
     def result(
         self,
-        plan: Plan,
+        plan: Plan | PointPlan,
         clock: Clock,
         *,
         keys: Sequence[Any] | None,
@@ -97,7 +102,7 @@ class Findings:
 
         Parameters
         ----------
-        plan : Plan
+        plan : Plan or PointPlan
         clock : Clock
         keys : sequence, optional
             One key per row.
@@ -131,23 +136,17 @@ class Findings:
             by=None if by is None else CountsByValue.of(by, kept).summary(),
         )
         earlier = None if self.earlier is None else self.earlier.column(len(kept))
+        pairs = named_pairs(self.pairs, plan.measure)
         return DedupResult(
-            kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier, plan.arguments
+            kept, groups.labels, groups.keeper, groups.similarity, pairs, summary, keys, earlier, plan.arguments
         )
 
 
-def summary_of(plan: Plan, stages: Mapping[str, Stage], seconds: float, **figures: Any) -> Summary:
+def named_pairs(pairs: npt.NDArray[np.void], measure: ItemMeasure) -> npt.NDArray[np.void]:
+    """Return pairs whose third field is named distance if the measure is a distance."""
+    return pairs.view(DISTANCE_PAIR) if is_distance(measure) else pairs
+
+
+def summary_of(plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any) -> Summary:
     """Return the summary of a run from its plan, its stages and its other figures, which are attributes of it."""
-    return Summary(
-        **figures,
-        bands=0 if plan.exact else plan.bands.bands,
-        rows_per_band=0 if plan.exact else plan.bands.rows_per_band,
-        recall=plan.recall,
-        verify=plan.verify,
-        measure=plan.measure,
-        ignored_shingles=None if plan.shingles.common is None else len(plan.shingles.common),
-        top=plan.top,
-        most=plan.most,
-        stages=dict(stages),
-        seconds=seconds,
-    )
+    return Summary(**figures, **plan.figures, stages=dict(stages), seconds=seconds)

@@ -196,6 +196,16 @@ class ArrowLists(_Sets):
         offsets, places = places_of_rows(self.offsets, rows)
         return ArrowLists(offsets, self._elements(places))
 
+    @staticmethod
+    def concatenate(parts: Sequence[ArrowLists]) -> ArrowLists:
+        """Return the sets of several columns as one; parts without elements may be of the other type."""
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([part.lengths for part in parts]), dtype=np.int64)])
+        texts = [part.elements for part in parts if isinstance(part.elements, Texts) and len(part.elements)]
+        numbers = [part.elements for part in parts if isinstance(part.elements, np.ndarray) and len(part.elements)]
+        if texts and numbers:
+            raise TypeError("elements of sets must be all strings or all integers, and these inputs have both")
+        return ArrowLists(offsets, np.concatenate(numbers) if numbers else Texts.concatenate(texts or [Texts([])]))
+
     def _elements(self, places: Chosen) -> Texts | UInt64Array:
         return self.elements.take(places) if isinstance(self.elements, Texts) else self.elements[places]
 
@@ -267,9 +277,11 @@ class KeyedRows:
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts as one column; a single column of any kind is returned as it is."""
+    """Return the rows of several columns of texts, or of ArrowLists, as one column; a single column as it is."""
     if len(columns) == 1:
         return columns[0]
+    if isinstance(columns[0], ArrowLists):
+        return ArrowLists.concatenate([column for column in columns if isinstance(column, ArrowLists)])
     shingled = [column for column in columns if isinstance(column, ShingledTexts)]
     texts = [column.texts for column in shingled]
     held = [part for part in texts if isinstance(part, Texts)]

@@ -10,9 +10,10 @@ import numpy as np
 
 from lshfast.common.display import Figure, counted
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.engine.any_plan import plan_of_options
 from lshfast.engine.display import SIMILARITY_NAMES, delimiter_figures
 from lshfast.engine.listed_pairs import PairArray
-from lshfast.engine.plan import Plan, plan_of_options
+from lshfast.engine.plan import Plan
 from lshfast.engine.summary import Summary
 from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from lshfast.common.checks import check_account
+from lshfast.common.choices import ItemMeasure
 from lshfast.common.display import Figure, Shown, counted, escape, figure
 from lshfast.common.visible import visible
-from lshfast.join.jaccard import PairMeasure
 
 # The kind of the similarities for each value of `verify`.
 SIMILARITY_KINDS = {
@@ -19,8 +19,11 @@ SIMILARITY_KINDS = {
     "none": "estimated, not compared to the threshold",
 }
 
-# The name of the similarity for each value of `measure`.
-SIMILARITY_NAMES = {"jaccard": "similarity", "containment": "containment"}
+# The name of the similarity or distance for each value of `measure`.
+SIMILARITY_NAMES: dict[ItemMeasure, str] = {
+    "jaccard": "similarity", "containment": "containment", "cosine": "similarity",
+    **dict.fromkeys(("angle", "euclidean", "manhattan", "hamming"), "distance"),
+}  # fmt: skip
 
 # The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
@@ -109,14 +112,28 @@ def groups_figure(groups: int, largest: int, noun: str) -> Figure:
     return figure("groups", groups, f"the largest has {counted(largest, noun)}" if groups else "")
 
 
-def empty_note(number: int) -> str:
-    """Return a note on rows without shingles, if there are any."""
-    return f"{number:,} without shingles (empty)" if number else ""
+def empty_note(number: int, measure: ItemMeasure = "jaccard") -> str:
+    """Return a note on rows without shingles, or without another item, if there are any."""
+    return f"{number:,} without {contents_of(measure)} (empty)" if number else ""
 
 
-def place_of_recall(measure: PairMeasure) -> str:
+def contents_of(measure: ItemMeasure) -> str:
+    """Return what an empty row lacks."""
+    if measure in ("jaccard", "containment"):
+        return "shingles"
+    return "a code" if measure == "hamming" else "a vector"
+
+
+def bound_name(measure: ItemMeasure) -> str:
+    """Return what the bound of a measure is called."""
+    return "radius" if SIMILARITY_NAMES[measure] == "distance" else "threshold"
+
+
+def place_of_recall(measure: ItemMeasure) -> str:
     """Return for which pairs the recall of a run holds."""
-    return "at the threshold" if measure == "jaccard" else "at the threshold, for texts of one size"
+    if measure == "containment":
+        return "at the threshold, for texts of one size"
+    return f"at the {bound_name(measure)}"
 
 
 def delimiter_notes(delimiters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -127,7 +144,7 @@ def delimiter_notes(delimiters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "tab" if delimiter == "\t" else delimiter, f"separates the cells of {files[0]}{more}"
 
 
-def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, measure: PairMeasure) -> str:
+def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, measure: ItemMeasure) -> str:
     """Return the first of `count` removed rows as a table in HTML, or an empty string if there is none.
 
     A removal is the key of a row, that of the row kept instead, and their similarity.

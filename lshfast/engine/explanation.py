@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common.choices import ItemMeasure
 from lshfast.common.display import Figure, Shown, counted, figure
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray
 from lshfast.common.visible import visible
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.dedup_page import Decided, TextsOf
-from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.display import SIMILARITY_NAMES, bound_name
 from lshfast.engine.plan import Plan
 from lshfast.kernels.passages import locate, slices
 from lshfast.kernels.text import Texts
@@ -74,7 +76,8 @@ class Explanation(Shown):
     shared : SharedShingles or None
         None if a text is not known, or there is nothing to compare with.
     differences : Differences or None
-    measure : {"jaccard", "containment"}
+    measure : str
+        What the similarity is; if it is a distance, `similarity` and `threshold` are the distance and the radius.
     note : str
         What limits the explanation, or "".
     """
@@ -88,7 +91,7 @@ class Explanation(Shown):
     group_size: int
     shared: SharedShingles | None = None
     differences: Differences | None = None
-    measure: str = "jaccard"
+    measure: ItemMeasure = "jaccard"
     note: str = ""
 
     def __repr__(self) -> str:
@@ -113,9 +116,9 @@ class Explanation(Shown):
         return f"{short(self.key)}: {what}", self._figures(), self.note
 
     def _figures(self) -> Iterator[Figure]:
-        name = SIMILARITY_NAMES["containment" if self.measure == "containment" else "jaccard"]
+        name = SIMILARITY_NAMES[self.measure]
         if self.similarity is not None and not self.kept:
-            yield figure(name, f"{self.similarity:.4f}", f"the threshold is {self.threshold:g}")
+            yield figure(name, f"{self.similarity:.4f}", f"the {bound_name(self.measure)} is {self.threshold:g}")
         if self.group_size > 1:
             others = self.group_size - 1 - (not self.kept) - len(self.group)  # that are not named
             named = [*map(short, self.group), *([f"{others:,} more"] if others > 0 else [])]
@@ -132,14 +135,14 @@ class Explanation(Shown):
             yield figure("found with", f"{s.found:.4f}", "the probability that bands find a pair of this similarity")
 
 
-def explain_row(result: Decided, row: int, plan: Plan, texts_of: TextsOf | None) -> Explanation:
+def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:
     """Explain what a run decided for a row; `texts_of` returns the texts of some ascending rows, by row."""
     keeper = int(result.keeper[row])
     members = np.flatnonzero(result.labels == result.labels[row])
     others = members[(members != row) & (members != keeper)]
     keys = [int(other) if result.keys is None else result.keys[other] for other in others[:MOST_ROWS].tolist()]
     shared = differences = None
-    if texts_of is not None and keeper >= 0 and keeper != row:
+    if texts_of is not None and isinstance(plan, Plan) and keeper >= 0 and keeper != row:
         texts = texts_of(np.unique(np.array([row, keeper], np.int64)))
         shared, differences = shared_of(texts[row], texts[keeper], plan), compare(texts[row], texts[keeper])
     return Explanation(

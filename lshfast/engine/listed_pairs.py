@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import Int64Array
-from lshfast.engine.plan import Plan
 from lshfast.join.jaccard import PAIR, sort_pairs
 
 PairArray: TypeAlias = npt.NDArray[np.void]
+
+
+class Listing(Protocol):
+    """What the plan of a run says of the pairs that are listed."""
+
+    @property
+    def top(self) -> int | None:
+        """Of the pairs of a row, only so many of the most similar ones."""
+
+    @property
+    def most(self) -> float | None:
+        """Only pairs that are not more similar."""
+
 
 # Pairs that are held before those that no row needs are dropped.
 HELD_PAIRS = 1 << 18
@@ -24,12 +36,12 @@ def check_listing(pairs: object, top: int | None, most: float | None) -> None:
         raise ValueError("top and most need pairs: they choose among the pairs that are written")
 
 
-def lists_copies(plan: Plan) -> bool:
+def lists_copies(plan: Listing) -> bool:
     """Return whether the pairs of exact copies are listed, which have similarity 1."""
     return plan.most is None or plan.most >= 1
 
 
-def not_above(pairs: PairArray, plan: Plan) -> PairArray:
+def not_above(pairs: PairArray, plan: Listing) -> PairArray:
     """Return the pairs that are not more similar than the bound of the plan."""
     return pairs if plan.most is None else pairs[pairs["similarity"] <= plan.most]
 
@@ -42,7 +54,7 @@ def renumbered(pairs: PairArray, numbers: Int64Array) -> PairArray:
     return found
 
 
-def listed(batches: Iterable[PairArray], plan: Plan) -> Iterator[PairArray]:
+def listed(batches: Iterable[PairArray], plan: Listing) -> Iterator[PairArray]:
     """Yield those of the similar pairs of different rows that are listed.
 
     With `top`, a pair is listed if it is one of so many of either row: of the pairs of a row those of greater

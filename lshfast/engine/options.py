@@ -6,11 +6,11 @@ running does not take, it refuses by `refuse`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, Kind
 from lshfast.common.stop_words import LANGUAGES
 
 Driver: TypeAlias = Literal["memory", "files", "cap", "stages", "spark"]
@@ -26,6 +26,8 @@ NAMES: dict[Driver, str] = {
 
 EVERY: tuple[Driver, ...] = get_args(Driver)
 OF_FILES: tuple[Driver, ...] = ("files", "cap")
+OF_KINDS: tuple[Driver, ...] = ("memory", "files")
+OF_ITEMS: tuple[Driver, ...] = ("memory", "files", "cap")
 OF_PAGES: tuple[Driver, ...] = ("files", "cap", "spark")
 OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
@@ -47,6 +49,8 @@ class Option:
         The ways of running that take it.
     without : str
         Why a run within a given amount of memory does not take it, if there is more to say than that.
+    kinds : tuple of str
+        The kinds of items for which it means something.
     """
 
     name: str
@@ -54,12 +58,16 @@ class Option:
     help: str
     drivers: tuple[Driver, ...] = EVERY
     without: str = ""
+    kinds: tuple[Kind, ...] = ("text", "set", "vector", "code")
 
     @property
     def shown(self) -> str:
         """The option as users write it on the command line."""
         return "--" + self.name.replace("_", "-")
 
+
+TEXTS: tuple[Kind, ...] = ("text",)
+SETS: tuple[Kind, ...] = ("text", "set")
 
 HELD = "it takes memory for what it finds"
 
@@ -83,20 +91,33 @@ OPTIONS: dict[str, Option] = {
             OF_TASKS,
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
-        Option("threshold", 0.8, "Least similarity, in (0, 1]."),
-        Option("unit", "word", "What shingles are made of."),
-        Option("size", None, "Words or characters per shingle, 1 to 256; 5, or 3 for stopword."),
+        Option("kind", None, "What the items are: text, set, vector or code; by default as the column says.", OF_ITEMS),
+        Option("threshold", None, "Least similarity, in (0, 1]. Default: 0.8, for vectors 0.95."),
+        Option(
+            "radius",
+            None,
+            "Greatest distance, for measures that are one, such as the bits that differ.",
+            OF_KINDS,
+            kinds=("vector", "code"),
+        ),
+        Option("unit", "word", "What shingles are made of.", kinds=TEXTS),
+        Option("size", None, "Words or characters per shingle, 1 to 256; 5, or 3 for stopword.", kinds=TEXTS),
         Option(
             "stop_words",
             None,
             f"Stop words of --unit stopword: {', '.join(LANGUAGES)}. Default: english.",
+            kinds=TEXTS,
         ),
-        Option("num_perm", 128, "Slots per signature, 1 to 65536."),
-        Option("scheme", "fast", "MinHash scheme."),
-        Option("recall", 0.95, "Probability that a pair at the threshold is found, in (0, 1)."),
-        Option("bands", None, "Bands, instead of --recall; with --rows-per-band."),
-        Option("rows_per_band", None, "Rows (slots) of a band; with --bands."),
-        Option("verify", "exact", "How candidates are verified."),
+        Option("num_perm", 128, "Slots per signature, 1 to 65536.", kinds=SETS),
+        Option("scheme", "fast", "MinHash scheme.", kinds=SETS),
+        Option(
+            "recall",
+            None,
+            "Probability that a pair at the threshold is found, in (0, 1). Default: .95; for codes, all.",
+        ),
+        Option("bands", None, "Bands, instead of --recall; with --rows-per-band.", kinds=SETS),
+        Option("rows_per_band", None, "Rows (slots) of a band; with --bands.", kinds=SETS),
+        Option("verify", "exact", "How candidates are verified.", kinds=SETS),
         Option(
             "exact",
             None,
@@ -104,11 +125,16 @@ OPTIONS: dict[str, Option] = {
             ("memory", "files"),
             without=HELD,
         ),
-        Option("measure", "jaccard", "jaccard; or containment: how much of the shorter text the longer one contains."),
+        Option(
+            "measure",
+            None,
+            "Texts, sets: jaccard or containment. Vectors: cosine, angle, euclidean, manhattan. Codes: hamming.",
+        ),
         Option(
             "ignore_common",
             None,
             "Shingles in more than this share of the texts, in (0, 1), do not count: templates, navigation.",
+            kinds=TEXTS,
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
@@ -136,17 +162,29 @@ OPTIONS: dict[str, Option] = {
             "paragraph: remove similar paragraphs, not rows.",
             ("files",),
             without="paragraphs are deduplicated in memory",
+            kinds=TEXTS,
         ),
-        Option("against", None, "Also remove rows similar to an entry of this index.", ("memory", "files", "cap")),
+        Option(
+            "against",
+            None,
+            "Also remove rows similar to an entry of this index.",
+            ("memory", "files", "cap"),
+            kinds=SETS,
+        ),
         Option(
             "save_index",
             None,
             "Add the rows that stay to the index in this file, or to a new one.",
             ("files",),
             without=HELD,
+            kinds=SETS,
         ),
         Option(
-            "on_duplicate", "error", "On a key that the index has: stop, take the new row, or keep the old.", ("files",)
+            "on_duplicate",
+            "error",
+            "On a key that the index has: stop, take the new row, or keep the old.",
+            ("files",),
+            kinds=SETS,
         ),
         Option(
             "on_error",
@@ -154,7 +192,13 @@ OPTIONS: dict[str, Option] = {
             "On a bad row: stop, or skip it and write it to OUT.rejects.jsonl; with -o -, to stderr.",
             OF_FILES,
         ),
-        Option("memory", None, "Memory that the run may take, like 4G; the rest is in files.", ("cap", "stages")),
+        Option(
+            "memory",
+            None,
+            "Memory that the run may take, like 4G; the rest is in files.",
+            ("cap", "stages"),
+            kinds=TEXTS,
+        ),
         Option("work", None, "New folder for these files, with --memory; removed at the end.", ("cap", "stages")),
         Option("resume", False, "Go on with the run in the folder of --work.", ("cap",)),
         Option("threads", None, "Default: the CPUs this process may use.", ("memory", "files", "cap", "stages")),
@@ -197,6 +241,23 @@ def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None
         if driver not in OPTIONS[name].drivers:
             reason = f": {OPTIONS[name].without}" if driver == "cap" and OPTIONS[name].without else ""
             raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
+
+
+def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
+    """Raise ValueError if an option that is not one for a kind of items has another value than its default.
+
+    Examples
+    --------
+    >>> refuse_for_kind("vector", {"threshold": 0.9, "size": None, "unit": "char"})
+    Traceback (most recent call last):
+    ...
+    ValueError: unit is for texts, not for vectors
+    """
+    for name, value in given.items():
+        option = OPTIONS[name]
+        if kind not in option.kinds and value != option.default:
+            kinds = " and ".join(f"{other}s" for other in option.kinds)
+            raise ValueError(f"{name} is for {kinds}, not for {kind}s")
 
 
 def table() -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.choices import Grouping as Grouping
+from lshfast.common.choices import ItemMeasure
 from lshfast.common.choices import Verify as Verify
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
@@ -29,6 +30,10 @@ class _Array(Protocol):
 
 # One value per row. This is numpy's array_like without str, so that a misspelled policy is an error of type.
 KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
+
+# The least similarity, and the probability to find a pair that has it, by default.
+THRESHOLD = 0.8
+RECALL = 0.95
 
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
@@ -108,6 +113,15 @@ class Plan:
             },
         }
 
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the summary of a run says of its plan."""
+        bands, rows = (0, 0) if self.exact else (self.bands.bands, self.bands.rows_per_band)
+        common = self.shingles.common
+        return {"bands": bands, "rows_per_band": rows, "recall": self.recall, "verify": self.verify,
+                "measure": self.measure, "ignored_shingles": None if common is None else len(common),
+                "top": self.top, "most": self.most}  # fmt: skip
+
     def described(self) -> dict[str, Any]:
         """Return the parameters as plans in files have them, which name rows_per_band "rows"; see `described_plan`."""
         return {"rows" if name == "rows_per_band" else name: value for name, value in self.arguments.items()}
@@ -131,13 +145,13 @@ class Plan:
 
 def make_plan(
     *,
-    threshold: float = 0.8,
+    threshold: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
-    recall: float = 0.95,
+    recall: float | None = None,
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
@@ -145,7 +159,7 @@ def make_plan(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool | None = False,
-    measure: PairMeasure = "jaccard",
+    measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
     top: int | None = None,
     most: float | None = None,
@@ -154,14 +168,14 @@ def make_plan(
 
     With exact=None, pairs by containment come from an exact join: bands find few pairs of very different sizes.
     """
-    threshold = check_threshold(threshold)
+    threshold = THRESHOLD if threshold is None else check_threshold(threshold)
     shingles = check_shingles(unit, size, stop_words)
     for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
         if value not in get_args(allowed):
             raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
     if exact and verify != "exact":
         raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
-    check_measure(measure)
+    measure = check_measure("jaccard" if measure is None else measure)
     if measure == "containment" and verify != "exact":
         raise ValueError(
             f"verify must be 'exact' for measure='containment', not {verify!r}: signatures estimate Jaccard"
@@ -173,6 +187,7 @@ def make_plan(
         raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
     by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
+    recall = RECALL if recall is None else recall
     choice = Bands.choose(
         equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
     )
@@ -181,11 +196,6 @@ def make_plan(
         threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
         measure=measure, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
-
-
-def plan_of_options(options: Mapping[str, Any]) -> Plan:
-    """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
-    return make_plan(**{name: value for name, value in options.items() if name != "keep"})
 
 
 def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
@@ -213,7 +223,7 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
         MinHash, or it does not name its shingles, or the name is not one of shingles of words or characters.
     """
     given = given or {}
-    check_index_measure(others.get("measure", "jaccard"))
+    check_index_measure(others.get("measure") or "jaccard")
     if parameters.family:
         raise ValueError(f"this index is of the family {parameters.family}, and a run needs MinHash signatures")
     shingles = shingles_of_texts(parameters.shingles)

@@ -7,10 +7,10 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.choices import ItemMeasure, PairMeasure
 from lshfast.engine.columns import Column
 from lshfast.engine.plan import Keep, KeepValues
 from lshfast.join.groups import preferred
-from lshfast.join.jaccard import PairMeasure
 
 # The seed of the hash that orders texts of equal length. It differs from the seed of the run, so the texts that are
 # kept do not depend on that seed.
@@ -41,15 +41,17 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     return preference
 
 
-def check_keep_measure(keep: Keep | KeepValues | str, measure: PairMeasure) -> None:
+def check_keep_measure(keep: Keep | KeepValues | str, measure: ItemMeasure) -> None:
     """Raise ValueError if the measure contradicts a `keep` policy."""
+    if isinstance(keep, str) and keep in ("longest", "shortest") and measure not in get_args(PairMeasure):
+        raise ValueError(f"keep must not be {keep!r} for the measure {measure}: vectors and codes have one length")
     if isinstance(keep, str) and keep == "shortest" and measure == "containment":
         raise ValueError(
             "keep must not be 'shortest' for measure='containment', which keeps the text with more shingles"
         )
 
 
-def check_keep(keep: Keep | KeepValues, n: int, measure: PairMeasure = "jaccard") -> None:
+def check_keep(keep: Keep | KeepValues, n: int, measure: ItemMeasure = "jaccard") -> None:
     """Raise an error that names `keep` if it is not valid; called before the run starts."""
     check_keep_measure(keep, measure)
     if isinstance(keep, str):

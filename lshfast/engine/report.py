@@ -19,6 +19,7 @@ from lshfast.engine.display import (
 )
 from lshfast.engine.summary import Summary as Summary
 from lshfast.engine.summary import short_figures
+from lshfast.kinds.measures import is_distance
 
 if TYPE_CHECKING:
     from lshfast.engine.explanation import Explanation
@@ -52,6 +53,30 @@ class Removal(NamedTuple):
     similarity: float
 
 
+class DistanceRemoval(NamedTuple):
+    """Describe a removed row of a run by distance.
+
+    Attributes
+    ----------
+    key : object
+        Key of the removed row.
+    kept_key : object
+        Key of the row that is kept instead of it.
+    distance : float
+        Distance of the two.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.dedup([[0.0, 1.0], [0.0, 1.5]], measure="euclidean", radius=1).removed
+    [DistanceRemoval(key=1, kept_key=0, distance=0.5)]
+    """
+
+    key: Any
+    kept_key: Any
+    distance: float
+
+
 class Decision(NamedTuple):
     """Describe what a run decided for a row.
 
@@ -64,7 +89,8 @@ class Decision(NamedTuple):
     kept_key : object
         Key of the row, or of the earlier entry of an index, that is kept instead; `key` if the row is kept.
     similarity : float
-        Similarity of the row to that one, in [0, 1]; 1 if the row is kept.
+        Similarity of the row to that one, in [0, 1]; 1 if the row is kept. In a run by distance, their distance; 0 if
+        the row is kept.
     group : int
         Number of the first row of the group.
     """
@@ -95,8 +121,9 @@ class DedupResult(Shown):
         entry.
     similarity : ndarray of float64, shape (n,)
         Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by signatures. With
-        measure="containment", how much of the row the keeper contains.
-    pairs : structured ndarray with fields i, j (int64, i < j) and similarity (float64)
+        measure="containment", how much of the row the keeper contains. If `summary.measure` is a distance, the distance
+        of each row to its keeper.
+    pairs : structured ndarray with fields i, j (int64, i < j) and similarity, or distance (float64)
         The similar pairs that determine the groups, sorted by (i, j). For stars: each removed row with its keeper. For
         components: enough pairs to connect the rows of each group. An exact copy is paired with the first row that has
         the same tokens. A row that was removed for an earlier entry is in no pair. To find all similar pairs, use
@@ -157,15 +184,15 @@ class DedupResult(Shown):
 
     @property
     def removed(self) -> list[Removal]:
-        """One `Removal` for each removed row, in row order."""
+        """One `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a distance."""
         return list(self.iter_removed())
 
     def iter_removed(self) -> Iterator[Removal]:
-        """Yield one `Removal` for each removed row, in row order.
+        """Yield one `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a distance.
 
         Yields
         ------
-        Removal
+        Removal or DistanceRemoval
 
         Examples
         --------
@@ -173,9 +200,10 @@ class DedupResult(Shown):
         >>> next(lshfast.dedup(["one two three", "One, two, three!"]).iter_removed())
         Removal(key=1, kept_key=0, similarity=1.0)
         """
+        make: Any = DistanceRemoval if is_distance(self.summary.measure) else Removal
         for row in np.flatnonzero(~self.keep).tolist():
             key = row if self.keys is None else self.keys[row]
-            yield Removal(key, self.kept_key(row), float(self.similarity[row]))
+            yield make(key, self.kept_key(row), float(self.similarity[row]))
 
     def kept_key(self, row: int) -> Any:
         """Return the key of the row, or of the earlier entry, that is kept instead of a row.
@@ -252,9 +280,9 @@ class DedupResult(Shown):
           0  (words of this row only are between {+ and +})
             {+the+} cat sat on the mat
         """
+        from lshfast.engine.any_plan import plan_of_options
         from lshfast.engine.dedup_page import texts_of_column
         from lshfast.engine.explanation import explain_row
-        from lshfast.engine.plan import plan_of_options
 
         row = self._row_of(key)
         if texts is not None and len(texts) != len(self):

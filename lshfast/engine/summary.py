@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from lshfast.common.choices import ItemMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.engine.by_value import RemovedBy
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
     Account,
+    contents_of,
     delimiter_figures,
     empty_note,
     groups_figure,
     place_of_recall,
 )
 from lshfast.engine.plan import Verify
-from lshfast.join.jaccard import PairMeasure
 
 IGNORED = "different shingles that are common and did not count"
 
@@ -33,7 +34,7 @@ class Summary(Account):
     Attributes
     ----------
     read, kept, removed, rejected, empty : int
-        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles and are kept.
+        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles, or no item, and are kept.
     earlier : int
         Rows that were removed for an earlier entry of an index, by estimated similarity. `copies`, `candidates`,
         `pairs`, `groups` and `largest_group` describe the other rows.
@@ -56,8 +57,8 @@ class Summary(Account):
         sets of one size.
     verify : {"exact", "signature", "none"}
         Kind of the similarities: exact, estimated, or estimated without a comparison with the threshold.
-    measure : {"jaccard", "containment"}
-        What the similarities are.
+    measure : {"jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming"}
+        What the similarities, or distances, are.
     stages : dict of str to Stage
         Seconds and bytes of each stage. With several threads, reading and sketching overlap; for each, the time that
         the run waited for it is counted.
@@ -105,7 +106,7 @@ class Summary(Account):
     verify: Verify
     earlier: int = 0
     indexed: int | None = None
-    measure: PairMeasure = "jaccard"
+    measure: ItemMeasure = "jaccard"
     ignored_shingles: int | None = None
     top: int | None = None
     most: float | None = None
@@ -114,7 +115,8 @@ class Summary(Account):
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
         copies = counted(self.copies, "exact copy", "exact copies")
-        yield figure("read", self.read, empty_note(self.empty), f"{copies} of earlier rows" if self.copies else "")
+        of_earlier = f"{copies} of earlier rows" if self.copies else ""
+        yield figure("read", self.read, empty_note(self.empty, self.measure), of_earlier)
         if removing:
             estimates = "by estimates, which miss about half of the rows exactly at the threshold"
             earlier = f"{self.earlier:,} of them for an earlier entry, {estimates}" if self.earlier else ""
@@ -150,7 +152,7 @@ class Summary(Account):
 
 def short_figures(s: Summary) -> Iterator[Figure]:
     """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
-    yield Figure("read", f"{s.read:,}", f"without shingles: {s.empty:,}")
+    yield Figure("read", f"{s.read:,}", f"without {contents_of(s.measure)}: {s.empty:,}")
     yield Figure("kept", f"{s.kept:,}")
     earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
     yield Figure("removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}")

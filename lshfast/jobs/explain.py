@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.drivers.stored_options import StoredOptions
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast.engine.plan import Plan
 from lshfast.readers import DataError
@@ -69,7 +70,7 @@ def look_up(path: str, key: str) -> Removed:
 def explain(
     key: str,
     inputs: Inputs,
-    plan: Plan,
+    plan: AnyPlan,
     *,
     removed: Removed | None = None,
     other: str | None = None,
@@ -102,9 +103,9 @@ def explain(
     kept_key = key if removed is None or removed.kept_key is None else removed.kept_key
     second = other if other is not None else kept_key
     wanted = [key] if second == key or (removed is not None and removed.earlier and other is None) else [key, second]
-    texts = _texts_of(inputs, wanted, progress)
+    texts = _texts_of(inputs, wanted, progress) if isinstance(plan, Plan) else []
     shared = differences = None
-    if len(texts) == 2:
+    if len(texts) == 2 and isinstance(plan, Plan):
         own, second_text = texts
         shared, differences = shared_of(own, second_text, plan), compare(own, second_text)
     compared = other is not None and other != kept_key

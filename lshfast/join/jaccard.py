@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import exp, lgamma, log
-from typing import Protocol, get_args
+from typing import Protocol, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -135,10 +135,11 @@ def verify(
     return as_pairs(i[kept], j[kept], similarity[kept])
 
 
-def check_measure(measure: str) -> None:
-    """Raise an error that names the allowed values if the measure is wrong."""
+def check_measure(measure: str) -> PairMeasure:
+    """Return the measure, or raise an error that names the allowed values."""
     if measure not in get_args(PairMeasure):
         raise ValueError(f"measure must be 'jaccard' or 'containment', not {measure!r}")
+    return cast(PairMeasure, measure)
 
 
 def equal_jaccard(measure: PairMeasure, threshold: float) -> float:

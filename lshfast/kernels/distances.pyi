@@ -16,3 +16,11 @@ def distances(
     dim: int,
     out: npt.NDArray[np.float64],
 ) -> None: ...
+def distances_of_pairs(
+    points: npt.NDArray[np.uint64],
+    pairs: npt.NDArray[np.uint64],
+    measure: str,
+    layout: str,
+    dim: int,
+    out: npt.NDArray[np.float64],
+) -> None: ...

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from lshfast.readers.files import (
     DataError,
     File,
     Format,
+    Kind,
     Layout,
     OnError,
     Reject,
@@ -46,6 +47,9 @@ from lshfast.readers.string_file import RejectFile, StringFile
 
 # The file of rejected rows.
 REJECTS = "rejects.jsonl"
+
+
+Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
 
 
 class _Reader(Protocol):
@@ -105,6 +109,9 @@ def open_corpus(
     max_columns: int = MAX_COLUMNS,
     added: Iterable[str] = (),
     by: str | None = None,
+    kind: Kind = "text",
+    convert: Convert | None = None,
+    files: Sequence[File] | None = None,
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -162,6 +169,13 @@ def open_corpus(
         The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
     by : str, optional
         Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row of JSONL may lack it.
+    kind : {"text", "set", "vector", "code"}
+        What the column holds. The values of other kinds than texts are not checked.
+    convert : callable, optional
+        Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It returns rows with
+        `nbytes` and a method `take`, which are yielded instead of texts, and the reasons of bad rows.
+    files : sequence of File, optional
+        The files of these inputs, listed before with the same `glob` and `format`.
 
     Returns
     -------
@@ -187,9 +201,11 @@ def open_corpus(
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output, delimiter, max_columns, tuple(added), by=by,
+        output, delimiter, max_columns, tuple(added), by=by, kind=kind,
     )  # fmt: skip
-    return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
+    if files is not None:
+        return Corpus(layout, [replace(file, layout=layout) for file in files], convert)
+    return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout), convert)
 
 
 class Corpus:
@@ -217,8 +233,8 @@ class Corpus:
     rejected: list[Reject] | RejectFile
     complete: bool
 
-    def __init__(self, layout: Layout, files: list[File]) -> None:
-        self.layout, self.files = layout, files
+    def __init__(self, layout: Layout, files: list[File], convert: Convert | None = None) -> None:
+        self.layout, self.files, self._convert = layout, files, convert
         self._longest_text: int | None = None
         self._folder: str | None = None
         self.total_bytes = sum(file.size for file in files)
@@ -270,6 +286,11 @@ class Corpus:
         found = merged(chain.from_iterable(typed))
         wanted = found if self.layout.typed else self.layout.keys
         return {name: found[name] for name in wanted if name in found and name != self.layout.column}
+
+    @property
+    def converts(self) -> bool:
+        """Return whether the values are converted, so that batches have no texts."""
+        return self._convert is not None
 
     @property
     def delimiters(self) -> dict[str, str]:
@@ -517,13 +538,16 @@ class Corpus:
 
     def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
         """Number the good rows of a block; return their texts, and where these can be read again. Reject the others."""
+        if self._convert is not None:
+            block.texts, bad = self._convert(block.texts)
+            block.bad = bad | block.bad
         if self._longest_text is not None:
             for row in np.flatnonzero(_lengths(block.texts) > self._longest_text).tolist():
                 block.bad.setdefault(row, long_row(file))
         row_types = self._row_types if file.format == "jsonl" else None
         if not block.bad and not self.layout.keyed and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
-            return block.texts, _stored(file, block.texts, block.spans)
+            return block.texts, None if self._convert else _stored(file, block.texts, block.spans)
         good = []
         if self.layout.keyed:
             self._keys.begin_block(block.ids)
@@ -548,6 +572,8 @@ class Corpus:
         if isinstance(block.texts, list):
             return [block.texts[i] for i in good], None
         rows = np.array(good, np.int64)
+        if self._convert is not None:
+            return block.texts.take(rows), None
         if not isinstance(block.texts, Texts):
             return block.texts.take(optional("pyarrow").array(rows)), None
         texts = block.texts.take(rows)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lshfast.common.choices import MAX_COLUMNS as MAX_COLUMNS
 from lshfast.common.choices import MAX_ROW_BYTES as MAX_ROW_BYTES
 from lshfast.common.choices import Format as Format
+from lshfast.common.choices import Kind as Kind
 from lshfast.common.choices import OnError as OnError
 from lshfast.common.errors import DataError as DataError
 from lshfast.readers.cells import CellType
@@ -91,6 +92,7 @@ class Layout:
     added: tuple[str, ...] = ()
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
     by: str | None = None
+    kind: Kind = "text"
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -165,7 +167,7 @@ class File:
 class Block:
     """Some consecutive rows of one file, good and bad, before they are numbered."""
 
-    texts: Any  # the values of bad rows are ignored
+    texts: Any  # the values of bad rows are ignored; of other kinds than texts, a column or Python values
     lines: Sequence[int] | Rows
     size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far

@@ -95,7 +95,7 @@ def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
     """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of them."""
     names = [layout.column, *layout.recorded]
-    if any("." in name for name in names):
+    if layout.kind != "text" or any("." in name for name in names):
         return ()
     try:
         return tuple(name.encode() for name in names)
@@ -128,7 +128,7 @@ def _scan(
         rest, lf = [], int(_are_short(*part))
         for row in found.undecided.tolist():
             line = bytes(buffer[found.starts[row] : min(found.stops[row] + lf, end)])
-            parsed = _row(line, layout.column, read.encoding)
+            parsed = _row(line, layout, read.encoding)
             text, record, reason = parsed or ("", {}, "")
             rest.append(text)
             if reason:
@@ -173,10 +173,10 @@ def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.
 
 
 def _accepted_text(file: File, line: bytes) -> str:
-    parsed = _row(line, file.layout.column, "utf-8")
+    parsed = _row(line, file.layout, "utf-8")
     if parsed is None or parsed[2]:
         raise file.fault(None, "changed while it was in use")
-    return parsed[0]
+    return str(parsed[0])
 
 
 def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
@@ -218,12 +218,12 @@ def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -
 
 def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str) -> int:
     """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before."""
-    texts: list[str] = []
+    texts: list[Any] = []
     lines: list[int] = []
     raw: list[bytes | memoryview] = []
     line = before
     for line, piece in enumerate(pieces, before + 1):
-        parsed = _row(piece, layout.column, encoding)
+        parsed = _row(piece, layout, encoding)
         if parsed is None:
             continue
         text, record, reason = parsed
@@ -241,14 +241,20 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
     return line - before
 
 
-def _row(line: bytes | memoryview, column: str, encoding: str) -> tuple[str, dict[str, Any], str] | None:
-    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white space."""
+def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, dict[str, Any], str] | None:
+    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white space.
+
+    Of other kinds than texts, the value is returned as it is.
+    """
     record: dict[str, Any] = {}
+    column, texts = layout.column, layout.kind == "text"
     try:
         record = optional("orjson").loads(line)
-        text = value_at(record, column)
-        if type(text) is str or text is None:
-            return text or "", record, ""
+        value = value_at(record, column)
+        if not texts:
+            return value, record, ""
+        if type(value) is str or value is None:
+            return value or "", record, ""
     except (ValueError, LookupError, TypeError):
         pass
     raw, record = bytes(line), {}
@@ -256,9 +262,21 @@ def _row(line: bytes | memoryview, column: str, encoding: str) -> tuple[str, dic
         return None
     try:
         record = json_object(raw, encoding=encoding)
-        return _text_of(record, column), record, ""
+        return _text_of(record, column) if texts else _member(record, column), record, ""
     except ValueError as error:
-        return "", record, str(error)
+        return "" if texts else None, record, str(error)
+
+
+def first_value(file: File) -> Any:
+    """Return the first value of the column that is not null in the first rows, bad rows left out; None if none is."""
+    for _, record, _, _ in islice(records(file), TYPED_ROWS):
+        try:
+            value = value_at(record, file.layout.column)
+        except (LookupError, TypeError):
+            continue
+        if value is not None:
+            return value
+    return None
 
 
 def _value(data: bytes) -> Any:
@@ -385,11 +403,16 @@ def value_at(record: Any, name: str) -> Any:
     return record
 
 
-def _text_of(record: dict[str, Any], column: str) -> str:
+def _member(record: dict[str, Any], column: str) -> Any:
+    """Return the member of a column, or raise ValueError with the columns that there are."""
     try:
-        text = value_at(record, column)
+        return value_at(record, column)
     except (LookupError, TypeError):
         raise ValueError(f"no column {column!r}; columns are: {', '.join(_names(record)[:12])}") from None
+
+
+def _text_of(record: dict[str, Any], column: str) -> str:
+    text = _member(record, column)
     if text is None:
         return ""
     if not isinstance(text, str):

@@ -25,17 +25,20 @@ def blocks(file: File) -> Iterator[Block]:
     names = [layout.column, *layout.recorded]
     schema = schema_of(file)
     kinds = {name: type_of(file, schema, name) for name in names}
-    if not _holds_text(kinds[layout.column]):
+    if layout.kind == "text" and not _holds_text(kinds[layout.column]):
         others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
         hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
         raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
     carried = _carried_texts(layout, schema)
     for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
-        texts = _as_strings(_column(batch, layout.column))
+        texts = _column(batch, layout.column)
+        if layout.kind == "text":
+            texts = _as_strings(texts)
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
-        if texts.null_count:
-            block.texts = texts = texts.fill_null("")
-        block.bad.update(_undecodable(texts, "the text"))
+        if layout.kind == "text":
+            if texts.null_count:
+                block.texts = texts = texts.fill_null("")
+            block.bad.update(_undecodable(texts, "the text"))
         if layout.keyed:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)

@@ -1,9 +1,12 @@
 """Exact distances between points, which are rows of 64-bit words: a kernel of nearest-neighbour search."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned_rows, check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+
+cdef extern from "compiler.h":
+    void prefetch(const void*) nogil
 
 cdef extern from "distances/distances.h":
     cdef enum distances_measure:
@@ -60,6 +63,37 @@ def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not No
     with nogil:
         for i in range(n):
             out[i] = function(&a[0, 0] + i * step, &b[0, 0] + i * words, dim)
+            done += words
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+
+
+def distances_of_pairs(const uint64_t[:, ::1] points not None, const uint64_t[::1] pairs not None, str measure not None,
+                       str layout not None, size_t dim, double[::1] out not None):
+    """Write the distance of the rows of points, (n, words), of each pair: right << 32 | left."""
+    points, pairs = aligned_rows(points), aligned(pairs)
+    cdef distances_function* function = _function(measure, layout)
+    cdef size_t words = words_of(measure, layout, dim), n = points.shape[0], i, m = len(pairs), done = 0
+    cdef uint64_t last_pause = 0
+    cdef const uint64_t* first
+    if <size_t>points.shape[1] != words:
+        raise ValueError(f"points must have rows of {words} words, not of {points.shape[1]}")
+    if <size_t>len(out) != m:
+        raise ValueError(f"out must have {m} elements, one for each pair, not {len(out)}")
+    if not m:
+        return
+    check_out(&out[0], sizeof(double))
+    for i in range(m):
+        if pairs[i] >> 32 >= n or <uint32_t>pairs[i] >= n:
+            raise ValueError(f"rows of pairs must be below {n}, the number of points, unlike those of pair {i}")
+    first = &points[0, 0]
+    with nogil:
+        for i in range(m):
+            if i + 4 < m:
+                prefetch(first + (pairs[i + 4] >> 32) * words)
+                prefetch(first + <uint32_t>pairs[i + 4] * words)
+            out[i] = function(first + <uint32_t>pairs[i] * words, first + (pairs[i] >> 32) * words, dim)
             done += words
             if done >= WORK:
                 done = 0

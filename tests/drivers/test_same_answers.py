@@ -42,6 +42,7 @@ CASES = [
     Case({"ignore_common": 0.05, "threshold": 0.5, "size": 2}, ids="id"),
     Case({"exact": True, "threshold": 0.7}),
     Case({"against": True}, ids="id"),
+    Case({"kind": "text"}, ids="id"),
     Case({"keep": "max:integer"}, ids="id"),
     Case({"keep": "min:float", "groups": "components"}),
     Case({"keep": "max:string"}, ids="id"),
@@ -99,8 +100,8 @@ LOCAL = [Memory(), Capped(), Resumed(20, 1 << 30), CommandLine(), Stages(1, 1), 
 LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
 OF_SPARK = [case for case in EVERY if Spark(None, None).takes(case)]
 
-# Options that change no answer, or that are about other outputs; they have tests of their own.
-NOT_COMPARED = {"overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split", "html", "html_texts"}
+# Options that change no answer, or that are about other outputs or kinds of items; they have tests of their own.
+NOT_COMPARED = {"radius", "overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split", "html", "html_texts"}
 
 
 @pytest.fixture(scope="session")
@@ -214,7 +215,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
 
 
 # Values with which an option is refused, if there is no case that has it.
-VALUES = {"html": "page.html", "html_texts": True, 
+VALUES = {"html": "page.html", "html_texts": True, "radius": 1.0,
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
     "glob": "*", "against": "index.lsh",

@@ -190,7 +190,7 @@ def test_recall_is_that_of_texts_of_one_size():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measure": "dice"}, "measure must be 'jaccard' or 'containment', not 'dice'"),
+        ({"measure": "dice"}, "measure must be one of jaccard, containment for texts, not 'dice'"),
         ({"measure": "containment", "verify": "signature"}, "verify must be 'exact' for measure='containment'"),
         ({"measure": "containment", "verify": "none"}, "verify must be 'exact' for measure='containment', not 'none'"),
         ({"measure": "containment", "keep": "shortest"}, "keep must not be 'shortest' for measure='containment'"),

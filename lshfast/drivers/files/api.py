@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from lshfast.common.checks import Seed
+from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
 from lshfast.drivers.files.cap import cap_of
 from lshfast.drivers.files.run import Outputs, run_files
-from lshfast.drivers.indexes import Indexes, plan_against
+from lshfast.drivers.indexes import Indexes, plan_of_items
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.drivers.pages import PageOutput
 from lshfast.engine.listed_pairs import check_listing
-from lshfast.engine.plan import Grouping, Verify, make_plan
+from lshfast.engine.plan import Grouping, Verify
 from lshfast.engine.report import DedupResult
 from lshfast.engine.short_texts import warn_of
 from lshfast.index.stores.values import OnDuplicate
-from lshfast.join.jaccard import PairMeasure
 from lshfast.readers import OutputFormat
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
@@ -41,7 +41,9 @@ def dedup_files(
     max_row_bytes: int = MAX_ROW_BYTES,
     delimiter: str | None = None,
     max_columns: int = MAX_COLUMNS,
+    kind: Kind | None = None,
     threshold: float | None = None,
+    radius: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
     stop_words: str | Iterable[str] | None = None,
@@ -65,7 +67,7 @@ def dedup_files(
     threads: int | None = None,
     seed: Seed | None = None,
     exact: bool | None = None,
-    measure: PairMeasure = "jaccard",
+    measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
     by: str | None = None,
     max_removed: float | None = None,
@@ -215,11 +217,12 @@ def dedup_files(
     others |= dict(ignore_common=ignore_common, top=top, most=most)
     check_listing(pairs, top, most)
     earlier, index = map(_path, (against, save_index))
-    plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
     files = Inputs(
-        source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by
+        source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
     )
+    outside = dict(radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory)
+    plan = plan_of_items(files, given, others, outside)
     outputs = Outputs(
         output_of(output, files, output_format, defuse_formulas),
         output_of(pairs, files, None, defuse_formulas),

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -20,10 +20,11 @@ from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
-from lshfast.drivers.inputs import Inputs, faults_of, order_ranks, policy_of, text_batches
+from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
 from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import PairArray
@@ -35,6 +36,7 @@ from lshfast.engine.run import run_part
 from lshfast.engine.short_texts import Recommendation, advice_for, recommend
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import Clock, naming_stage
+from lshfast.kinds.measures import PointPlan
 from lshfast.readers import (
     Corpus,
     check_different,
@@ -53,6 +55,7 @@ from lshfast.readers.streams import is_stream
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.kinds.items import PointReader
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class _Keys(Sequence[Any]):
 def run_files(
     inputs: Inputs,
     outputs: Outputs,
-    plan: Plan,
+    plan: AnyPlan,
     *,
     keep: str = "first",
     indexes: Indexes = NO_INDEXES,
@@ -166,27 +169,49 @@ def run_files(
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if indexes.against is not None or indexes.save is not None:
+        if isinstance(plan, PointPlan):
+            raise ValueError(f"against and save_index are for texts and sets, not for {plan.kind}s")
         check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
-    corpus = inputs.open(order_column=order_column, output=output, added=added)
+    corpus, points = inputs.open_kind(plan, order_column=order_column, output=output, added=added)
     pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
+    if isinstance(plan, PointPlan):
+        return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress)
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
-    elif not plan.exact and indexes.save is None:
+    elif not plan.exact and not plan.sets and indexes.save is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
+    return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress)
+
+
+def _run_held(
+    corpus: Corpus,
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: AnyPlan,
+    keep: str,
+    indexes: Indexes,
+    points: PointReader | None,
+    progress: Progress | None,
+) -> DedupResult:
+    """Run the main job with all items in memory; `points` reads them if they are points."""
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing)
-    with indexes.opened(plan) as index:
+    with nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+                if isinstance(plan, PointPlan):
+                    assert points is not None
+                    result = _find_points(corpus, plan, keep, outputs, points, progress)
+                else:
+                    result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             start = time.perf_counter()
@@ -261,7 +286,8 @@ def _find(
 ) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
-    batches = indexes.checked(index, corpus, text_batches(corpus, progress))
+    items: Iterator[Any] = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
+    batches = indexes.checked(index, corpus, items)
 
     def write_similar(every: SimilarPairs, _: object) -> None:
         _write_pairs(corpus, outputs, page.seeing(every.batches()), plan)
@@ -294,7 +320,34 @@ def _find(
     return replace(result, options=result.options | {"keep": keep})
 
 
-def _annotations(outputs: Outputs, plan: Plan, indexes: Indexes) -> list[str]:
+def _find_points(
+    corpus: Corpus,
+    plan: PointPlan,
+    keep: str,
+    outputs: Outputs,
+    points: PointReader,
+    progress: Progress | None,
+) -> DedupResult:
+    """Read a corpus of points, find its duplicates, and write all similar pairs."""
+    from lshfast.engine.points import run_points
+
+    clock = Clock()
+    run = run_points(
+        item_batches(corpus, progress),
+        lambda: points.format,
+        plan,
+        clock,
+        keep=partial(order_ranks, corpus, keep) if corpus.layout.order_column is not None else keep,
+        similar=None if outputs.pairs is None else lambda pairs: _write_pairs(corpus, outputs, pairs, plan),
+        progress=progress,
+    )
+    result = run.found.result(
+        run.plan, clock, keys=_Keys(corpus), read=corpus.read, rejected=len(corpus.rejected), by=corpus.by
+    )
+    return replace(result, options=result.options | {"keep": keep})
+
+
+def _annotations(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]:
     """Return the names of the columns that are added to the rows."""
     added = ["duplicate_of", SIMILARITY_NAMES[plan.measure], *(OF_EARLIER if indexes.against else ())]
     return added if outputs.annotate else []
@@ -346,7 +399,7 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
 
 
-def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray], plan: Plan) -> None:
+def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray], plan: AnyPlan) -> None:
     """Write batches of pairs to the output for them."""
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
@@ -358,7 +411,7 @@ def _write(
     inputs: Inputs,
     result: DedupResult,
     outputs: Outputs,
-    plan: Plan,
+    plan: AnyPlan,
     kinds: dict[str, str],
     page: DedupPage,
     progress: Progress | None,
@@ -377,7 +430,7 @@ def _write(
     page.write(result, outputs.overwrite)
 
 
-def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
+def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPlan, kinds: dict[str, str]) -> Table:
     """Return what is said of removed rows; the last two columns only if a keeper may be an entry of an index."""
     if result.earlier is None:
         kept_keys = corpus.keys_of(result.keeper[gone])
@@ -397,7 +450,7 @@ def _write_rows(
     result: DedupResult,
     outputs: Outputs,
     gone: Int64Array,
-    plan: Plan,
+    plan: AnyPlan,
     kinds: dict[str, str],
     progress: Progress | None,
 ) -> None:

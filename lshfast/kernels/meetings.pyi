@@ -1,0 +1,26 @@
+from typing import Final, final
+
+import numpy as np
+import numpy.typing as npt
+
+LEAST_ROOM: Final[int]
+__test__: dict[str, str]
+
+@final
+class Meetings:
+    def __init__(
+        self,
+        left_keys: npt.NDArray[np.uint64],
+        left_rows: npt.NDArray[np.int32],
+        right_keys: npt.NDArray[np.uint64],
+        right_rows: npt.NDArray[np.int32],
+        codes: npt.NDArray[np.uint64],
+        most: int,
+        limits: npt.NDArray[np.int32],
+        labels: npt.NDArray[np.int32] | None = None,
+    ) -> None: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def compared(self) -> int: ...
+    def find(self, out: npt.NDArray[np.uint64]) -> int: ...

@@ -1,0 +1,179 @@
+"""The buckets of points for a join: the family, bands and rows that cost least at the promised recall."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.families.codes import BitFamily, buckets_of_bits
+from lshfast.families.family import Family
+from lshfast.families.vectors import Hyperplanes
+from lshfast.index.neighbors.families import families_of
+from lshfast.index.neighbors.plan import usual_probability
+from lshfast.index.neighbors.planner import MISSES
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.kernels import distances as kernels
+from lshfast.kinds.measures import PointPlan
+
+# Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
+SCREEN_BITS = 256
+SCREEN_MISSES = 0.1
+
+# Pairs of points whose distances show how many candidates there will be.
+SAMPLE_PAIRS = 1 << 15
+
+# What is tried; and nanoseconds: of a row in a band, of a bit of its key, of a pair that is screened, or verified.
+MOST_ROWS = 63
+MOST_BANDS = 4096
+ENTRY_NS = 90.0
+BIT_NS = 1.0
+SCREENED_NS = 2.0
+VERIFIED_NS = 150.0
+
+# Points whose buckets are computed at once, if they are copied for it.
+PIECE_POINTS = 1 << 16
+
+
+@dataclass(frozen=True)
+class PointBuckets:
+    """The buckets of n points.
+
+    Attributes
+    ----------
+    bands : Bands
+    recall : float
+        Probability that a pair at the bound shares a bucket and passes the screen.
+    keys : ndarray of uint64, shape (n, bands)
+    codes : ndarray of uint64, shape (n, words)
+        Codes of candidates differ in at most `most` bits; words may be 0.
+    most : int
+    """
+
+    bands: Bands
+    recall: float
+    keys: UInt64Array
+    codes: UInt64Array
+    most: int
+
+
+def one_bucket(points: UInt64Array) -> PointBuckets:
+    """Return a single bucket with all points, by which all pairs are compared."""
+    n = len(points)
+    return PointBuckets(Bands(1, 1), 1.0, np.zeros((n, 1), np.uint64), np.empty((n, 0), np.uint64), 0)
+
+
+def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+    """Choose and compute the buckets of points, (n, words), of which the given rows are to be compared."""
+    distance = plan.distance_of(format)
+    sample = _sampled_distances(points, format, rows, plan.seed)
+    misses, most, passing = 1 - plan.recall, 0, 1.0
+    screened = format.metric in ("cosine", "hamming")
+    codes = np.empty((len(points), 0), np.uint64)
+    if format.metric == "cosine":
+        most = _screen_bits(distance / math.pi, misses * SCREEN_MISSES)
+        passing = 1 - _missed(distance / math.pi, most)
+        misses *= 1 - SCREEN_MISSES
+        # Another seed, so that the screen is independent of the buckets.
+        codes = _computed(Hyperplanes(format.dim, (plan.seed + 1) % 2**64), points, format, SCREEN_BITS, plan.threads)
+    elif format.metric == "hamming":
+        codes, most = points, int(plan.bound)
+    if format.metric == "cosine":
+        families: Iterable[Family[Any]] = [Hyperplanes(format.dim, plan.seed)]
+    else:
+        families = [family for group in families_of(format, max(distance, 1e-300), plan.seed) for family in group]
+    family, bands = _cheapest(families, distance, misses, len(rows), sample, screened)
+    count = bands.bands * bands.rows_per_band
+    if isinstance(family, BitFamily):
+        words = _computed(family, points, format, count, plan.threads)
+        keys = buckets_of_bits(words, bands.bands, bands.rows_per_band)
+    else:
+        keys = np.empty((len(points), bands.bands), np.uint64)
+        for piece in _pieces(len(points)):
+            some = format.points_of(points[piece])
+            keys[piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads)
+    met = float(family.collision_probability(distance)) ** bands.rows_per_band
+    return PointBuckets(bands, passing * (1 - (1 - met) ** bands.bands), keys, codes, most)
+
+
+def _computed(
+    family: BitFamily[Any], points: UInt64Array, format: PointFormat, count: int, threads: int
+) -> UInt64Array:
+    """Return the packed bits of points under a family; points of vectors are copied in pieces."""
+    words = np.empty((len(points), -(-count // 64)), np.uint64)
+    for piece in _pieces(len(points)):
+        words[piece] = family.codes(format.points_of(points[piece]), count, threads=threads).words
+    return words
+
+
+def _pieces(n: int) -> Iterable[slice]:
+    return (slice(at, min(n, at + PIECE_POINTS)) for at in range(0, n, PIECE_POINTS))
+
+
+def _sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
+    """Return the distances of random pairs of the rows."""
+    if len(rows) < 2:
+        return np.empty(0)
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, len(rows), SAMPLE_PAIRS)
+    right = (left + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
+    pairs = rows[right].astype(np.uint64) << np.uint64(32) | rows[left].astype(np.uint64)
+    values = np.empty(len(pairs))
+    kernels.distances_of_pairs(points, pairs, *format.measure.kernel, values)
+    return format.distances(values)
+
+
+def _cheapest(
+    families: Iterable[Family[Any]], distance: float, misses: float, n: int, sample: Float64Array, screened: bool
+) -> tuple[Family[Any], Bands]:
+    """Return the family and the bands with the least expected time."""
+    best: tuple[float, Family[Any], Bands] | None = None
+    for family in families:
+        one = float(family.collision_probability(distance))
+        allowed = misses * MISSES.get(family.name, 1.0)
+        others = np.minimum(usual_probability(family, sample), 1.0)
+        for rows in range(1, MOST_ROWS + 1):
+            met = one**rows
+            if met < 1e-9:
+                break
+            bands = 1 if met >= 1 - 1e-12 else math.ceil(math.log(allowed) / math.log1p(-met))
+            if bands > MOST_BANDS:
+                break
+            sharing = float(np.mean(others**rows)) if len(others) else 0.0
+            pair_ns = SCREENED_NS if screened else VERIFIED_NS
+            cost = bands * (n * (ENTRY_NS + rows * BIT_NS) + n * n / 2 * sharing * pair_ns)
+            if best is None or cost < best[0]:
+                best = cost, family, Bands(bands, rows)
+    if best is None:
+        raise ValueError(
+            f"no bands find pairs at distance {distance:g} with probability {1 - misses:g}: points at this distance "
+            "hardly ever share a bucket; take a smaller radius, a lower recall, or exact=True (--exact)"
+        )
+    return best[1], best[2]
+
+
+def _screen_bits(share: float, misses: float) -> int:
+    """Return the least number of different bits that more differ with at most this probability."""
+    most = int(share * SCREEN_BITS)
+    while _missed(share, most) > misses:
+        most += 1
+    return most
+
+
+def _missed(share: float, most: int) -> float:
+    """Return the probability that more than `most` of SCREEN_BITS independent bits differ, each with this share."""
+    if share <= 0:
+        return 0.0
+    if share >= 1:
+        return float(most < SCREEN_BITS)
+    logs = [
+        math.lgamma(SCREEN_BITS + 1) - math.lgamma(k + 1) - math.lgamma(SCREEN_BITS - k + 1)
+        + k * math.log(share) + (SCREEN_BITS - k) * math.log1p(-share)
+        for k in range(most + 1, SCREEN_BITS + 1)
+    ]  # fmt: skip
+    return math.fsum(map(math.exp, logs))

@@ -1,0 +1,225 @@
+"""The measures of each kind of items, and the plan of a run over points: its threshold or radius, and its recall."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
+
+from lshfast.banding.bands import Bands
+from lshfast.common.checks import Seed, check_int, check_number, check_seed
+from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify
+from lshfast.common.threads import thread_count
+from lshfast.common.types import Float64Array
+
+if TYPE_CHECKING:
+    from lshfast.index.neighbors.points import PointFormat
+
+PointKind: TypeAlias = Literal["vector", "code"]
+
+# The measures of each kind, the default first.
+MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
+    "text": ("jaccard", "containment"),
+    "set": ("jaccard", "containment"),
+    "vector": ("cosine", "angle", "euclidean", "manhattan"),
+    "code": ("hamming",),
+}
+
+# The measures that are similarities; the others are distances.
+SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine")
+
+# Least similarity by default.
+COSINE_THRESHOLD = 0.95
+
+
+def is_distance(measure: ItemMeasure) -> bool:
+    """Return whether a measure is a distance, which has a radius, and not a similarity, which has a threshold.
+
+    Examples
+    --------
+    >>> is_distance("hamming"), is_distance("cosine")
+    (True, False)
+    """
+    return measure not in SIMILARITIES
+
+
+@dataclass(frozen=True)
+class PointPlan:
+    """The checked parameters of a run over vectors or codes; `make_point_plan` creates it.
+
+    Attributes
+    ----------
+    kind : {"vector", "code"}
+    measure : {"cosine", "angle", "euclidean", "manhattan", "hamming"}
+    bound : float
+        The threshold of a similarity, or the radius of a distance.
+    recall : float
+        Probability that a pair at the bound is found, in (0, 1]; 1 if all pairs are found.
+    groups : {"star", "components"}
+    threads, seed : int
+    top : int or None
+        Of the pairs that are listed, only those with the nearest rows of a row.
+    most : float or None
+        Of the pairs that are listed, only those that are not more similar.
+    bands : Bands or None
+        The bands and their rows, once the points are known; None if all pairs are found without bands.
+    reached : float or None
+        The recall of these bands, which is at least `recall`.
+    """
+
+    kind: PointKind
+    measure: ItemMeasure
+    bound: float
+    recall: float
+    groups: Grouping
+    threads: int
+    seed: int
+    top: int | None = None
+    most: float | None = None
+    bands: Bands | None = field(default=None, compare=False)
+    reached: float | None = field(default=None, compare=False)
+
+    # What plans of texts have.
+    verify: ClassVar[Verify] = "exact"
+    ignore_common: ClassVar[None] = None
+
+    @property
+    def threshold(self) -> float:
+        """The bound, by the name that plans of texts have for it."""
+        return self.bound
+
+    @property
+    def complete(self) -> bool:
+        """Whether all similar pairs are found."""
+        return self.recall == 1
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `make_point_plan` that give this plan again, as values of JSON, without the threads."""
+        bound = "radius" if is_distance(self.measure) else "threshold"
+        values: dict[str, Any] = {"kind": self.kind, "measure": self.measure, bound: self.bound, "recall": self.recall}
+        values |= {"groups": self.groups, "seed": self.seed}
+        return values | {name: value for name, value in (("top", self.top), ("most", self.most)) if value is not None}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the summary of a run says of its plan."""
+        bands, rows = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
+        return {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall, "verify": self.verify,
+                "measure": self.measure, "top": self.top, "most": self.most}  # fmt: skip
+
+    def distance_of(self, format: PointFormat) -> float:
+        """Return the distance of the format at the bound: for the cosine, the angle."""
+        return math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
+
+    def value_of(self, format: PointFormat) -> float:
+        """Return the largest value of the kernels' measure of a similar pair."""
+        if self.measure != "cosine":
+            return format.value_at(min(self.bound, format.longest))
+        value = 1 - self.bound
+        while 1 - value < self.bound:
+            value = math.nextafter(value, 0)
+        while 1 - math.nextafter(value, 2) >= self.bound:
+            value = math.nextafter(value, 2)
+        return value
+
+    def reported(self, format: PointFormat, values: Float64Array) -> Float64Array:
+        """Return the similarities or distances that values of the kernels' measure stand for."""
+        return 1 - values if self.measure == "cosine" else format.distances(values)
+
+
+def make_point_plan(
+    kind: PointKind,
+    *,
+    measure: ItemMeasure | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
+    recall: float | None = None,
+    exact: bool | None = None,
+    groups: Grouping = "star",
+    threads: int | None = None,
+    seed: Seed = 1,
+    top: int | None = None,
+    most: float | None = None,
+) -> PointPlan:
+    """Check the parameters of a run over points; errors name the argument, the value and the range.
+
+    Parameters
+    ----------
+    kind : {"vector", "code"}
+    measure : str, optional
+        By default "cosine" for vectors, and "hamming" for codes.
+    threshold : float, optional
+        Least similarity, in (0, 1], for "cosine"; by default .95.
+    radius : float, optional
+        Greatest distance, above 0 (for codes at least 0), for the other measures, which need it.
+    recall : float, optional
+        In (0, 1). By default .95 for vectors; for codes, all pairs are found.
+    exact : bool, optional
+        If true, all pairs are found.
+    groups, threads, seed, top, most : optional
+        As for `lshfast.dedup`.
+    """
+    measure = check_item_measure(kind, measure)
+    if groups not in get_args(Grouping):
+        raise ValueError(f"groups must be one of {', '.join(get_args(Grouping))}, not {groups!r}")
+    top = None if top is None else check_int("top", top, 1, 2**31 - 1)
+    if is_distance(measure):
+        bound = _radius(kind, measure, threshold, radius)
+        if most is not None:
+            raise ValueError(f"most is an upper bound of similarities, and measure={measure!r} is a distance")
+    else:
+        bound = _threshold(measure, threshold, radius)
+        if most is not None and not bound <= check_number("most", most) <= 1:
+            raise ValueError(f"most must be in {bound}..1, from the threshold, not {most}")
+    if recall is not None and not 0 < check_number("recall", recall) < 1:
+        raise ValueError(f"recall must be in (0, 1), not {recall}")
+    if exact and recall is not None:
+        raise ValueError(f"recall must not be given for exact=True, which finds all pairs, not {recall}")
+    every = exact if exact is not None else kind == "code" and recall is None
+    wanted = 1.0 if every else 0.95 if recall is None else float(recall)
+    return PointPlan(
+        kind, measure, bound, wanted, groups, thread_count(threads), check_seed(seed), top, most
+    )  # fmt: skip
+
+
+def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
+    """Return the measure, the default of the kind for None, or raise ValueError if the kind has no such measure.
+
+    Examples
+    --------
+    >>> check_item_measure("vector", None)
+    'cosine'
+    """
+    allowed = MEASURES_OF[kind]
+    if measure is None:
+        return allowed[0]
+    if measure not in allowed:
+        raise ValueError(f"measure must be one of {', '.join(allowed)} for {kind}s, not {measure!r}")
+    return measure
+
+
+def _threshold(measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
+    if radius is not None:
+        raise ValueError(f"radius is for distances, and {measure} is a similarity: give a threshold, not {radius}")
+    value = COSINE_THRESHOLD if threshold is None else check_number("threshold", threshold)
+    if not 0 < value <= 1:
+        raise ValueError(f"threshold must be in (0, 1], not {threshold}")
+    return float(value)
+
+
+def _radius(kind: PointKind, measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
+    if threshold is not None:
+        raise ValueError(f"threshold is for similarities, and {measure} is a distance: give a radius, not {threshold}")
+    if radius is None:
+        example = "the bits that may differ, such as 3 of 64 or 31 of 256" if kind == "code" else "a distance"
+        raise ValueError(f"radius is needed for the measure {measure}: {example}")
+    if kind == "code":
+        whole = int(radius) if isinstance(radius, float) and radius.is_integer() else radius
+        return float(check_int("radius", whole, 0, 2**20))  # type: ignore[arg-type]
+    value = float(check_number("radius", radius))
+    most = math.pi if measure == "angle" else math.inf
+    if not 0 < value <= most or value == math.inf:
+        end = "" if most == math.inf else f" and at most {most:g}"
+        raise ValueError(f"radius must be a finite number above 0{end}, not {radius}")
+    return value
