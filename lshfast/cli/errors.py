@@ -137,13 +137,14 @@ def resume_advice(work: str | None) -> Iterator[None]:
 
 def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
     """Return the estimated memory of a run, and advice, as the end of a message."""
-    if plan is None or not hasattr(plan, "memory"):
+    memory = getattr(plan, "memory", None)
+    if memory is None:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
         from lshfast.drivers.inputs import measure_inputs
 
         corpus = inputs.sample()
-        total = sum(plan.memory(*measure_inputs(corpus), corpus.held).values())
+        total = sum(memory(*measure_inputs(corpus), corpus.held).values())
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

@@ -245,7 +245,10 @@ def dedup(
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
         )
-        outside = dict(radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory)
+        outside = dict(
+            radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,
+            resume=resume,
+        )  # fmt: skip
         outside |= dict(split=split)
         plan = plan_of_items(source, given(context, options) if against else options, others, outside)
         outputs = Outputs(
@@ -354,7 +357,8 @@ def pairs_command(
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
         )
-        plan = plan_of_items(source, options, dict(threads=threads, exact=exact), dict(radius=radius, memory=memory))
+        outside = dict(radius=radius, memory=memory, resume=resume)
+        plan = plan_of_items(source, options, dict(threads=threads, exact=exact), outside)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
             page = page_output(html, html_texts)

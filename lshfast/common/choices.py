@@ -13,7 +13,7 @@ Kind: TypeAlias = Literal["text", "set", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
-Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"]
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
 
 MAX_ROW_BYTES = 256 << 20

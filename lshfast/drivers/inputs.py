@@ -105,8 +105,8 @@ class Inputs:
 def _kind_of_type(file: File, found: Any) -> Kind:
     kind = kind_of_arrow(found)
     if kind is None and ambiguous(found):
-        reason = f"column {file.layout.column!r} is {found}, which can be of several kinds"
-        raise file.fault(None, f"{reason}: kind (--as) says which, {', '.join(ambiguous(found))}")
+        reason = f"column {file.layout.column!r} is {found}, which can mean several things"
+        raise file.fault(None, f"{reason}: kind (--as) says which, {' or '.join(ambiguous(found))}")
     return kind or "text"
 
 
@@ -118,7 +118,7 @@ def read_lists(column: Any) -> tuple[ArrowLists, dict[int, str]]:
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.
 _WRITTEN_AS: dict[Format | None, OutputFormat] = {
-    "jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "arrow": "parquet",
+    "jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "arrow": "parquet", "npy": "parquet",
 }  # fmt: skip
 
 

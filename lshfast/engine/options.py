@@ -26,8 +26,7 @@ NAMES: dict[Driver, str] = {
 
 EVERY: tuple[Driver, ...] = get_args(Driver)
 OF_FILES: tuple[Driver, ...] = ("files", "cap")
-OF_KINDS: tuple[Driver, ...] = ("memory", "files")
-OF_ITEMS: tuple[Driver, ...] = ("memory", "files", "cap")
+OF_KINDS: tuple[Driver, ...] = ("memory", "files", "cap")
 OF_PAGES: tuple[Driver, ...] = ("files", "cap", "spark")
 OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
@@ -91,7 +90,7 @@ OPTIONS: dict[str, Option] = {
             OF_TASKS,
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
-        Option("kind", None, "What the items are: text, set, vector or code; by default as the column says.", OF_ITEMS),
+        Option("kind", None, "What the items are: text, set, vector or code; by default as the column says.", OF_KINDS),
         Option("threshold", None, "Least similarity, in (0, 1]. Default: 0.8, for vectors 0.95."),
         Option(
             "radius",
@@ -197,10 +196,10 @@ OPTIONS: dict[str, Option] = {
             None,
             "Memory that the run may take, like 4G; the rest is in files.",
             ("cap", "stages"),
-            kinds=TEXTS,
+            kinds=("text", "vector", "code"),
         ),
         Option("work", None, "New folder for these files, with --memory; removed at the end.", ("cap", "stages")),
-        Option("resume", False, "Go on with the run in the folder of --work.", ("cap",)),
+        Option("resume", False, "Go on with the run in the folder of --work.", ("cap",), kinds=TEXTS),
         Option("threads", None, "Default: the CPUs this process may use.", ("memory", "files", "cap", "stages")),
         Option("seed", 1, "0 to 2**64 - 1, or random: drawn for the run."),
         Option("overwrite", False, "Replace outputs that exist.", ("files", "cap", "spark")),

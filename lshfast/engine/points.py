@@ -5,6 +5,7 @@ The rows are held as words of the kernels' measure, once. A row without a value 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,23 +15,28 @@ import numpy.typing as npt
 
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
+from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs
 from lshfast.index.neighbors.points import PointFormat
+from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import by_preference, sorted_pairs
 from lshfast.join.groups import Groups, component_groups, star_groups
-from lshfast.join.identical import find_identical
 from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels import distances as kernels
-from lshfast.kernels.text import Texts
+from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
 from lshfast.kinds.buckets import PointBuckets, choose_buckets, one_bucket
+from lshfast.kinds.held_points import PointFile, holder, release
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
+
+# The file of the points, if they are not in memory.
+POINTS = "points.bin"
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ def run_points(
     *,
     keep: str | npt.ArrayLike | Callable[[], Int64Array] = "first",
     similar: Callable[[Iterable[PairArray]], object] | None = None,
-    room: int = 0,
+    folder: str | None = None,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> PointRun:
     """Find the groups of points, and all similar pairs if they are wanted.
@@ -65,15 +72,17 @@ def run_points(
         "first" or "last", or a value for each row; a callable returns the values, once all batches have been read.
     similar : callable, optional
         Called with the similar pairs that are listed, in batches.
-    room : int, default 0
-        Rows that are expected.
+    folder : str, optional
+        A folder where the points are held in a file; by default they are in memory.
+    memory : int, optional
+        Bytes that the process may take; ValueError is raised if the rows need more.
     progress : callable, optional
     """
     with clock.stage("read"):
-        rows = _PointRows.of(batches, format_of, room)
+        rows = _PointRows.of(batches, format_of, folder)
     clock.add("read", 0, rows.words.nbytes)
     values = keep() if callable(keep) else keep
-    run = _Run(rows, plan, clock, progress)
+    run = _Run(rows, plan, clock, progress, memory)
     pairs: PairArray | None = None
     if similar is not None:
         pairs = run.every_pair()
@@ -102,7 +111,7 @@ def pairs_of_points(
     progress: Progress | None = None,
 ) -> PairArray:
     """Return the similar pairs of points that are listed, sorted, with their similarities or distances."""
-    return _Run(_PointRows.of(batches, format_of, 0), plan, clock, progress).every_pair(copies)
+    return _Run(_PointRows.of(batches, format_of), plan, clock, progress).every_pair(copies)
 
 
 @dataclass(frozen=True)
@@ -111,17 +120,30 @@ class _PointRows:
 
     words: UInt64Array
     missing: BoolArray
+    marks: UInt64Array  # of each row: 1, and two hashes under secret keys; or 0 for a row without a point
     format: PointFormat | None
 
     @classmethod
-    def of(cls, batches: Iterable[PointBatch], format_of: Callable[[], PointFormat | None], room: int) -> _PointRows:
-        words, missing = list[GrowingArray](), GrowingArray(np.bool_, room=room)
+    def of(
+        cls, batches: Iterable[PointBatch], format_of: Callable[[], PointFormat | None], folder: str | None = None
+    ) -> _PointRows:
+        path = None if folder is None else os.path.join(folder, POINTS)
+        keys = draw_hash_key(), draw_hash_key()
+        held, empty = list[GrowingArray | PointFile](), 0
+        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 3)
         for batch in batches:
-            if not words:
-                words.append(GrowingArray(np.uint64, batch.words.shape[1], room=room))
-            words[0].extend(batch.words)
             missing.extend(batch.missing)
-        return cls(words[0].finished() if words else np.empty((0, 1), np.uint64), missing.finished(), format_of())
+            marks.extend(_marks(batch, keys))
+            if not held and batch.missing.all():  # the width of the words is not known yet
+                empty += len(batch)
+                continue
+            width = batch.words.shape[1]
+            if not held:
+                held.append(holder(path, width))
+                held[0].extend(np.zeros((empty, width), np.uint64))
+            held[0].extend(batch.words)
+        words = held[0].finished() if held else np.zeros((empty, 1), np.uint64)
+        return cls(words, missing.finished(), marks.finished(), format_of())
 
     def __len__(self) -> int:
         return len(self.missing)
@@ -132,15 +154,17 @@ class _PointRows:
         if self.format is not None:
             pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
             kernels.distances_of_pairs(self.words, pairs, *self.format.measure.kernel, values)
+            release(self.words)
         return values
 
-    def copies(self, threads: int) -> Int64Array:
-        """Return the first row with the same words as each row; a row without a point is never a copy."""
-        n, width = self.words.shape
-        rows = Texts.of_buffer(self.words.reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64))
-        first = find_identical(rows, method="hash", threads=threads)
-        first[self.missing] = np.flatnonzero(self.missing)
-        return first
+
+def _marks(batch: PointBatch, keys: tuple[HashKey, HashKey]) -> UInt64Array:
+    """Return 1 and two hashes of the words of each row: uint64 (n, 3); 0 first if a row has no point."""
+    n, width = batch.words.shape
+    rows = Texts.of_buffer(
+        np.ascontiguousarray(batch.words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
+    )
+    return np.stack([~batch.missing, *(tokens_of_texts(rows, key) for key in keys)], axis=1).astype(np.uint64)
 
 
 class _Run:
@@ -154,14 +178,33 @@ class _Run:
     copies: Int64Array
     compared: int
 
-    def __init__(self, rows: _PointRows, plan: PointPlan, clock: Clock, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        rows: _PointRows,
+        plan: PointPlan,
+        clock: Clock,
+        progress: Progress | None,
+        memory: int | None = None,
+    ) -> None:
         self._rows, self.plan, self._clock, self._progress = rows, plan, clock, progress
         self.compared = 0
         with clock.stage("match", rows.words.nbytes):
-            self.copies = rows.copies(plan.threads)
+            self.copies = equal_rows(rows.marks)
             different = self.copies == np.arange(len(rows), dtype=np.int64)
             self._different = np.flatnonzero(different & ~rows.missing)
+            self._memory = memory
+            self._check_memory()
             self._buckets = self._choose()
+
+    def _check_memory(self) -> None:
+        """Raise ValueError if the rows need more memory than the process may take."""
+        n, words = self._rows.words.shape
+        needed = self.plan.memory_for(n, words, self.plan.kind == "code")
+        if self._memory is not None and needed > self._memory:
+            raise ValueError(
+                f"memory must be at least {needed:,} bytes for {n:,} {self.plan.kind}s, not {self._memory:,}; "
+                "fewer threads need less"
+            )
 
     def _choose(self) -> PointBuckets | None:
         """Return the buckets of the points; None if codes are compared completely, by blocks of bits."""
@@ -172,12 +215,13 @@ class _Run:
             return one_bucket(self._rows.words)
         buckets = choose_buckets(self._rows.words, format, self.plan, self._different)
         self.plan = replace(self.plan, bands=buckets.bands, reached=buckets.recall)
+        self._check_memory()
         return buckets
 
     def _join(self, order: Int64Array, buckets: PointBuckets, format: PointFormat) -> BucketJoin:
         return BucketJoin(
-            self._rows.words, order, format.measure, self.plan.value_of(format), buckets.keys, buckets.codes,
-            buckets.most, self.plan.threads, self._progress,
+            self._rows.words, order, format.measure, self.plan.value_of(format), buckets.keys, buckets.bands.bands,
+            buckets.codes, buckets.most, self.plan.threads, self._progress,
         )  # fmt: skip
 
     # ---- all pairs ----

@@ -20,14 +20,17 @@ from lshfast.join.jaccard import as_pairs
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import distances as kernels
 from lshfast.kernels import sets as set_kernels
-from lshfast.kernels.meetings import Meetings
+from lshfast.kernels.meetings import LEAST_ROOM, Meetings
+from lshfast.kinds.buckets import KeysOf
+from lshfast.kinds.held_points import release
 
 Int32Array = npt.NDArray[np.int32]
 
 LOW32 = np.uint64(2**32 - 1)
 
-# Candidates that are verified at once.
+# Candidates that are verified at once, at most, and the bytes of their points.
 CANDIDATES = 1 << 16
+CANDIDATE_BYTES = 1 << 25
 
 # Points that are compared with those kept before them in one batch: the first batch, and the share of all points that a
 # batch has at most.
@@ -64,7 +67,9 @@ class BucketJoin:
     measure : Measure
     value : float
         The largest value of the measure of a similar pair.
-    keys : ndarray of uint64, shape (n, b)
+    keys : callable
+        Returns the bucket keys of some rows in a band, given the band and the rows: uint64 (k,).
+    bands : int
     codes : ndarray of uint64, shape (n, c)
         Codes that differ in at most `most` bits are those of candidates; c may be 0.
     most, threads : int
@@ -78,16 +83,18 @@ class BucketJoin:
         order: Int64Array,
         measure: Measure,
         value: float,
-        keys: UInt64Array,
+        keys: KeysOf,
+        bands: int,
         codes: UInt64Array,
         most: int,
         threads: int,
         progress: Progress | None = None,
     ) -> None:
         self._points, self._order, self._measure, self._value = points, order, measure, value
-        self._keys = np.ascontiguousarray(keys[order].T)
+        self._keys, self._bands = keys, bands
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
+        self._room = max(2 * LEAST_ROOM, min(CANDIDATES, CANDIDATE_BYTES // (16 * max(1, points.shape[1]))))
         self.compared = 0
 
     def __len__(self) -> int:
@@ -100,8 +107,9 @@ class BucketJoin:
         rows = np.arange(len(self), dtype=np.int32)
         for band, meeting in self._between(rows, None, rows):
             new = np.ones(len(meeting.left), np.bool_)
-            for earlier in self._keys[:band]:
-                new &= earlier[meeting.left] != earlier[meeting.right]
+            left, right = self._order[meeting.left], self._order[meeting.right]
+            for earlier in range(band):
+                new &= self._keys(earlier, left) != self._keys(earlier, right)
             yield Meeting(meeting.left[new], meeting.right[new], meeting.value[new])
 
     # ---- groups ----
@@ -191,7 +199,7 @@ class BucketJoin:
             return
         of_band = partial(self._of_band, left, right, limits, labels, most)
         # With labels, a band is read while they change: one after the other, so that what is joined is not compared.
-        bands = range(len(self._keys))
+        bands = range(self._bands)
         if labels is not None:
             for band in bands:
                 for found in self._meetings(band, left, right, limits, labels, None):
@@ -224,7 +232,7 @@ class BucketJoin:
         sorted_left = self._sorted(band, left)
         sorted_right = sorted_left if right is None else self._sorted(band, right)
         meetings = Meetings(*sorted_left, *sorted_right, self._codes, self._most, limits, labels)
-        out, total = np.empty(CANDIDATES, np.uint64), 0
+        out, total = np.empty(self._room, np.uint64), 0
         while not meetings.done:
             found = self._verified(out[: meetings.find(out)])
             total += len(found.left)
@@ -234,7 +242,7 @@ class BucketJoin:
                 yield found
 
     def _sorted(self, band: int, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
-        keys = self._keys[band][rows]
+        keys = self._keys(band, self._order[rows])
         order = band_kernels.order(keys.copy())
         return keys[order], rows[order]
 
@@ -243,6 +251,7 @@ class BucketJoin:
         rows = self._order[right].astype(np.uint64) << np.uint64(32) | self._order[left].astype(np.uint64)
         values = np.empty(len(pairs))
         kernels.distances_of_pairs(self._points, rows, *self._measure.kernel, values)
+        release(self._points)
         self.compared += len(pairs)
         near = values <= self._value
         return Meeting(left[near], right[near], values[near])

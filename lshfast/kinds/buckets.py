@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lshfast.banding.bands import Bands
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.families.codes import BitFamily, buckets_of_bits
+from lshfast.families.codes import BitFamily
 from lshfast.families.family import Family
 from lshfast.families.vectors import Hyperplanes
 from lshfast.index.neighbors.families import families_of
@@ -19,6 +20,7 @@ from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels import distances as kernels
+from lshfast.kinds.held_points import release
 from lshfast.kinds.measures import PointPlan
 
 # Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
@@ -40,6 +42,9 @@ VERIFIED_NS = 150.0
 PIECE_POINTS = 1 << 16
 
 
+KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
+
+
 @dataclass(frozen=True)
 class PointBuckets:
     """The buckets of n points.
@@ -49,7 +54,8 @@ class PointBuckets:
     bands : Bands
     recall : float
         Probability that a pair at the bound shares a bucket and passes the screen.
-    keys : ndarray of uint64, shape (n, bands)
+    keys : callable
+        Returns the bucket keys of some rows in a band, given the band and the rows: uint64 (m,).
     codes : ndarray of uint64, shape (n, words)
         Codes of candidates differ in at most `most` bits; words may be 0.
     most : int
@@ -57,15 +63,15 @@ class PointBuckets:
 
     bands: Bands
     recall: float
-    keys: UInt64Array
+    keys: KeysOf
     codes: UInt64Array
     most: int
 
 
 def one_bucket(points: UInt64Array) -> PointBuckets:
     """Return a single bucket with all points, by which all pairs are compared."""
-    n = len(points)
-    return PointBuckets(Bands(1, 1), 1.0, np.zeros((n, 1), np.uint64), np.empty((n, 0), np.uint64), 0)
+    no_codes = np.empty((len(points), 0), np.uint64)
+    return PointBuckets(Bands(1, 1), 1.0, lambda _, rows: np.zeros(len(rows), np.uint64), no_codes, 0)
 
 
 def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets:
@@ -91,12 +97,13 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
     count = bands.bands * bands.rows_per_band
     if isinstance(family, BitFamily):
         words = _computed(family, points, format, count, plan.threads)
-        keys = buckets_of_bits(words, bands.bands, bands.rows_per_band)
+        keys: KeysOf = partial(_bits_of_band, words, bands.rows_per_band)
     else:
-        keys = np.empty((len(points), bands.bands), np.uint64)
-        for piece in _pieces(len(points)):
+        every = np.empty((bands.bands, len(points)), np.uint64)
+        for piece in _pieces(points):
             some = format.points_of(points[piece])
-            keys[piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads)
+            every[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
+        keys = partial(_keys_of_band, every)
     met = float(family.collision_probability(distance)) ** bands.rows_per_band
     return PointBuckets(bands, passing * (1 - (1 - met) ** bands.bands), keys, codes, most)
 
@@ -106,13 +113,29 @@ def _computed(
 ) -> UInt64Array:
     """Return the packed bits of points under a family; points of vectors are copied in pieces."""
     words = np.empty((len(points), -(-count // 64)), np.uint64)
-    for piece in _pieces(len(points)):
+    for piece in _pieces(points):
         words[piece] = family.codes(format.points_of(points[piece]), count, threads=threads).words
     return words
 
 
-def _pieces(n: int) -> Iterable[slice]:
-    return (slice(at, min(n, at + PIECE_POINTS)) for at in range(0, n, PIECE_POINTS))
+def _bits_of_band(words: UInt64Array, width: int, band: int, rows: Int64Array) -> UInt64Array:
+    """Return the packed bits of some rows in a band, `width` of them, as numbers, as `BitFamily.buckets` does."""
+    word, shift = divmod(band * width, 64)
+    bits = words[rows, word] >> np.uint64(shift)
+    if shift + width > 64:
+        bits |= words[rows, word + 1] << np.uint64(64 - shift)
+    return np.asarray(bits & np.uint64(2**width - 1))
+
+
+def _keys_of_band(keys: UInt64Array, band: int, rows: Int64Array) -> UInt64Array:
+    return np.asarray(keys[band][rows])
+
+
+def _pieces(points: UInt64Array) -> Iterator[slice]:
+    """Yield the rows of points in pieces; what was read of a file is released after each."""
+    for at in range(0, len(points), PIECE_POINTS):
+        yield slice(at, min(len(points), at + PIECE_POINTS))
+        release(points)
 
 
 def _sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
@@ -125,6 +148,7 @@ def _sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Arra
     pairs = rows[right].astype(np.uint64) << np.uint64(32) | rows[left].astype(np.uint64)
     values = np.empty(len(pairs))
     kernels.distances_of_pairs(points, pairs, *format.measure.kernel, values)
+    release(points)
     return format.distances(values)
 
 

@@ -262,10 +262,11 @@ def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
         width = kind.byte_width
         data = np.frombuffer(column.buffers()[1], np.uint8)
         return data[column.offset * width : (column.offset + n) * width].reshape(n, width)
-    if types.is_fixed_size_list(kind) and types.is_integer(kind.value_type) and kind.value_type.bit_width == 8:
+    if types.is_fixed_size_list(kind) and types.is_integer(kind.value_type) and kind.value_type.bit_width in (8, 64):
         width = kind.list_size
         flat = column.values.slice(column.offset * width, n * width)
-        return None if flat.null_count else flat.to_numpy(zero_copy_only=False).view(np.uint8).reshape(n, width)
+        word = np.uint8 if kind.value_type.bit_width == 8 else np.uint64
+        return None if flat.null_count else flat.to_numpy(zero_copy_only=False).view(word).reshape(n, width)
     return None
 
 

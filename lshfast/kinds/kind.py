@@ -33,14 +33,15 @@ def kind_of_arrow(kind: Any) -> Kind | None:
 
 
 def ambiguous(kind: Any) -> list[Kind]:
-    """Return the kinds that a type of Arrow can be of, if it can be of several; else an empty list."""
+    """Return the kinds that a type of Arrow can be of beside others, so that the user has to say it; often none."""
     types = optional("pyarrow").types
-    if types.is_uint64(kind) or types.is_int64(kind):
-        return []
+    if types.is_uint64(kind):
+        return ["code"]
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         value = kind.value_type
         if types.is_integer(value):
-            return ["set", "vector", "code"] if value.bit_width == 8 else ["set", "vector"]
+            words = types.is_uint64(value) and types.is_fixed_size_list(kind)
+            return ["set", "vector", "code"] if value.bit_width == 8 or words else ["set", "vector"]
     return []
 
 

@@ -28,6 +28,15 @@ MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
 # The measures that are similarities; the others are distances.
 SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine")
 
+# For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; bytes of a row for its marks, codes and
+# groups; bytes of a row while a thread sorts it, and in the blocks of a complete join of codes; and bytes of points that
+# a thread reads at once.
+BASE_BYTES = 240 << 20
+ROW_BYTES = 200
+SORT_BYTES = 40
+CODE_BYTES = 80
+CHUNK_BYTES = 1 << 25
+
 # Least similarity by default.
 COSINE_THRESHOLD = 0.95
 
@@ -100,6 +109,18 @@ class PointPlan:
         values: dict[str, Any] = {"kind": self.kind, "measure": self.measure, bound: self.bound, "recall": self.recall}
         values |= {"groups": self.groups, "seed": self.seed}
         return values | {name: value for name, value in (("top", self.top), ("most", self.most)) if value is not None}
+
+    def described(self) -> dict[str, Any]:
+        """Return the parameters as the manifest of a work folder has them."""
+        return self.arguments
+
+    def memory_for(self, rows: int, words: int, held: bool) -> int:
+        """Estimate the peak memory of a run in bytes, given its rows, their words, and whether these are in memory."""
+        bands, width = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
+        keys = bands * width // 8 + 8 if self.measure in ("cosine", "angle", "hamming") else 8 * bands
+        blocks = CODE_BYTES if self.bands is None and self.complete else 0
+        row = ROW_BYTES + keys + blocks + SORT_BYTES * self.threads + (8 * words if held else 0)
+        return BASE_BYTES + CHUNK_BYTES * self.threads + rows * row
 
     @property
     def figures(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from lshfast.readers.advice import advising
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import (
+    COLUMNAR,
     MAX_COLUMNS,
     MAX_ROW_BYTES,
     Block,
@@ -64,12 +65,13 @@ _READERS: dict[Format, _Reader] = {
     "tsv": csv_files,
     "parquet": parquet,
     "arrow": parquet,
+    "npy": parquet,
     "text": folder,
     "lines": text_lines,
 }
 
 
-_TYPED = {"parquet": parquet.column_types, "arrow": parquet.column_types, "jsonl": jsonl.column_types}
+_TYPED = {**dict.fromkeys(COLUMNAR, parquet.column_types), "jsonl": jsonl.column_types}
 
 
 class Batch(NamedTuple):
@@ -119,9 +121,9 @@ def open_corpus(
     ----------
     inputs : path or paths
         Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also with .gz, .zst, .bz2
-        or .xz, .parquet, .arrow and .feather. Folders: their .parquet, .arrow, .feather, .jsonl, .ndjson, .csv and .tsv
-        files at any depth, or their .txt files if there are no others; hidden files and folders are skipped. Of a
-        dataset that `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
+        or .xz, .parquet, .arrow, .feather, .npy and .npz. Folders: their .parquet, .arrow, .feather, .jsonl, .ndjson,
+        .csv and .tsv files at any depth, or their .txt files if there are no others; hidden files and folders are
+        skipped. Of a dataset that `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
         patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first copied into a
         temporary file, and requires `format`. Rows keep the order of the inputs; files of a folder or pattern are
         sorted.
@@ -147,7 +149,7 @@ def open_corpus(
     encoding : str
         The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte order mark of UTF-16
         or UTF-32 is recognised.
-    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"}, optional
         The format of the inputs, regardless of their names; "lines" is one text a line. Without `glob`, the files of
         this format are read from a folder ("lines": its .txt files).
     max_row_bytes : int

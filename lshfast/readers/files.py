@@ -25,7 +25,7 @@ from lshfast.readers.sources import Source
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-COLUMNAR: tuple[Format, ...] = "parquet", "arrow"
+COLUMNAR: tuple[Format, ...] = "parquet", "arrow", "npy"
 
 
 # The most rows of a block: an object takes much more than the few bytes of a short row.
@@ -51,6 +51,8 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
+    ".npy": "npy",
+    ".npz": "npy",
     ".txt": "text",
 }
 _KINDS = {

@@ -20,7 +20,7 @@ _SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
 MOST_STATE_BYTES = 16 << 20
-_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow or .feather"
+_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
 
 
 class _Found(NamedTuple):

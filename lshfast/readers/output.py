@@ -131,7 +131,7 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
     known = file_format(path)
     if known is None and is_stream(path):
         raise ValueError(f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)")
-    if known is None or known[0] in ("text", "arrow"):
+    if known is None or known[0] in ("text", "arrow", "npy"):
         name = printable(os.fspath(path))
         kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
         raise ValueError(f"{name}: unknown kind of output: not {kinds}")

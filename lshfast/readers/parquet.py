@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.extras import optional
-from lshfast.readers import arrow_files
+from lshfast.readers import arrow_files, npy_files
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
@@ -84,6 +84,8 @@ def _batches_of(file: File, names: list[str] | None, wanted: Rows | None = None)
     """Read record batches of a file in either format, as `_record_batches` does."""
     if file.format == "arrow":
         return arrow_files.record_batches(file, names)
+    if file.format == "npy":
+        return npy_files.record_batches(file, names)
     return _record_batches(file, names, wanted)
 
 
@@ -96,6 +98,8 @@ def schema_of(file: File) -> Any:
     """Return the Arrow schema of a file."""
     if file.format == "arrow":
         return arrow_files.schema_of(file)
+    if file.format == "npy":
+        return npy_files.schema_of(file)
     with _opened(file) as source:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):

@@ -25,6 +25,7 @@ _COLUMNS: dict[str, Callable[[File], list[str]]] = {
     "tsv": csv_files.columns,
     "parquet": parquet.columns,
     "arrow": parquet.columns,
+    "npy": parquet.columns,
     "text": folder.columns,
     "lines": text_lines.columns,
 }

@@ -221,7 +221,9 @@ def dedup_files(
     files = Inputs(
         source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
     )
-    outside = dict(radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory)
+    outside = dict(
+        radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory, resume=resume
+    )
     plan = plan_of_items(files, given, others, outside)
     outputs = Outputs(
         output_of(output, files, output_format, defuse_formulas),

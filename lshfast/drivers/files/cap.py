@@ -13,6 +13,7 @@ from lshfast.drivers.budget import Budget, available_memory
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, measure_inputs, state_of
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.plan import Plan
 from lshfast.readers import Corpus
 
@@ -51,7 +52,7 @@ class Cap:
         self,
         inputs: Inputs,
         corpus: Corpus,
-        plan: Plan,
+        plan: AnyPlan,
         keep: str,
         output: str | None,
         pairs: bool,
@@ -69,7 +70,8 @@ class Cap:
         }
         if indexes.against is not None:
             run["against"] = indexes.state()
-        run["bands"] = [run["bands"], run.pop("rows")]
+        if "rows" in run:
+            run["bands"] = [run["bands"], run.pop("rows")]
         if self.work is not None:
             if "-" in inputs.paths:
                 raise ValueError("standard input cannot be read again, so a run over it can have no work folder")
@@ -100,6 +102,14 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
     cap = Cap(free * 3 // 4)
     least = Budget(0, plan, pairs, parquet=parquet, by=inputs.by is not None).least(0)
     return cap if needed > free and cap.memory >= least else None
+
+
+def cap_for_points(corpus: Corpus, inputs: Inputs) -> Cap | None:
+    """Return a cap for a run over points that may need more memory than is available, None if it fits."""
+    free = available_memory()
+    if free is None or corpus.total_bytes < free // 2 or "-" in inputs.paths:
+        return None
+    return Cap(free * 3 // 4)
 
 
 def cap_of(memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool) -> Cap | None:

@@ -18,7 +18,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
-from lshfast.drivers.files.cap import Cap, cap_for, reads_parquet
+from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parquet
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
 from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
@@ -177,7 +177,12 @@ def run_files(
     corpus, points = inputs.open_kind(plan, order_column=order_column, output=output, added=added)
     pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
     if isinstance(plan, PointPlan):
-        return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress)
+        cap = cap or cap_for_points(corpus, inputs)
+        if cap is None:
+            return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress)
+        place = next(iter(outputs.paths), None)
+        with cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder:
+            return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress, folder.path, cap.memory)
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
@@ -199,8 +204,13 @@ def _run_held(
     indexes: Indexes,
     points: PointReader | None,
     progress: Progress | None,
+    folder: str | None = None,
+    memory: int | None = None,
 ) -> DedupResult:
-    """Run the main job with all items in memory; `points` reads them if they are points."""
+    """Run the main job with all items in memory; or points in a file of a folder, and so many bytes of memory.
+
+    `points` reads them if they are points.
+    """
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing)
@@ -209,7 +219,7 @@ def _run_held(
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
                     assert points is not None
-                    result = _find_points(corpus, plan, keep, outputs, points, progress)
+                    result = _find_points(corpus, plan, keep, outputs, points, folder, memory, progress)
                 else:
                     result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             page.refused = result
@@ -326,6 +336,8 @@ def _find_points(
     keep: str,
     outputs: Outputs,
     points: PointReader,
+    folder: str | None,
+    memory: int | None,
     progress: Progress | None,
 ) -> DedupResult:
     """Read a corpus of points, find its duplicates, and write all similar pairs."""
@@ -339,6 +351,8 @@ def _find_points(
         clock,
         keep=partial(order_ranks, corpus, keep) if corpus.layout.order_column is not None else keep,
         similar=None if outputs.pairs is None else lambda pairs: _write_pairs(corpus, outputs, pairs, plan),
+        folder=folder,
+        memory=memory,
         progress=progress,
     )
     result = run.found.result(

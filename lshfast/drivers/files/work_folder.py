@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 20
 OVER = "over"
 
 _OWN = re.compile(
-    r"manifest\.json|lock|\..*\.part|(rows|common|earlier|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin"
+    r"manifest\.json|lock|\..*\.part|(rows|common|earlier|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(slots|points)\.bin"
     r"|(ids|orders)\.strings|rejects\.jsonl|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 

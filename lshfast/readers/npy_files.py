@@ -1,0 +1,156 @@
+"""Arrays of numpy, .npy and .npz, as record batches: a row of an array is a row, with a value or a list of numbers.
+
+Files are read in batches, and never as pickles. The array of an .npy file is the column of the items; the arrays of an
+.npz file are columns by their names, all of one length.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.extras import optional
+from lshfast.readers.files import File, reason_of, steady
+
+MAGIC = b"\x93NUMPY"
+ZIP_MAGIC = b"PK"
+
+# The most coordinates of a row, and rows of a batch.
+MOST_COORDINATES = 1 << 24
+MOST_ROWS = 1 << 16
+
+# The most bytes of the header of an array; numpy writes far fewer.
+MOST_HEADER = 1 << 16
+
+
+class _Array(NamedTuple):
+    """An array in a file: its column, its stream behind the header, and what the header says."""
+
+    name: str
+    stream: Any
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """The coordinates of a row."""
+        return prod(self.shape[1:])
+
+    @property
+    def row_bytes(self) -> int:
+        return self.width * self.dtype.itemsize
+
+
+def schema_of(file: File) -> Any:
+    """Return the Arrow schema of the columns of a file."""
+    pa = optional("pyarrow")
+    with _opened(file) as arrays:
+        return pa.schema([pa.field(array.name, _column(array, b"", 0).type) for array in arrays])
+
+
+def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
+    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position."""
+    pa, row = optional("pyarrow"), 0
+    with _opened(file) as arrays:
+        chosen = [array for array in arrays if names is None or array.name in names]
+        rows = chosen[0].shape[0] if chosen else 0
+        each = max(1, sum(array.row_bytes for array in chosen))
+        most = max(1, min(MOST_ROWS, file.layout.batch_bytes // each))
+        while row < rows:
+            count = min(most, rows - row)
+            columns = [_column(array, _read(file, array, count), count) for array in chosen]
+            batch = pa.RecordBatch.from_arrays(columns, [array.name for array in chosen])
+            row += count
+            yield row - count + 1, batch, file.size * row // rows
+
+
+@contextmanager
+def _opened(file: File) -> Iterator[list[_Array]]:
+    """Open the arrays of a file; any error of its format is raised as an error that names the file."""
+    try:
+        with steady(file), ExitStack() as stack:
+            stream = stack.enter_context(closing(file.source.open()))
+            start = stream.read(len(MAGIC))
+            stream.seek(0)
+            if start.startswith(ZIP_MAGIC):
+                archive = stack.enter_context(zipfile.ZipFile(stream))
+                members = [name for name in archive.namelist() if name.endswith(".npy")]
+                arrays = [
+                    _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name))) for name in members
+                ]
+            else:
+                arrays = [_array(file, file.layout.column, stream)]
+            if not arrays:
+                raise file.fault(None, "there is no array in it")
+            if len({array.shape[0] for array in arrays}) > 1:
+                lengths = ", ".join(f"{array.name!r} has {array.shape[0]:,}" for array in arrays[:12])
+                raise file.fault(None, f"its arrays must have one length, but {lengths}")
+            yield arrays
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise file.fault(None, f"cannot be read as an array of numpy: {reason}") from error
+
+
+def _array(file: File, name: str, stream: Any) -> _Array:
+    """Read the header of an array."""
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+        if read is None:
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        shape, fortran, dtype = read(stream, max_header_size=MOST_HEADER)
+    except (ValueError, EOFError) as error:
+        raise file.fault(None, f"cannot be read as an array of numpy: {_first_line(error)}") from error
+    array = _Array(name, stream, dtype, shape)
+    if dtype.hasobject or dtype.names is not None or dtype.kind not in "biufUS":
+        raise file.fault(
+            None, f"array {name!r} has the type {dtype}: only numbers and strings are read, and no objects"
+        )
+    if not 1 <= len(shape) <= 2 or (dtype.kind in "US" and len(shape) > 1):
+        raise file.fault(
+            None, f"array {name!r} has the shape {shape}: rows must be numbers, strings, or lists of numbers"
+        )
+    if fortran and array.width > 1:
+        raise file.fault(None, f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)")
+    if len(shape) == 2 and not 1 <= array.width <= MOST_COORDINATES:
+        raise file.fault(
+            None, f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not {array.width:,}"
+        )
+    return array
+
+
+def _read(file: File, array: _Array, count: int) -> bytes:
+    """Read the next rows of an array."""
+    wanted = count * array.row_bytes
+    parts, size = [], 0
+    while size < wanted and (part := array.stream.read(wanted - size)):
+        parts.append(part)
+        size += len(part)
+    if size < wanted:
+        raise file.fault(None, f"cannot be read as an array of numpy: array {array.name!r} is cut off")
+    return b"".join(parts)
+
+
+def _column(array: _Array, data: bytes, count: int) -> Any:
+    """Return rows as a column of Arrow."""
+    pa = optional("pyarrow")
+    values: npt.NDArray[Any] = np.frombuffer(data, array.dtype, count * array.width)
+    values = values.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "U":
+        return pa.array(values.tolist(), pa.string())
+    if array.dtype.kind == "S":
+        return pa.array(values.tolist(), pa.binary())
+    if len(array.shape) == 1:
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values), array.width)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0] or type(error).__name__
