@@ -12,14 +12,14 @@ import numpy as np
 from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.types import Int64Array
 from lshfast.engine.columns import Column, ShingledTexts
-from lshfast.engine.dedup_page import (
+from lshfast.engine.dedup_page import page_of
+from lshfast.engine.evidence import (
     TEXT_CHARACTERS,
     InputRows,
     SampledPairs,
     TextsOf,
     evidence_of,
     evidence_of_pairs,
-    page_of,
 )
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.report import DedupResult

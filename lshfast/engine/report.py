@@ -252,7 +252,7 @@ class DedupResult(Shown):
           0  (words of this row only are between {+ and +})
             {+the+} cat sat on the mat
         """
-        from lshfast.engine.dedup_page import texts_of_column
+        from lshfast.engine.evidence import texts_of_column
         from lshfast.engine.explanation import explain_row
         from lshfast.engine.plan import plan_of_options
 
@@ -339,7 +339,8 @@ class DedupResult(Shown):
         >>> os.path.getsize(path) > 5000
         True
         """
-        from lshfast.engine.dedup_page import evidence_of, page_of, texts_of_column
+        from lshfast.engine.dedup_page import page_of
+        from lshfast.engine.evidence import evidence_of, texts_of_column
         from lshfast.reports.page import check_page, write_page
 
         check_page(path)
