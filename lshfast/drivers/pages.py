@@ -37,6 +37,11 @@ class PageOutput:
     command: str = ""
 
 
+def refusal_of(error: TooManyRemovedError | None) -> str:
+    """Return what a page says of the error that ends a run before its outputs are written, or ""."""
+    return "" if error is None else f"No rows were written: {error}."
+
+
 def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
     """Check that a page can be written, before the work: its place, its name, and the packages that it needs."""
     check_page(output.path)
@@ -78,7 +83,7 @@ class DedupPage:
             yield
         except TooManyRemovedError as error:
             if self.refused is not None:
-                self.write(self.refused, overwrite, f"No rows were written: {error}.")
+                self.write(self.refused, overwrite, refusal_of(error))
             raise
 
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
-from lshfast.drivers.pages import PageOutput, check_page_output, named, texts_by_row
+from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of, texts_by_row
 from lshfast.drivers.tasks.page_notes import removed_of_files
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
@@ -67,7 +67,7 @@ def _refusal(plan: StagePlan) -> str:
     try:
         check_plan(plan)
     except TooManyRemovedError as error:
-        return f"No rows are written: {error}."
+        return refusal_of(error)
     return ""
 
 

@@ -68,7 +68,7 @@ def test_the_page_of_a_run_that_removes_too_much(tmp_path, source):
         run_all(work)
     stages.write_page(work, tmp_path / "page.html")
     text = read_page(tmp_path / "page.html")
-    assert "No rows are written: " in text
+    assert "No rows were written: " in text
     assert "of all rows are removed" in text
     assert list((tmp_path / "kept").iterdir()) == []
 
