@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast.drivers.spark.run import FILE
+from lshfast.drivers.spark.run import FILE, configured
 from lshfast.engine.evidence import (
     COLUMNS,
     LARGE_GROUPS,
@@ -42,27 +43,26 @@ def evidence_of_removed(found: DataFrame, texts: DataFrame | None, names: Mappin
     Parameters
     ----------
     found : DataFrame
-        As `lshfast.spark.dedup` returns it, with the column FILE.
+        As `lshfast.spark.dedup` returns it, with the column FILE; persisted.
     texts : DataFrame or None
         The columns id and text of the rows that were read; None to show no texts.
     names : mapping of str to str
-        The names of all files, by URL.
+        The names of all files, by URL, also of those without rows.
     """
     from pyspark.sql import functions as F
 
     removed = found.where("not keep").select("similarity", F.col(found.columns[0]).alias("id"), "kept_key", "group")
     one_each = removed.groupBy("group").agg(F.min(F.struct("similarity", "id", "kept_key")).alias("pair"))
-    sizes = found.groupBy("group").count().where("count > 1").persist()
-    try:
+    files = found.groupBy(FILE).agg(F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed"))
+    with configured(found.sparkSession), ExitStack() as held:
+        sizes = found.groupBy("group").count().where("count > 1").persist()
+        held.callback(sizes.unpersist)
         of_size = sizes.groupBy("count").agg(F.count("*").alias("groups"))
         group_sizes = {row["count"]: row["groups"] for row in of_size.collect()}
+        counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
+        inputs = [InputRows(name, *counts.get(url, (0, 0))) for url, name in names.items()]
         groups = dict(_largest_groups(removed, sizes))
-    finally:
-        sizes.unpersist()
-    counts = found.groupBy(FILE).agg(F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")).collect()
-    read, gone = ({row[FILE]: row[name] for row in counts} for name in ("read", "removed"))
-    inputs = inputs_of(read, names, gone)
-    return _evidence(removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True)
+        return _evidence(removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True)
 
 
 def evidence_of_similar(
@@ -74,13 +74,10 @@ def evidence_of_similar(
     """
     from pyspark.sql import functions as F
 
-    pairs, inputs = found.select("similarity", "id_i", "id_j"), inputs_of(read, names, {})
-    return _evidence(pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False)
-
-
-def inputs_of(read: Mapping[str, int], names: Mapping[str, str], removed: Mapping[str, int]) -> list[InputRows]:
-    """Return the rows of each file, and how many of them were removed; files without rows are among `names`."""
-    return [InputRows(name, read.get(url, 0), removed.get(url, 0)) for url, name in names.items()]
+    pairs = found.select("similarity", "id_i", "id_j")
+    inputs = [InputRows(name, read.get(url, 0), 0) for url, name in names.items()]
+    with configured(found.sparkSession):
+        return _evidence(pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False)
 
 
 def _largest_groups(removed: DataFrame, sizes: DataFrame) -> Iterator[tuple[str, list[SimilarRows]]]:

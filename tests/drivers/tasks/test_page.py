@@ -2,11 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
-from lshfast import TooManyRemovedError, dedup_files, stages
+from lshfast import FormatError, TooManyRemovedError, dedup_files, stages
+from lshfast.drivers.tasks.stage_plan import read_stage_plan
 from tests.cli.commands import failing, run, write_jsonl
-from tests.drivers.tasks.runs import corpus, run_all, write_files
+from tests.drivers.tasks.runs import corpus, rewritten, run_all, write_files
 from tests.reports.pages import read_page
 
 
@@ -85,3 +87,19 @@ def test_a_file_without_rows_and_groups_of_two(tmp_path):
     assert all(row in text for row in rows)
     assert f"{tmp_path}/b.jsonl 0 0 0.0%" in text
     assert "Of the group of" not in text
+
+
+@pytest.mark.parametrize("counts", [[0], [-1, 2], [4, 1]])
+def test_damaged_counts_of_files(tmp_path, source, counts):
+    work = planned(source, tmp_path, 2, 1)
+    run_all(work)
+
+    def change(ranges):
+        number, part = ranges[-1]
+        assert number == 3
+        ranges[-1] = number, part | {"rows": np.array(counts, np.int64)}
+
+    rewritten(read_stage_plan(str(work)), "verify", change)
+    with pytest.raises(FormatError, match=r"verify-00000\.data: it has counts of files that are not there"):
+        stages.write_page(work, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
