@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.value_codes import MISSING, MOST_CHARACTERS, OTHER, ValueCodes
-from lshfast.drivers.spark.run import configured
+from lshfast.drivers.spark.session import configured
 from lshfast.engine.by_value import CountsByValue
 from lshfast.engine.guard import MOST_GROUPS, check_max_removed, check_removed
 from lshfast.engine.report import Stage, Summary

@@ -18,7 +18,8 @@ from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, pl
 from lshfast.drivers.spark.by_value import Guard
 from lshfast.drivers.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.drivers.spark.places import check_places, exists, names_of_files, write_text
-from lshfast.drivers.spark.run import BadTextError, Limits, Run
+from lshfast.drivers.spark.run import Limits, Run
+from lshfast.drivers.spark.session import BadTextError, session_of
 from lshfast.drivers.spark.tasks import draw_content_key
 from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
 from lshfast.engine.dedup_page import page_of
@@ -63,7 +64,7 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The rows of the inputs, and the names of the columns id, text, value (to keep rows by) and by in them."""
+    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows by) and by there."""
 
     paths: Sequence[str]
     frame: DataFrame
@@ -252,13 +253,6 @@ def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
         if reason is None:
             raise
         raise DataError(names, None, reason) from error
-
-
-def session_of(master: str | None) -> SparkSession:
-    """Return the session of this process, or start one."""
-    builder: Any = optional("pyspark.sql", "spark").SparkSession.builder.appName("lshfast")
-    session: SparkSession = (builder if master is None else builder.master(master)).getOrCreate()
-    return session
 
 
 def _format(path: str) -> str:

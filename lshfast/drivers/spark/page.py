@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast.drivers.spark.run import FILE, configured
+from lshfast.drivers.spark.run import FILE
+from lshfast.drivers.spark.session import configured
 from lshfast.engine.evidence import (
     COLUMNS,
     LARGE_GROUPS,

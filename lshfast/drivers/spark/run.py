@@ -20,6 +20,7 @@ import numpy as np
 
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.spark.components import Components, components_of_buckets, components_of_edges
+from lshfast.drivers.spark.session import configured, errors_of_tasks
 from lshfast.drivers.spark.tasks import (
     ChainTask,
     ContentKey,
@@ -39,17 +40,6 @@ from lshfast.shingling import CommonShingles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-# Configuration of Spark during a run: the largest batch that it passes to a Python worker, and the rows that it decodes
-# from Parquet at a time. With 4096 rows, its default, decoding texts of 15 KB takes 1.6 times as long. The others let
-# Spark join small partitions of persisted frames, which otherwise have as many as a shuffle, 200 by default, and keep
-# it from joining large ones, whose texts would be sorted on disk.
-CONFIGURATION = {
-    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
-    "spark.sql.parquet.columnarReaderBatchSize": "512",
-}
 
 # The column of a run and of its result with the URL of the file of each row, if they are wanted.
 FILE = "file of the row"
@@ -397,38 +387,3 @@ class Run:
         }
         row = sizes.agg(*(F.coalesce(value, F.lit(0)).alias(name) for name, value in figures.items())).collect()[0]
         return dict(row.asDict())
-
-
-@contextmanager
-def configured(session: SparkSession) -> Iterator[None]:
-    """Set CONFIGURATION in a session during the block."""
-    before = {name: session.conf.get(name) for name in CONFIGURATION}
-    try:
-        for name, value in CONFIGURATION.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, old in before.items():
-            session.conf.set(name, str(old))
-
-
-# The last line of the traceback of a worker that found a text which cannot be used.
-TASK_ERROR = "ValueError: the text with id "
-
-
-class BadTextError(ValueError):
-    """A text that cannot be used; the message names its id."""
-
-
-@contextmanager
-def errors_of_tasks() -> Iterator[None]:
-    """Raise a BadTextError for the error of a worker that found a text which cannot be used."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        _, found, said = str(error).partition(TASK_ERROR)
-        if not found:
-            raise
-        raise BadTextError(TASK_ERROR.removeprefix("ValueError: ") + said.split("\n")[0]) from error
