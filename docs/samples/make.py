@@ -1,7 +1,7 @@
 """Make the sample pages of the documentation: `python docs/samples/make.py [FOLDER]`, by default beside this file.
 
-The data are generated from a fixed seed, with names that are put together from parts of words. Only the seconds of the
-stages and the version differ between two runs.
+The data are generated from a fixed seed. They name no people, and their places are put together from parts of words.
+Only the seconds of the stages and the version differ between two runs.
 """
 
 import csv
@@ -18,36 +18,37 @@ EPOCH = "1767225600"  # the date on the pages: 1 January 2026
 COMMANDS = {
     "dedup": "dedup news/*.jsonl --threshold 0.6 --id-column id -o kept.jsonl --removed removed.csv",
     "pairs": "pairs news/*.jsonl --threshold 0.5 --most 0.8 --id-column id -o pairs.csv",
-    "records": "records match customers.csv clients.csv --id-column number -o links.csv --review review.csv",
+    "check": "check news/*.jsonl --threshold 0.6 --recall 0.8 --sample 150 --examples --id-column id",
+    "records": "records match shops.csv directory.csv --id-column number -o links.csv --review review.csv",
     "passages": "passages essays.jsonl --min-words 12 --id-column id -o passages.csv",
     "mirrors": "web mirrors urls.txt -o mirrors.csv",
 }
 
 SENTENCES = """
 The council of {town} voted {number} to {number} for a new {thing} near {street} Street.
-{person} of {town} said the {thing} would open in {month}, {number} weeks later than planned.
-Work on the {thing} cost {number} million, {person} told reporters on {day}.
+{speaker} of {town} said the {thing} would open in {month}, {number} weeks later than planned.
+Work on the {thing} cost {number} million, {speaker} told reporters on {day}.
 About {number} people came to {town} on {day} to see the {adjective} {thing}.
 Residents of {street} Street complained of {adjective} nights since {month}.
 A {adjective} storm damaged {number} roofs between {town} and {town} on {day}.
-The bridge to {town} stays closed until {month}, said {person}.
-{person} and {person} have run the {adjective} {thing} since they were {number}.
+The bridge to {town} stays closed until {month}, said {speaker}.
+{speaker} and {speaker} have run the {adjective} {thing} since they were {number}.
 In {month} the price of a ticket to {town} rises by {number} per cent.
 Nobody was hurt when a lorry hit the {thing} of {town} at {number} in the morning.
-The {adjective} {thing} belongs to {person}, who bought it for {number} thousand in {month}.
+The {adjective} {thing} belongs to {speaker}, who bought it for {number} thousand in {month}.
 Trains from {town} took {number} minutes longer on {day} because of a {adjective} signal.
-{town} beat {town} by {number} points on {day}; {person} scored most of them.
+{town} beat {town} by {number} points on {day}; {speaker} scored most of them.
 The school on {street} Street gets {number} more places in {month}.
 A {thing} from {town} won the prize of the region, worth {number} thousand.
-{person}, who is {number}, walked from {town} to {town} in a {adjective} coat.
-Farmers near {town} expect {number} tonnes of apples, said {person} in {month}.
+{speaker}, who is {number}, walked from {town} to {town} in a {adjective} coat.
+Farmers near {town} expect {number} tonnes of apples, said {speaker} in {month}.
 The museum shows {number} photographs of a {adjective} {thing} until {month}.
 Police in {town} look for a {adjective} van seen on {street} Street on {day}.
 Water in {street} Street was turned off for {number} hours on {day}.
 """
 WORDS = """
-first: Al, Bel, Cor, Dar, El, Fen, Gar, Hol, Ir, Jas, Kel, Lor, Mar, Nor, Os, Per
-last: an, da, en, ia, in, is, on, or, us, ya
+speaker: the mayor, a teacher, the owner, a farmer, the builder, a neighbour, the driver, a visitor, the judge, a nurse
+shop: Bakery, Books, Cycles, Florist, Garage, Grocery, Hardware, Jewellers, Pharmacy, Printers, Shoes, Tea House
 place: Ash, Birch, Clay, Dun, Elm, Fern, Glen, Hazel, Iron, Lark, Moss, Oak, Pine, Stone, Thorn, Wil
 end: bridge, bury, combe, dale, ford, ham, mere, port, ton, wick
 street: Mill, Station, Church, Harbour, Orchard, Market, Castle, River, School, Garden
@@ -74,9 +75,6 @@ class Maker:
     def some(self, values, count: int) -> list:
         return sorted(values, key=lambda _: self.random())[:count]
 
-    def person(self) -> str:
-        return self.word("first") + self.word("last") + " " + self.town()
-
     def town(self) -> str:
         return self.word("place") + self.word("end")
 
@@ -84,20 +82,21 @@ class Maker:
         return f"{self.word('street')} Street {1 + self.below(90)}"
 
     def date(self) -> str:
-        return f"{1940 + self.below(60)}-{1 + self.below(12):02}-{1 + self.below(28):02}"
+        return f"{1940 + self.below(80)}-{1 + self.below(12):02}-{1 + self.below(28):02}"
 
     def sentence(self, form: str) -> str:
-        """Return a sentence with each gap filled on its own."""
+        """Return a sentence with each gap filled on its own, and a capital at its beginning."""
         made = []
         for part in form.split("{"):
             gap, closed, rest = part.partition("}")
             made.append(self.word(gap) + rest if closed else part)
-        return "".join(made)
+        sentence = "".join(made)
+        return sentence[0].upper() + sentence[1:]
 
     def word(self, gap: str) -> str:
         if gap in PARTS:
             return self.one(PARTS[gap])
-        return {"town": self.town, "person": self.person, "number": lambda: str(2 + self.below(97))}[gap]()
+        return {"town": self.town, "number": lambda: str(2 + self.below(97))}[gap]()
 
     def article(self, sentences: int) -> list[str]:
         return [self.sentence(form) for form in self.some(SENTENCES.strip().split("\n"), sentences)]
@@ -143,22 +142,22 @@ def news(make: Maker, folder: Path) -> None:
         lines(folder / "news" / f"{name}.jsonl", rows)
 
 
-def customers(make: Maker, folder: Path) -> None:
-    """Write two tables of people, most of whom are in both."""
-    people = []
+def shops(make: Maker, folder: Path) -> None:
+    """Write two tables of shops, most of which are in both."""
+    own = []
     for number in range(180):
-        person = {"number": f"c{number:03}", "name": make.person(), "born": make.date()}
-        people.append(person | {"street": make.address(), "town": make.town()})
+        shop = {"number": f"s{number:03}", "name": f"{make.town()} {make.word('shop')}", "opened": make.date()}
+        own.append(shop | {"street": make.address(), "town": make.town()})
     others = []
-    for number, person in enumerate(make.some(people[:150], 120)):
-        changed = {**person, "number": f"k{number:03}"}
-        for name in make.some(["name", "born", "street", "town"], make.below(3)):
+    for number, shop in enumerate(make.some(own[:150], 120)):
+        changed = {**shop, "number": f"d{number:03}"}
+        for name in make.some(["name", "opened", "street", "town"], make.below(3)):
             changed[name] = misspelt(make, changed[name]) if make.random() < 0.6 else ""
         if make.random() < 0.15:
             changed |= {"street": make.address(), "town": make.town()}
         others.append(changed)
-    table(folder / "customers.csv", people)
-    table(folder / "clients.csv", others)
+    table(folder / "shops.csv", own)
+    table(folder / "directory.csv", others)
 
 
 def misspelt(make: Maker, value: str) -> str:
@@ -208,7 +207,7 @@ def pages(target: Path) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for number, write in enumerate((news, customers, essays, urls)):
+        for number, write in enumerate((news, shops, essays, urls)):
             write(Maker(number), folder)
         for page, command in COMMANDS.items():
             done = [sys.executable, "-m", "lshfast", *command.split(), "--html", f"{page}.html", "--quiet"]

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.types import Int64Array
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import Column, ShingledTexts
-from lshfast.engine.dedup_page import (
+from lshfast.engine.dedup_page import page_of, radius_of
+from lshfast.engine.evidence import (
     TEXT_CHARACTERS,
     InputRows,
     SampledPairs,
     TextsOf,
     evidence_of,
     evidence_of_pairs,
-    page_of,
 )
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.report import DedupResult
 from lshfast.kernels.text import Texts
+from lshfast.kinds.measures import PointPlan
 from lshfast.readers import Corpus, check_place
 from lshfast.reports.page import check_page, write_page
 
@@ -35,6 +37,11 @@ class PageOutput:
     path: str
     texts: bool = True
     command: str = ""
+
+
+def refusal_of(error: TooManyRemovedError | None) -> str:
+    """Return what a page says of the error that ends a run before its outputs are written, or ""."""
+    return "" if error is None else f"No rows were written: {error}."
 
 
 def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
@@ -53,6 +60,8 @@ class DedupPage:
     corpus : Corpus
     listing : bool
         Whether pairs are what was wanted, and not the rows that stay.
+    plan : Plan or PointPlan
+        The plan of the run. Of vectors and codes, only keys are shown.
 
     Attributes
     ----------
@@ -65,9 +74,12 @@ class DedupPage:
     texts_of: TextsOf
     refused: DedupResult | None
 
-    def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool) -> None:
+    def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool, plan: AnyPlan) -> None:
         self._output, self._corpus = output, corpus
-        self._sample = SampledPairs() if output is not None and listing else None
+        self._radius = radius_of(plan)
+        self._sample = SampledPairs(self._radius) if output is not None and listing else None
+        if isinstance(plan, PointPlan) and output is not None:
+            self._output = replace(output, texts=False)
         self.texts_of = partial(texts_by_row, corpus)
         self.refused = None
 
@@ -78,7 +90,7 @@ class DedupPage:
             yield
         except TooManyRemovedError as error:
             if self.refused is not None:
-                self.write(self.refused, overwrite, f"No rows were written: {error}.")
+                self.write(self.refused, overwrite, refusal_of(error))
             raise
 
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
@@ -98,7 +110,7 @@ class DedupPage:
         texts = self.texts_of if self._output.texts else None
         inputs = inputs_of(self._corpus, result)
         if self._sample is None:
-            what, evidence = "Near-duplicates", evidence_of(result, texts, inputs)
+            what, evidence = "Near-duplicates", evidence_of(result, texts, inputs, self._radius)
         else:
             what, evidence = "Similar pairs", evidence_of_pairs(self._sample, result, texts, inputs)
         page = page_of(

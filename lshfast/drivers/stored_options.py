@@ -1,4 +1,8 @@
-"""The options of a run, stored with its table of removed rows: in the metadata of Parquet, or in a file beside it."""
+"""The options of a run, stored with its table of removed rows.
+
+Parquet holds them in its metadata. Those of other tables are in a file beside the table, and those of a folder that
+Spark writes in a file among its parts.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,11 @@ from lshfast.engine.any_plan import plan_of_options
 from lshfast.readers.output import output_format
 from lshfast.readers.streams import is_stream
 
-# The key of the metadata of Parquet, and the end of the name of the file beside others; the most bytes of it.
+# The key of the metadata of Parquet, the end of the name of the file beside others, and the name of the file in a
+# folder, which Spark and pyarrow ignore when they read it; the most bytes of a file.
 KEY = "lshfast"
 BESIDE = ".options.json"
+OF_FOLDER = "_options.json"
 MOST_BYTES = 1 << 24
 
 # Options of reading that are stored, with the types that they have.
@@ -71,19 +77,23 @@ def read_options(path: str) -> StoredOptions | None:
         If they are damaged.
     """
     if os.path.isdir(path):
+        own = os.path.join(path, OF_FOLDER)
+        if os.path.exists(own):
+            return _parsed(_read(own), printable(own))
         tables = [name.removesuffix(BESIDE) for name in sorted(os.listdir(path)) if name.endswith((".parquet", BESIDE))]
         found = (read_options(os.path.join(path, name)) for name in tables)
         return next((stored for stored in found if stored is not None), None)
     if output_format(path)[0] == "parquet":
         metadata = optional("pyarrow.parquet").read_schema(path).metadata or {}
-        data, name = metadata.get(KEY.encode()), path
-    else:
-        name = f"{path}{BESIDE}"
-        if not os.path.exists(name):
-            return None
-        with open(name, "rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
-    return None if data is None else _parsed(data, printable(name))
+        data = metadata.get(KEY.encode())
+        return None if data is None else _parsed(data, printable(path))
+    name = f"{path}{BESIDE}"
+    return _parsed(_read(name), printable(name)) if os.path.exists(name) else None
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(MOST_BYTES + 1)
 
 
 def _parsed(data: bytes, name: str) -> StoredOptions:

@@ -1,279 +1,27 @@
-"""The page of a deduplication: what it shows, taken from the result and from the texts of some rows."""
+"""The page of a deduplication, made of its figures and of the evidence, and drawings of some of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from lshfast.common.display import Figure, counted
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
-from lshfast.engine.any_plan import plan_of_options
-from lshfast.engine.display import SIMILARITY_NAMES, delimiter_figures
-from lshfast.engine.listed_pairs import PairArray
+from lshfast.common.types import Int64Array
+from lshfast.engine.any_plan import AnyPlan, plan_of_options
+from lshfast.engine.display import SIMILARITY_NAMES, bound_name, delimiter_figures
+from lshfast.engine.evidence import COLUMNS, Decided, Evidence, InputRows, closeness, counts_of, group_sizes_of
 from lshfast.engine.plan import Plan
 from lshfast.engine.summary import Summary
-from lshfast.join.groups import plain_list
-from lshfast.join.jaccard import PAIR
-from lshfast.reports.differences import Span, compare, excerpt
+from lshfast.kinds.measures import is_distance
 from lshfast.reports.drawing import Drawing, Panel
-from lshfast.reports.page import render, short
+from lshfast.reports.page import render
 from lshfast.reports.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
-
-# Rows that are shown with their texts: the least similar ones, some over the whole range, and of each large group.
-LEAST = 8
-OVER_RANGE = 8
-LARGE_GROUPS = 6
-OF_GROUP = 2
 
 # Inputs that are named; the others are summed.
 MOST_SOURCES = 40
-
-# Characters that are kept of a text, a multiple of what `compare` looks at.
-TEXT_CHARACTERS = 1 << 20
-
-COLUMNS = 40  # of the histogram, from 0 to 1
-
-# What rows are examples of: removed rows (True), or similar pairs.
-LEAST_SIMILAR = {True: "The least similar rows that were removed", False: "The least similar pairs"}
-WHOLE_RANGE = {
-    True: "Removed rows over the whole range of similarities",
-    False: "Pairs over the whole range of similarities",
-}
-
-
-class Decided(Protocol):
-    """What a run decided for n rows: a `DedupResult`, or a part of it."""
-
-    @property
-    def keep(self) -> BoolArray: ...
-    @property
-    def labels(self) -> Int64Array: ...
-    @property
-    def keeper(self) -> Int64Array: ...
-    @property
-    def similarity(self) -> Float64Array: ...
-    @property
-    def keys(self) -> Sequence[Any] | None: ...
-    def kept_key(self, row: int) -> Any: ...
-
-
-class Compared(NamedTuple):
-    """Two rows that are shown, and their similarity; `other` is -1 for an entry of an index."""
-
-    row: int
-    other: int
-    similarity: float
-
-
-class ExamplePair(NamedTuple):
-    """Two rows beside each other: their keys, similarity, and texts if they are shown."""
-
-    key: str
-    other_key: str
-    similarity: float
-    left: list[Span]
-    right: list[Span]
-
-
-class InputRows(NamedTuple):
-    """Rows of one input, or of one value of a column."""
-
-    name: str
-    read: int
-    removed: int
-
-    @property
-    def share(self) -> float:
-        """The share that was removed, in [0, 1]."""
-        return self.removed / max(self.read, 1)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the page shows besides the summary.
-
-    Attributes
-    ----------
-    similarities : ndarray of int64, shape (COLUMNS + 1,)
-        Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
-    group_sizes : dict of int to int
-        How many groups of two or more rows there are of each size.
-    examples : dict of str to list of ExamplePair
-        By what they are examples of.
-    inputs : sequence of InputRows
-    """
-
-    similarities: Int64Array
-    group_sizes: Mapping[int, int]
-    examples: Mapping[str, list[ExamplePair]]
-    inputs: Sequence[InputRows] = field(default_factory=tuple)
-
-
-TextsOf: TypeAlias = Callable[[Int64Array], Mapping[int, str]]
-
-
-def evidence_of(result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = ()) -> Evidence:
-    """Return what the page shows of the removed rows of a result.
-
-    Parameters
-    ----------
-    result : Decided
-    texts_of : callable, optional
-        Returns the texts of some ascending rows, by row. Without it no texts are shown.
-    inputs : sequence of InputRows
-    """
-    removed = np.flatnonzero(~result.keep)
-    similarity = np.nan_to_num(result.similarity[removed])
-    sizes = np.bincount(result.labels, minlength=1)
-    chosen = {
-        reason: [Compared(row, int(result.keeper[row]), float(result.similarity[row])) for row in rows.tolist()]
-        for reason, rows in _choices(result, removed, similarity, sizes)
-    }
-    return _evidence(result, counts_of(similarity), chosen, texts_of, inputs)
-
-
-def evidence_of_pairs(
-    sample: SampledPairs, result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = ()
-) -> Evidence:
-    """Return what the page shows of similar pairs; parameters as for `evidence_of`."""
-    return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
-
-
-def texts_of_column(column: Sequence[Any]) -> TextsOf:
-    """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or polars."""
-
-    def texts_of(rows: Int64Array) -> dict[int, str]:
-        if hasattr(column, "take") and not isinstance(column, np.ndarray):
-            taken = column.take(rows)
-        elif hasattr(column, "gather"):
-            taken = column.gather(rows)
-        else:
-            taken = [column[row] for row in rows.tolist()]
-        return dict(zip(rows.tolist(), map(_text, plain_list(taken)), strict=True))
-
-    return texts_of
-
-
-def _text(item: Any) -> str:
-    """Return a text, or the elements of a set in order."""
-    if item is None or isinstance(item, str):
-        return item or ""
-    if isinstance(item, bytes):
-        return item.decode("utf-8", "replace")
-    return " ".join(sorted(map(str, item))) if isinstance(item, Iterable) else str(item)
-
-
-class SampledPairs:
-    """A sample of similar pairs that are looked at in batches: the least similar ones, and some of each similarity.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (COLUMNS + 1,)
-        As `Evidence.similarities`, for all pairs.
-    """
-
-    counts: Int64Array
-
-    def __init__(self) -> None:
-        self.counts = np.zeros(COLUMNS + 1, np.int64)
-        self._least = np.empty(0, PAIR)
-        self._of_column: dict[int, Compared] = {}
-
-    def of(self, batches: Iterable[PairArray]) -> Iterator[PairArray]:
-        """Yield the batches, and look at them."""
-        for pairs in batches:
-            self.counts += counts_of(pairs["similarity"])
-            least = np.concatenate((self._least, pairs))
-            self._least = least[np.argsort(least["similarity"], kind="stable")[:LEAST]]
-            columns, first = np.unique(columns_of(pairs["similarity"]), return_index=True)
-            for column, place in zip(columns.tolist(), first.tolist(), strict=True):
-                self._of_column.setdefault(column, Compared(*pairs[place].tolist()))
-            yield pairs
-
-    def chosen(self) -> dict[str, list[Compared]]:
-        """Return the pairs that are shown."""
-        least = [Compared(*pair) for pair in self._least.tolist()]
-        columns = sorted(self._of_column)
-        others = [self._of_column[columns[place]] for place in spread(len(columns)).tolist()]
-        return {
-            LEAST_SIMILAR[False]: least,
-            WHOLE_RANGE[False]: [pair for pair in others if pair not in least],
-        }
-
-
-def spread(n: int) -> Int64Array:
-    """Return up to OVER_RANGE places over the whole of n."""
-    return np.unique(np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64))
-
-
-def counts_of(similarity: Float64Array) -> Int64Array:
-    """Return how many similarities are in each column of the histogram, and how many are 1."""
-    return np.bincount(columns_of(similarity), minlength=COLUMNS + 1).astype(np.int64)
-
-
-def columns_of(similarity: Float64Array) -> Int64Array:
-    """Return the column of the histogram for each similarity; the last one is for 1."""
-    return np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS).astype(np.int64)
-
-
-def _evidence(
-    result: Decided,
-    counts: Int64Array,
-    chosen: Mapping[str, list[Compared]],
-    texts_of: TextsOf | None,
-    inputs: Sequence[InputRows],
-) -> Evidence:
-    rows = {row for some in chosen.values() for pair in some for row in (pair.row, pair.other) if row >= 0}
-    texts = None if texts_of is None else texts_of(np.array(sorted(rows), np.int64)) if rows else {}
-    return Evidence(
-        counts,
-        _group_sizes(result),
-        {reason: [_example(result, pair, texts) for pair in some] for reason, some in chosen.items() if some},
-        inputs,
-    )
-
-
-def _group_sizes(result: Decided) -> dict[int, int]:
-    """Return how many groups of two or more rows there are of each size."""
-    sizes = np.bincount(result.labels, minlength=1)
-    values, counts = np.unique(sizes[sizes > 1], return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
-
-
-def _choices(
-    result: Decided, removed: Int64Array, similarity: Float64Array, sizes: Int64Array
-) -> Iterator[tuple[str, Int64Array]]:
-    """Yield why rows are shown, and the rows: no more than one of each group, except of the largest groups."""
-    order = removed[np.argsort(similarity, kind="stable")]
-    _, first = np.unique(result.labels[order], return_index=True)
-    apart = order[np.sort(first)]  # the least similar row of each group
-    yield LEAST_SIMILAR[True], apart[:LEAST]
-    rest = order[~np.isin(order, apart[:LEAST])]
-    yield WHOLE_RANGE[True], rest[spread(len(rest))]
-    largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
-    for group in largest[sizes[largest] > 2].tolist():
-        own = removed[result.labels[removed] == group]
-        key = short(result.keys[group] if result.keys is not None else group, 60)
-        yield (
-            f"Of the group of {sizes[group]:,} rows that begins with {key}",
-            own[:: max(1, len(own) // OF_GROUP)][:OF_GROUP],
-        )
-
-
-def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> ExamplePair:
-    keys = [str(row if result.keys is None else result.keys[row]) for row in (pair.row, max(pair.other, 0))]
-    if pair.other < 0:
-        keys[1] = str(result.kept_key(pair.row))
-    left: list[Span] = []
-    right: list[Span] = []
-    if texts is not None and pair.other >= 0:
-        left, right = compare(texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS])
-    elif texts is not None:
-        left, right = excerpt(texts[pair.row]), [Span("gap", "an entry of the index, which stores no texts")]
-    return ExamplePair(keys[0], keys[1], pair.similarity, left, right)
 
 
 def page_of(
@@ -318,6 +66,7 @@ def page_of(
         refusal=refusal,
         similarities=_similarities(summary, plan, evidence.similarities, what),
         measure=SIMILARITY_NAMES[summary.measure],
+        nearest=0 if is_distance(summary.measure) else 1,
         identical=int(evidence.similarities[-1]),
         curve=bool(summary.bands and summary.measure == "jaccard"),
         sizes=bars(_sizes(evidence.group_sizes), "Groups by number of rows"),
@@ -333,12 +82,14 @@ def page_of(
 
 def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) -> Drawing:
     """Return a drawing of the similarities of removed rows, and of the sizes of groups."""
-    counts = counts_of(np.nan_to_num(result.similarity[~result.keep]))
+    plan = plan_of_options(options)
+    counts = counts_of(closeness(np.nan_to_num(result.similarity[~result.keep]), radius_of(plan)))
     measure = SIMILARITY_NAMES[summary.measure]
-    left_out = f"; not drawn: {counts[-1]:,} of {measure} 1" if counts[-1] else ""
-    similarities = _similarities(summary, plan_of_options(options), counts, "Removed rows")
+    nearest = 0 if is_distance(summary.measure) else 1
+    left_out = f"; not drawn: {counts[-1]:,} of {measure} {nearest}" if counts[-1] else ""
+    similarities = _similarities(summary, plan, counts, "Removed rows")
     panels = [Panel(f"Removed rows by {measure}{left_out}", similarities, HEIGHT)]
-    sizes = _sizes(_group_sizes(result))
+    sizes = _sizes(group_sizes_of(result))
     if sizes:
         named = "Groups by number of rows"
         panels.append(Panel(named, bars(sizes, named), BAR * len(sizes)))
@@ -378,17 +129,27 @@ def _funnel(summary: Summary) -> Any:
     return bars(drawn, "; ".join(f"{row.name}: {row.label}" for row in drawn))
 
 
-def _similarities(summary: Summary, plan: Plan, counts: Int64Array, what: str) -> Any:
-    """Return the histogram of similarities, and over it the probability that a pair is found."""
-    columns = [Bin(part / COLUMNS, (part + 1) / COLUMNS, count) for part, count in enumerate(counts[:-1].tolist())]
+def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str) -> Any:
+    """Return the histogram of similarities, or of distances, and over it the probability that a pair is found."""
+    edges = np.arange(COLUMNS + 1, dtype=np.float64) / COLUMNS
+    radius, rows = radius_of(plan), counts[:-1]
+    if radius is not None:
+        edges, rows = edges * (radius or 1.0), rows[::-1]
+    columns = [Bin(*column) for column in zip(edges[:-1].tolist(), edges[1:].tolist(), rows.tolist(), strict=True)]
+    name, bound = SIMILARITY_NAMES[summary.measure], bound_name(summary.measure)
     return histogram(
         columns,
-        f"{what} by {SIMILARITY_NAMES[summary.measure]}",
-        axis=(0.0, 1.0),
-        x_label=f"{SIMILARITY_NAMES[summary.measure]}; the dashed line is the threshold, {plan.threshold:g}",
-        curve=_curve(plan) if summary.bands and summary.measure == "jaccard" else (),
+        f"{what} by {name}",
+        axis=(0.0, float(edges[-1])),
+        x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
+        curve=_curve(plan) if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard" else (),
         mark=plan.threshold,
     )
+
+
+def radius_of(plan: AnyPlan) -> float | None:
+    """Return the radius of a run by distance; None for similarities."""
+    return plan.threshold if is_distance(plan.measure) else None
 
 
 def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
@@ -425,9 +186,9 @@ def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
     return [*ordered[: MOST_SOURCES - 1], others]
 
 
-def _options(options: Mapping[str, Any], plan: Plan) -> list[tuple[str, str]]:
+def _options(options: Mapping[str, Any], plan: AnyPlan) -> list[tuple[str, str]]:
     """Return the options with their values as text."""
     values = {name: value for name, value in options.items() if value is not None and name != "stop_words"}
-    if plan.shingles.stop_words is not None:
+    if isinstance(plan, Plan) and plan.shingles.stop_words is not None:
         values["stop_words"] = plan.shingles.stop_words.language or f"{len(plan.shingles.stop_words.words)} words"
     return [(name, str(value)) for name, value in values.items()]

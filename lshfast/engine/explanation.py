@@ -14,8 +14,8 @@ from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray
 from lshfast.common.visible import visible
 from lshfast.engine.any_plan import AnyPlan
-from lshfast.engine.dedup_page import Decided, TextsOf
 from lshfast.engine.display import SIMILARITY_NAMES, bound_name
+from lshfast.engine.evidence import Decided, TextsOf
 from lshfast.engine.plan import Plan
 from lshfast.kernels.passages import locate, slices
 from lshfast.kernels.text import Texts

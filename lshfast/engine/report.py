@@ -281,7 +281,7 @@ class DedupResult(Shown):
             {+the+} cat sat on the mat
         """
         from lshfast.engine.any_plan import plan_of_options
-        from lshfast.engine.dedup_page import texts_of_column
+        from lshfast.engine.evidence import texts_of_column
         from lshfast.engine.explanation import explain_row
 
         row = self._row_of(key)
@@ -367,13 +367,16 @@ class DedupResult(Shown):
         >>> os.path.getsize(path) > 5000
         True
         """
-        from lshfast.engine.dedup_page import evidence_of, page_of, texts_of_column
+        from lshfast.engine.any_plan import plan_of_options
+        from lshfast.engine.dedup_page import page_of, radius_of
+        from lshfast.engine.evidence import evidence_of, texts_of_column
         from lshfast.reports.page import check_page, write_page
 
         check_page(path)
         if texts is not None and len(texts) != len(self):
             raise ValueError(f"texts must have one text per row: {len(self)} texts, not {len(texts)}")
-        evidence = evidence_of(self, None if texts is None else texts_of_column(texts))
+        radius = radius_of(plan_of_options(self.options))
+        evidence = evidence_of(self, None if texts is None else texts_of_column(texts), radius=radius)
         page = page_of(self.summary, self.options, evidence, title=title, texts=texts is not None)
         write_page(path, page, overwrite)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs, text_batches
-from lshfast.drivers.stored_options import StoredOptions
+from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast.engine.plan import Plan
@@ -49,7 +50,7 @@ def look_up(path: str, key: str) -> Removed:
     DataError
         If the table is damaged, or lacks a column.
     """
-    table = read_whole([path])
+    table = read_whole([path], **_parts(path))
     missing = [name for name in ("key", "kept_key") if name not in table.columns]
     if missing:
         raise DataError(path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)")
@@ -65,6 +66,12 @@ def look_up(path: str, key: str) -> Removed:
         earlier = str(table.columns.get("earlier", ["false"] * len(keys))[place]).lower() == "true"
     size = len(members) + (1 if place is None else 2)
     return Removed(None if place is None else kept, found, earlier, members[:MOST_ROWS], size)
+
+
+def _parts(path: str) -> dict[str, Any]:
+    """Return how the parts of a folder are read that Spark wrote as lines of JSON: it names them part-*.json."""
+    lines = path.rstrip(os.sep).endswith(".jsonl") and os.path.exists(os.path.join(path, OF_FOLDER))
+    return {"glob": "part-*", "format": "jsonl"} if lines else {}
 
 
 def explain(

@@ -149,26 +149,30 @@ class SharedPassages(Shown):
 
         Parameters
         ----------
-        path : path
-            The file, named .html.
+        path, title, overwrite
+            As for `lshfast.DedupResult.to_html`.
         searched : sequence of str or bytes, or Arrow column, optional
             After a search against other texts: the texts that were searched. Without them, only the others are shown.
         texts : bool, default True
             Whether texts are shown.
-        title : str
         command : str
             A command that repeats the search, which the page shows.
-        overwrite : bool
-            Whether an existing file is replaced.
 
         Raises
         ------
-        ImportError
-            If jinja2 or rapidfuzz is not installed.
+        ImportError, OSError
+            As for `lshfast.DedupResult.to_html`.
         ValueError
-            If the name does not end in .html, or there are not as many texts as were searched.
-        FileExistsError
-            If the file exists and `overwrite` is false.
+            As there, or if there are not as many texts as were searched.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast.passages import find
+        >>> path = os.path.join(tempfile.mkdtemp(), "passages.html")
+        >>> find(["one two three four five", "zero one two three four"], length=4).to_html(path)
+        >>> os.path.getsize(path) > 5000
+        True
         """
         check_page(path)
         held = PageSide(texts=partial(_texts_of, self._held))

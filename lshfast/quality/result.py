@@ -257,21 +257,17 @@ class CheckResult(Account):
 
         Parameters
         ----------
-        path : path
-            The file, named .html.
+        path, title, overwrite
+            As for `lshfast.DedupResult.to_html`.
         texts : bool, default True
             Whether examples show their texts.
-        title, command : str
-            The title, and a command that the page names.
-        overwrite : bool, default False
-            Replace an existing file.
+        command : str
+            A command that repeats the check, which the page shows.
 
         Raises
         ------
-        ImportError
-            If jinja2 or rapidfuzz is not installed (``pip install "lshfast[cli]"``).
-        ValueError, OSError
-            If the path has another suffix, or the file exists or cannot be written.
+        ImportError, ValueError, OSError
+            As for `lshfast.DedupResult.to_html`.
 
         Examples
         --------

@@ -302,7 +302,7 @@ def link_tables(
     )
     return LinkResult(
         i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
-        linkage, scorers, candidates, options.assign, left_out, tuple(dependent),
+        options, linkage, scorers, candidates, left_out, tuple(dependent),
     )  # fmt: skip
 
 

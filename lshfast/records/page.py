@@ -8,7 +8,9 @@ import numpy as np
 
 from lshfast.common.display import Figure, counted
 from lshfast.records.explain import Explainer
+from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
+from lshfast.records.links import PROBABILITY
 from lshfast.records.near import NearPairs, margin_of
 from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups, signed
 from lshfast.records.rates import RateTable
@@ -85,9 +87,37 @@ def page_of(
         skipped=_skipped(summary, texts),
         examples={reason: some for reason, some in examples(result, explainer, below, texts) if some},
         groups=dict(groups(result, explainer, texts)) if result.single else {},
+        options=_options(result),
         command=command,
         seconds=[Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()],
     )
+
+
+def _options(result: Linked) -> list[tuple[str, str]]:
+    """Return the options with their values as text: for defaults that depend on the data, what was chosen.
+
+    Those that are not given and have no default are left out, and the number of threads, which changes no link.
+    """
+    options, summary = result.options, result.summary
+    threshold = summary.threshold if result.weights is None else PROBABILITY
+    values = {
+        "fields": ", ".join(_notation(coded) for coded in result.fields if coded.field.name in result.tables[0].names),
+        "ignore": ", ".join(options.ignore),
+        "rules": ", ".join(rule.rule for rule in summary.rules),
+        "scoring": options.scoring,
+        "threshold": f"{threshold if options.threshold is None else options.threshold:g}",
+        "assign": options.assign,
+        "synonyms": "English" if options.synonyms is None else counted(len(options.synonyms), "word"),
+        "frequencies": str(options.frequencies),
+        "held_out": "" if options.held_out is None else as_field(options.held_out).name,
+        "seed": str(options.seed),
+    }
+    return [(name, value) for name, value in values.items() if value]
+
+
+def _notation(coded: CodedField) -> str:
+    """Return a field as the option writes it, with its kind."""
+    return coded.field.name + (f"={coded.field.other}" if coded.field.other else "") + f":{coded.kind}"
 
 
 def _scores(result: Linked, below: NearPairs, margin: float) -> Any:

@@ -14,9 +14,10 @@ from lshfast.records.dependent import DependentField
 from lshfast.records.explain import ComparedField, Explainer, PairScore
 from lshfast.records.keys import LeftOut
 from lshfast.records.near import NearPairs
+from lshfast.records.options import LinkOptions
 from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
-from lshfast.records.tables import CodedField, as_text, is_missing
+from lshfast.records.tables import CodedField, RecordTable, as_text, is_missing
 from lshfast.records.weights import LinkWeights
 from lshfast.reports.diagrams import Edge, Scale, graph, step
 from lshfast.reports.differences import Span, compare
@@ -52,11 +53,15 @@ class Linked(Protocol):
     @property
     def summary(self) -> LinkSummary: ...
     @property
+    def options(self) -> LinkOptions: ...
+    @property
     def left_out(self) -> Sequence[LeftOut]: ...
     @property
     def dependent(self) -> tuple[DependentField, ...]: ...
     @property
     def single(self) -> bool: ...
+    @property
+    def tables(self) -> tuple[RecordTable, RecordTable]: ...
 
 
 class FieldRow(NamedTuple):

@@ -16,13 +16,13 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.kernels.sets import components
 from lshfast.records.candidates import CandidatePairs
-from lshfast.records.choices import Assignment
 from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
 from lshfast.records.near import NearPairs, pairs_below
+from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import steps_text
 from lshfast.records.page import page_of
 from lshfast.records.rates import RateTable
@@ -56,6 +56,8 @@ class LinkResult(Shown):
     rates : RateTable or None
         The rate of true matches at each score, if a field was held out.
     summary : LinkSummary
+    options : LinkOptions
+        The options of the run, as they were given.
     left_out : list of LeftOut
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
@@ -71,10 +73,10 @@ class LinkResult(Shown):
     weights: LinkWeights | None
     rates: RateTable | None
     summary: LinkSummary
+    options: LinkOptions
     _linkage: Linkage
     _scorers: Sequence[FieldScorer]
     _candidates: CandidatePairs
-    _assign: Assignment
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
 
@@ -204,25 +206,28 @@ class LinkResult(Shown):
 
         Parameters
         ----------
-        path : path
-            The file, named .html.
+        path, overwrite
+            As for `lshfast.DedupResult.to_html`.
         texts : bool, default True
             Whether values of records are shown. Ids are shown in any case.
         title : str, optional
             The title of the page; by default, it names the tables.
         command : str
             A command that repeats the run, which the page shows.
-        overwrite : bool
-            Whether an existing file is replaced.
 
         Raises
         ------
-        ImportError
-            If jinja2 or rapidfuzz is not installed.
-        ValueError
-            If the name does not end in .html.
-        FileExistsError
-            If the file exists and `overwrite` is false.
+        ImportError, ValueError, OSError
+            As for `lshfast.DedupResult.to_html`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast.records import dedup_records
+        >>> path = os.path.join(tempfile.mkdtemp(), "page.html")
+        >>> dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").to_html(path)
+        >>> os.path.getsize(path) > 5000
+        True
         """
         check_page(path)
         write_page(path, self.page(texts=texts, title=title, command=command), overwrite)
@@ -262,7 +267,7 @@ class LinkResult(Shown):
 
     @cached_property
     def _below(self) -> NearPairs:
-        return pairs_below(self._explainer(), self._assign)
+        return pairs_below(self._explainer(), self.options.assign)
 
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates

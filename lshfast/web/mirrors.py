@@ -123,24 +123,27 @@ class Mirrors(Shown):
 
         Parameters
         ----------
-        path : path
-            The file, named .html.
+        path, title, overwrite
+            As for `lshfast.DedupResult.to_html`.
         urls : iterable of str, optional
             The URLs that were searched. With them, the page shows some paths of pairs of hosts.
-        title : str
         command : str
             A command that repeats the search, which the page shows.
-        overwrite : bool
-            Whether an existing file is replaced.
 
         Raises
         ------
-        ImportError
-            If jinja2 or rapidfuzz is not installed.
-        ValueError
-            If the name does not end in .html.
-        FileExistsError
-            If the file exists and `overwrite` is false.
+        ImportError, ValueError, OSError
+            As for `lshfast.DedupResult.to_html`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast.web import find_mirrors
+        >>> urls = [f"http://{host}.example/{page}/index.html" for host in ("a", "b") for page in range(20)]
+        >>> path = os.path.join(tempfile.mkdtemp(), "mirrors.html")
+        >>> find_mirrors(urls).to_html(path, urls=urls)
+        >>> os.path.getsize(path) > 5000
+        True
         """
         check_page(path)
         paths = None if urls is None else partial(paths_of_hosts, _each(urls))

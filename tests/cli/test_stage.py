@@ -38,7 +38,7 @@ def test_a_run(folder):
     assert "3 kept + 2 removed + 0 rejected = 5 read" in shown
     run("dedup", folder / "in", "-o", folder / "a.jsonl", "--removed", folder / "r.jsonl", "--size", 2, "-q")
     for name, wanted in (("kept", "a.jsonl"), ("removed", "r.jsonl")):
-        found = "".join(path.read_text() for path in sorted((folder / name).iterdir()))
+        found = "".join(path.read_text() for path in sorted((folder / name).glob("*.jsonl")))
         assert found == (folder / wanted).read_text()
 
 

@@ -33,7 +33,7 @@ from tests.cli.commands import run as run_command
 from tests.corpora import pack, similar_texts, unpack
 from tests.drivers.files.capped_runs import Ended, end_at
 from tests.drivers.spark.answers import distributed, distributed_pairs
-from tests.drivers.tasks.runs import run_all
+from tests.drivers.tasks.runs import run_all, tables
 
 # Rows of JSON Lines; so many are in several parts.
 MANY = 3000
@@ -310,7 +310,7 @@ class Stages(Files):
         work = run.out / "work"
         stages.plan(run.source, work, run.out / "kept", shards=self.shards, tasks=self.tasks, **options)
         run_all(work)
-        files = {name: sorted((run.out / name).iterdir()) for name in ("kept", *names)}
+        files = {name: tables(run.out / name) for name in ("kept", *names)}
         for name, paths in files.items():
             own = self.tasks if name == "pairs" else self.shards
             assert [path.stem for path in paths] == [f"{number:05}" for number in range(own)]

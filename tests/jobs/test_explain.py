@@ -173,6 +173,16 @@ def test_shared_shingles_are_those_of_the_reference(text, other, unit, size):
         assert set(shingles(passage, size, 1)) <= second
 
 
+def test_damaged_options_of_a_folder_are_refused(tmp_path, source):
+    folder = tmp_path / "removed"
+    folder.mkdir()
+    dedup_files(source, removed=folder / "part-0.csv", id_column="id", size=3)
+    (folder / "_options.json").write_text('{"options": {"threshold": 7}, "reading": {}}')
+    with pytest.raises(FormatError, match=r"_options\.json: the options of a run are damaged: threshold"):
+        read_options(str(folder))
+    assert "are damaged" in failing(1, "explain", "near", source, "--removed", folder)
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_the_tables_of_a_run_in_stages(tmp_path, kind):
     sources = [write_jsonl(tmp_path / f"{part}.jsonl", ROWS[part::2]) for part in (0, 1)]
@@ -185,8 +195,11 @@ def test_the_tables_of_a_run_in_stages(tmp_path, kind):
     stages.plan(sources, work=tmp_path / "work", id_column="id", size=3, shards=2, **folders)
     for stage in ("sketch", "band", "join", "group", "collect", "verify", "apply"):
         stages.run(tmp_path / "work", stage)
-    given = ["--id-column", "id", "--size", 3] if kind == "jsonl" else []
-    said = explained("near", *sources, "--removed", removed, *given)
+    names = ["00000", "00001"]
+    beside = [f"{name}.jsonl.options.json" for name in names] if kind == "jsonl" else []
+    assert {path.name for path in removed.iterdir()} == {*(f"{name}.{kind}" for name in names), *beside}
+    assert read_options(str(removed)) == read_options(str(removed / f"00001.{kind}"))
+    said = explained("near", *sources, "--removed", removed)
     assert said.startswith("near: removed; first is kept instead\n")
     assert "[- and more-]" in said
 

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from lshfast.records import dedup_records, match_records
+from lshfast.records import Field, Synonyms, dedup_records, match_records
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.reports.pages import HOSTILE, read_page
@@ -43,6 +43,33 @@ def linked():
 @pytest.fixture(scope="module")
 def grouped():
     return dedup_records(people() + others(), id_column="id", held_out="town")
+
+
+def test_the_options_with_what_was_chosen(linked, grouped, tmp_path):
+    linked.to_html(tmp_path / "out.html", texts=False)
+    options = read_page(tmp_path / "out.html").partition("The options, with the defaults")[2]
+    rules = ", ".join(rule.rule for rule in linked.summary.rules)
+    for shown in (
+        "fields name:text, town:category, born:date rules", f"rules {rules} scoring weights threshold 0.5",
+        "assign one-to-one synonyms English frequencies True seed 1",
+    ):  # fmt: skip
+        assert shown in options
+    assert "held_out" not in options
+    assert "ignore" not in options
+    grouped.to_html(tmp_path / "grouped.html")
+    assert "assign many-to-many synonyms English frequencies True held_out town seed" in read_page(
+        tmp_path / "grouped.html"
+    )
+    given = dict(fields=[Field("name", kind="name"), "born"], ignore=["town"], rules=["key:born"], scoring="points")
+    found = match_records(
+        people(), others(), threshold=120, synonyms=Synonyms([("anna", "ann")]), frequencies=False, **given
+    )
+    found.to_html(tmp_path / "given.html")
+    assert found.options.threshold == 120
+    assert (
+        "fields name:name, born:date ignore town rules key:born scoring points threshold 120 assign one-to-one "
+        "synonyms 2 words frequencies False seed 1" in read_page(tmp_path / "given.html")
+    )
 
 
 def test_a_page_of_two_tables(linked, tmp_path):

@@ -213,13 +213,13 @@ def _run_held(
     """
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
-    page = DedupPage(outputs.page, corpus, outputs.listing)
+    page = DedupPage(outputs.page, corpus, outputs.listing, plan)
     with nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
                     assert points is not None
-                    result = _find_points(corpus, plan, keep, outputs, points, folder, memory, progress)
+                    result = _find_points(corpus, plan, keep, outputs, points, page, folder, memory, progress)
                 else:
                     result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             page.refused = result
@@ -265,7 +265,7 @@ def _run_within(
         if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
         _check_outputs(corpus, inputs, outputs, indexes)
-        page = DedupPage(outputs.page, corpus, outputs.listing)
+        page = DedupPage(outputs.page, corpus, outputs.listing, plan)
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
@@ -336,12 +336,16 @@ def _find_points(
     keep: str,
     outputs: Outputs,
     points: PointReader,
+    page: DedupPage,
     folder: str | None,
     memory: int | None,
     progress: Progress | None,
 ) -> DedupResult:
     """Read a corpus of points, find its duplicates, and write all similar pairs."""
     from lshfast.engine.points import run_points
+
+    def write_similar(pairs: Iterable[PairArray]) -> None:
+        _write_pairs(corpus, outputs, page.seeing(pairs), plan)
 
     clock = Clock()
     run = run_points(
@@ -350,7 +354,7 @@ def _find_points(
         plan,
         clock,
         keep=partial(order_ranks, corpus, keep) if corpus.layout.order_column is not None else keep,
-        similar=None if outputs.pairs is None else lambda pairs: _write_pairs(corpus, outputs, pairs, plan),
+        similar=None if outputs.pairs is None else write_similar,
         folder=folder,
         memory=memory,
         progress=progress,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from lshfast.common.checks import Seed
 from lshfast.common.extras import optional
 from lshfast.drivers.spark.by_value import Guard, counted_by
-from lshfast.drivers.spark.run import FrameRows, Limits, Run
+from lshfast.drivers.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.drivers.spark.tasks import draw_content_key
 from lshfast.engine.plan import Grouping, Keep, Plan, Verify, make_plan
 from lshfast.engine.preference import check_keep_measure
@@ -197,12 +197,14 @@ def dedup_frame(
     guard: Guard,
     limits: Limits | None,
     options: dict[str, Any],
+    *,
+    files: bool = False,
 ) -> tuple[DataFrame, Summary]:
-    """Return the result of `dedup_with_summary`, whose arguments these are."""
+    """Return the result of `dedup_with_summary`, whose arguments these are; with `files`, also the column FILE."""
     plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
-    source = source_of(df, text, id, keep)
+    source = source_of(df, text, id, keep, files)
     name = df.select(id).columns[0]
     if name in RESULT:
         raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
@@ -343,8 +345,8 @@ def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> P
     return make_plan(**options, threads=1, exact=False)
 
 
-def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column) -> FrameRows:
-    """Check the columns of a run, and return them."""
+def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False) -> FrameRows:
+    """Check the columns of a run, and return them; with `files`, also the file that each row is read from."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame
     from pyspark.sql import functions as F
@@ -371,4 +373,6 @@ def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column) -> FrameRo
         policy = keep
     else:
         raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}")
+    if files:
+        chosen.append(F.input_file_name().alias(FILE))
     return FrameRows(df.select(*chosen), policy)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.value_codes import MISSING, MOST_CHARACTERS, OTHER, ValueCodes
-from lshfast.drivers.spark.run import configured
+from lshfast.drivers.spark.session import configured
 from lshfast.engine.by_value import CountsByValue
 from lshfast.engine.guard import MOST_GROUPS, check_max_removed, check_removed
 from lshfast.engine.report import Stage, Summary
@@ -36,11 +38,14 @@ class Guard:
         The largest share of rows that may be removed.
     name : str
         The name of the column in the account, if it has another one.
+    refused : callable, optional
+        Called with the result, its figures and the error before a run ends because too many rows are removed.
     """
 
     by: str | None = None
     max_removed: float | None = None
     name: str = ""
+    refused: Callable[[DataFrame, Summary, TooManyRemovedError], object] | None = None
 
     def check(self, df: DataFrame) -> None:
         """Raise an error if rows cannot be counted by the column, or the limit is no share."""
@@ -100,7 +105,12 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         return _largest_groups(rows, None if place is None else (texts[place],))
 
-    check_removed(guard.max_removed, summary.read, summary.removed, counts, groups_of)
+    try:
+        check_removed(guard.max_removed, summary.read, summary.removed, counts, groups_of)
+    except TooManyRemovedError as error:
+        if guard.refused is not None:
+            guard.refused(found, summary, error)
+        raise
     return summary
 
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
+from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.extras import optional
-from lshfast.drivers.pages import PageOutput, check_page_output, named
-from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, pairs_with_summary, plan_of
+from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of
+from lshfast.drivers.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, plan_of, source_of
 from lshfast.drivers.spark.by_value import Guard
 from lshfast.drivers.spark.page import evidence_of_removed, evidence_of_similar
-from lshfast.drivers.spark.run import BadTextError
-from lshfast.engine.dedup_page import Evidence, page_of
+from lshfast.drivers.spark.places import check_places, exists, names_of_files, write_text
+from lshfast.drivers.spark.run import Limits, Run
+from lshfast.drivers.spark.session import BadTextError, session_of
+from lshfast.drivers.spark.tasks import draw_content_key
+from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
+from lshfast.engine.dedup_page import page_of
 from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.evidence import Evidence
 from lshfast.engine.report import Stage, Summary
 from lshfast.readers import DataError
 from lshfast.reports.page import write_page
@@ -59,18 +64,24 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The rows of the inputs, and the names of the columns id, text, value (to keep rows by) and by in them."""
+    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows by) and by there."""
 
+    paths: Sequence[str]
     frame: DataFrame
     names: dict[str, str]
     lines: bool  # whether they are lines of JSON
 
     @property
-    def texts(self) -> DataFrame:
-        """The columns id and text."""
+    def files(self) -> dict[str, str]:
+        """The names of all files, by the URL by which Spark calls each."""
+        return names_of_files(self.frame, self.paths)
+
+    def shown(self, page: PageOutput) -> DataFrame | None:
+        """Return the columns id and text if a page shows texts."""
         from pyspark.sql import functions as F
 
-        return self.frame.select(*(F.col(self.names[name]).alias(name) for name in ("id", "text")))
+        columns = (F.col(self.names[name]).alias(name) for name in ("id", "text"))
+        return self.frame.select(*columns) if page.texts else None
 
 
 def run_files(
@@ -93,7 +104,8 @@ def run_files(
         Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file system that Spark reads.
     outputs : SparkOutputs
         Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are written as they are.
-        The page is written last.
+        The folder of removed rows also has the options of the run. The page is written last, also if nothing else is
+        written because too many rows would be removed.
     column, id_column : str
         Columns of the texts and of the ids.
     keep : str
@@ -123,15 +135,15 @@ def run_files(
     with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
-        guard = Guard(names.get("by"), max_removed, by or "")
         arguments = plan_of("dedup", OPTIONS, options).arguments
-        found, summary = dedup_frame(frame, names["text"], names["id"], chosen, guard, None, arguments)
+        stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
+        paged = outputs.page is not None
+        refused = partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
+        guard = Guard(names.get("by"), max_removed, by or "", refused)
+        found, summary = dedup_frame(frame, names["text"], names["id"], chosen, guard, None, arguments, files=paged)
         start = time.perf_counter()
-        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure])
-        if outputs.page is not None:
-            evidence = evidence_of_removed(found, source.texts if outputs.page.texts else None)
-            title = f"Near-duplicates in {named(inputs)}"
-            _write_page(outputs, title, evidence, summary, arguments | {"keep": keep}, removing=True)
+        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure], stored)
+        _write_page_of_removed(source, outputs, stored.options, found, summary)
     return _finished(found, summary, start)
 
 
@@ -171,14 +183,16 @@ def run_pairs(
     with _opened(inputs, outputs, column, id_column, "", None, master) as source:
         plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
         arguments = {name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS}
-        found, summary = pairs_with_summary(source.frame, source.names["text"], source.names["id"], **arguments)
+        rows = source_of(source.frame, source.names["text"], source.names["id"], "first", page is not None)
+        run = Run(rows, plan, draw_content_key(), Limits())
+        found, summary = run.pairs()
         start = time.perf_counter()
         names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
         _save(found.withColumnsRenamed(names), output, outputs)
         if page is not None:
-            evidence = evidence_of_similar(found, source.texts if page.texts else None)
+            evidence = evidence_of_similar(found, source.shown(page), run.read_of_files, source.files)
             title = f"Similar pairs in {named(inputs)}"
-            _write_page(outputs, title, evidence, summary, arguments, removing=False)
+            _write_page(page, outputs.overwrite, title, evidence, summary, arguments, removing=False)
     return _finished(found, summary, start)
 
 
@@ -216,14 +230,14 @@ def _opened(
     session = session_of(master)
     if not outputs.overwrite:
         for path in outputs.paths:
-            if _exists(session, path):
+            if exists(session, path):
                 raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
     with _errors_of_data(inputs):
         columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
         columns |= {} if by is None else {"by": by}
         frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
-        _check_places(session, frame, outputs)
-        yield SparkInputs(frame, {name: name for name in columns} if lines else columns, lines)
+        check_places(session, frame, outputs.paths)
+        yield SparkInputs(inputs, frame, {name: name for name in columns} if lines else columns, lines)
 
 
 @contextmanager
@@ -239,13 +253,6 @@ def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
         if reason is None:
             raise
         raise DataError(names, None, reason) from error
-
-
-def session_of(master: str | None) -> SparkSession:
-    """Return the session of this process, or start one."""
-    builder: Any = optional("pyspark.sql", "spark").SparkSession.builder.appName("lshfast")
-    session: SparkSession = (builder if master is None else builder.master(master)).getOrCreate()
-    return session
 
 
 def _format(path: str) -> str:
@@ -289,7 +296,9 @@ def _kind(column: str, value: Any) -> str:
     raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
 
 
-def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similarity: str) -> None:
+def _write(
+    source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similarity: str, stored: StoredOptions
+) -> None:
     """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
     from pyspark.sql import functions as F
 
@@ -304,17 +313,35 @@ def _write(source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similar
     if outputs.removed is not None:
         columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", F.col("similarity").alias(similarity)]
         _save(found.where("not keep").select(*columns), outputs.removed, outputs)
+        write_text(frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
+
+
+def _write_page_of_removed(
+    source: SparkInputs,
+    outputs: SparkOutputs,
+    options: Mapping[str, Any],
+    found: DataFrame,
+    summary: Summary,
+    error: TooManyRemovedError | None = None,
+) -> None:
+    """Write the page of removed rows, if one is wanted; the error is why nothing else is written."""
+    if outputs.page is not None:
+        evidence = evidence_of_removed(found, source.shown(outputs.page), source.files)
+        title, refusal = f"Near-duplicates in {named(source.paths)}", refusal_of(error)
+        _write_page(outputs.page, outputs.overwrite, title, evidence, summary, options, removing=True, refusal=refusal)
 
 
 def _write_page(
-    outputs: SparkOutputs, title: str, evidence: Evidence, summary: Summary, options: Mapping[str, Any], removing: bool
+    output: PageOutput,
+    overwrite: bool,
+    title: str,
+    evidence: Evidence,
+    summary: Summary,
+    options: Mapping[str, Any],
+    **others: Any,
 ) -> None:
-    output = outputs.page
-    if output is not None:
-        page = page_of(
-            summary, options, evidence, title=title, removing=removing, command=output.command, texts=output.texts
-        )
-        write_page(output.path, page, outputs.overwrite)
+    page = page_of(summary, options, evidence, title=title, command=output.command, texts=output.texts, **others)
+    write_page(output.path, page, overwrite)
 
 
 def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
@@ -324,39 +351,3 @@ def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
 
 def _mode(outputs: SparkOutputs) -> str:
     return "overwrite" if outputs.overwrite else "error"
-
-
-def _check_places(session: SparkSession, frame: DataFrame, outputs: SparkOutputs) -> None:
-    """Raise ValueError if an output holds a file that is read, which would be removed with it, or another output."""
-    places = {path: _place(session, path) for path in outputs.paths}
-    for one, other in combinations(outputs.paths, 2):
-        if _holds(places[one], places[other]) or _holds(places[other], places[one]):
-            raise ValueError(f"{other}: the outputs must be different folders, none inside of another")
-    files = [_normal(url) for url in frame.inputFiles()]
-    for path, place in places.items():
-        if any(_holds(place, file) for file in files):
-            raise ValueError(f"{path}: the output is one of the inputs, or holds one")
-
-
-def _holds(folder: str, place: str) -> bool:
-    return place == folder or place.startswith(f"{folder}/")
-
-
-def _place(session: SparkSession, path: str) -> str:
-    """Return a path with its file system, in one spelling."""
-    context: Any = session.sparkContext
-    place = context._jvm.org.apache.hadoop.fs.Path(path)
-    return _normal(place.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(place).toUri().toString())
-
-
-def _normal(url: str) -> str:
-    parts = urlsplit(url)
-    path = unquote(parts.path).rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{os.path.realpath(path) if parts.scheme == 'file' else path}"
-
-
-def _exists(session: SparkSession, path: str) -> bool:
-    """Return whether a file or folder exists in the file system of its path."""
-    context: Any = session.sparkContext
-    place = context._jvm.org.apache.hadoop.fs.Path(path)
-    return bool(place.getFileSystem(context._jsc.hadoopConfiguration()).exists(place))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast.engine.dedup_page import (
+from lshfast.drivers.spark.run import FILE
+from lshfast.drivers.spark.session import configured
+from lshfast.engine.evidence import (
     COLUMNS,
+    LARGE_GROUPS,
     LEAST,
     LEAST_SIMILAR,
     TEXT_CHARACTERS,
     WHOLE_RANGE,
     Evidence,
     ExamplePair,
+    InputRows,
+    of_large_group,
+    places_in_group,
     spread,
 )
 from lshfast.reports.differences import compare
@@ -31,37 +38,79 @@ class SimilarRows(NamedTuple):
     other: Any
 
 
-def evidence_of_removed(found: DataFrame, texts: DataFrame | None) -> Evidence:
+def evidence_of_removed(found: DataFrame, texts: DataFrame | None, names: Mapping[str, str]) -> Evidence:
     """Return what the page shows of removed rows.
 
     Parameters
     ----------
     found : DataFrame
-        As `lshfast.spark.dedup` returns it.
+        As `lshfast.spark.dedup` returns it, with the column FILE; persisted.
     texts : DataFrame or None
         The columns id and text of the rows that were read; None to show no texts.
+    names : mapping of str to str
+        The names of all files, by URL, also of those without rows.
     """
     from pyspark.sql import functions as F
 
     removed = found.where("not keep").select("similarity", F.col(found.columns[0]).alias("id"), "kept_key", "group")
     one_each = removed.groupBy("group").agg(F.min(F.struct("similarity", "id", "kept_key")).alias("pair"))
-    sizes = found.groupBy("group").count().where("count > 1").groupBy("count").agg(F.count("*").alias("groups"))
-    group_sizes = {row["count"]: row["groups"] for row in sizes.collect()}
-    return _evidence(removed.drop("group"), one_each, group_sizes, texts, removing=True)
+    files = found.groupBy(FILE).agg(F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed"))
+    with configured(found.sparkSession), ExitStack() as held:
+        sizes = found.groupBy("group").count().where("count > 1").persist()
+        held.callback(sizes.unpersist)
+        of_size = sizes.groupBy("count").agg(F.count("*").alias("groups"))
+        group_sizes = {row["count"]: row["groups"] for row in of_size.collect()}
+        counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
+        inputs = [InputRows(name, *counts.get(url, (0, 0))) for url, name in names.items()]
+        groups = dict(_largest_groups(removed, sizes))
+        return _evidence(removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True)
 
 
-def evidence_of_similar(found: DataFrame, texts: DataFrame | None) -> Evidence:
-    """Return what the page shows of pairs, as `lshfast.spark.pairs` returns them; `texts` as for removed rows."""
+def evidence_of_similar(
+    found: DataFrame, texts: DataFrame | None, read: Mapping[str, int], names: Mapping[str, str]
+) -> Evidence:
+    """Return what the page shows of pairs, as `lshfast.spark.pairs` returns them.
+
+    `read` has the rows of each file, by URL; the others are as for removed rows.
+    """
     from pyspark.sql import functions as F
 
     pairs = found.select("similarity", "id_i", "id_j")
-    return _evidence(pairs, pairs.select(F.struct("*").alias("pair")), {}, texts, removing=False)
+    inputs = [InputRows(name, read.get(url, 0), 0) for url, name in names.items()]
+    with configured(found.sparkSession):
+        return _evidence(pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False)
+
+
+def _largest_groups(removed: DataFrame, sizes: DataFrame) -> Iterator[tuple[str, list[SimilarRows]]]:
+    """Yield what the rows are examples of, and some removed rows of the largest groups of three or more rows."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    largest = sizes.where("count > 2").orderBy(F.desc("count"), "group").limit(LARGE_GROUPS).collect()
+    if not largest:
+        return
+    order = F.row_number().over(Window.partitionBy("group").orderBy("id")) - 1
+    members = removed.where(F.col("group").isin([row["group"] for row in largest])).withColumn("place", order)
+    wanted = {row["group"]: places_in_group(row["count"] - 1) for row in largest}
+    every = sorted({place for places in wanted.values() for place in places})
+    some = members.where(F.col("place").isin(every)).orderBy("place").collect()
+    for row in largest:
+        own = [one for one in some if one["group"] == row["group"] and one["place"] in wanted[row["group"]]]
+        pairs = [SimilarRows(one["similarity"], one["id"], one["kept_key"]) for one in own]
+        yield of_large_group(row["count"], row["group"]), pairs
 
 
 def _evidence(
-    pairs: DataFrame, candidates: DataFrame, group_sizes: Mapping[int, int], texts: DataFrame | None, *, removing: bool
+    pairs: DataFrame,
+    candidates: DataFrame,
+    group_sizes: Mapping[int, int],
+    groups: Mapping[str, list[SimilarRows]],
+    texts: DataFrame | None,
+    inputs: Sequence[InputRows],
+    *,
+    removing: bool,
 ) -> Evidence:
-    """Return what a page shows of pairs of rows, whose least similar ones are among the candidates."""
+    """Return what a page shows of pairs of rows, whose least similar ones are among the candidates, and of groups."""
     from pyspark.sql import functions as F
 
     column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias("column")
@@ -73,9 +122,12 @@ def _evidence(
     least = [SimilarRows(*row["pair"]) for row in candidates.orderBy("pair").limit(LEAST).collect()]
     others = [SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()]
     chosen = {LEAST_SIMILAR[removing]: least, WHOLE_RANGE[removing]: [pair for pair in others if pair not in least]}
-    held = None if texts is None else _texts_of(texts, {key for pair in [*least, *others] for key in pair[1:]})
+    chosen |= groups
+    held = None
+    if texts is not None:
+        held = _texts_of(texts, {key for some in chosen.values() for pair in some for key in pair[1:]})
     examples = {reason: [_example(pair, held) for pair in some] for reason, some in chosen.items() if some}
-    return Evidence(counts, group_sizes, examples)
+    return Evidence(counts, group_sizes, examples, inputs)
 
 
 def _example(pair: SimilarRows, texts: Mapping[Any, str] | None) -> ExamplePair:

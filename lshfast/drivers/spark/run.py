@@ -20,6 +20,7 @@ import numpy as np
 
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.spark.components import Components, components_of_buckets, components_of_edges
+from lshfast.drivers.spark.session import configured, errors_of_tasks
 from lshfast.drivers.spark.tasks import (
     ChainTask,
     ContentKey,
@@ -40,16 +41,8 @@ from lshfast.shingling import CommonShingles
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-# Configuration of Spark during a run: the largest batch that it passes to a Python worker, and the rows that it decodes
-# from Parquet at a time. With 4096 rows, its default, decoding texts of 15 KB takes 1.6 times as long. The others let
-# Spark join small partitions of persisted frames, which otherwise have as many as a shuffle, 200 by default, and keep
-# it from joining large ones, whose texts would be sorted on disk.
-CONFIGURATION = {
-    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
-    "spark.sql.parquet.columnarReaderBatchSize": "512",
-}
+# The column of a run and of its result with the URL of the file of each row, if they are wanted.
+FILE = "file of the row"
 
 # If at most so many texts share a bucket with another one, their ids are sent to all executors, and the other texts are
 # dropped where they are read. With more of them, Spark chooses how to join.
@@ -81,7 +74,7 @@ class FrameRows:
     Attributes
     ----------
     frame : DataFrame
-        Its columns are id and text, and value if the rows to keep are chosen by values.
+        Its columns are id and text, value if the rows to keep are chosen by values, and FILE if files are counted.
     keep : str or None
         A policy; None to keep the row with the greatest value.
     """
@@ -92,6 +85,11 @@ class FrameRows:
     def type_of(self, name: str) -> str:
         """Return the type of a column as Spark writes it in a schema."""
         return str(self.frame.schema[name].dataType.simpleString())
+
+    @property
+    def files(self) -> list[str]:
+        """The column of files, if there is one."""
+        return [FILE] if FILE in self.frame.columns else []
 
     def order(self) -> list[Column]:
         """Return the order of preference of rows with equal texts."""
@@ -104,12 +102,16 @@ class FrameRows:
 
 @dataclass
 class Run:
-    """One run on a cluster; `result` or `pairs` is called once."""
+    """One run on a cluster; `result` or `pairs` is called once.
+
+    After `pairs`, `read_of_files` has the number of rows of each file by its URL, if files are counted.
+    """
 
     source: FrameRows
     plan: Plan
     key: ContentKey
     limits: Limits
+    read_of_files: dict[str, int] = field(default_factory=dict, init=False)
     _held: ExitStack = field(default_factory=ExitStack)
     _stages: dict[str, Stage] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
@@ -145,6 +147,8 @@ class Run:
         """Return all similar pairs, which are persisted, and the figures; `source.keep` is "first"."""
         with self._running():
             sketched, sets, read = self._matched()
+            for name in self.source.files:
+                self.read_of_files = {row[name]: row["count"] for row in sketched.groupBy(name).count().collect()}
             with self._stage("verify"):
                 found = self._similar(sets)
                 compared = self._figures_of_pairs(found)
@@ -223,9 +227,9 @@ class Run:
 
         source = self.source
         task = SketchTask(self.plan, self.key)
-        value = f", value {source.type_of('value')}" if source.keep is None else ""
-        schema = f"id {source.type_of('id')}{value}, low long, high long, length long, keys binary"
-        rows = source.frame.mapInArrow(task, schema)
+        kept = [name for name in source.frame.columns if name != "text"]
+        types = ", ".join(f"`{name}` {source.type_of(name)}" for name in kept)
+        rows = source.frame.mapInArrow(task, f"{types}, low long, high long, length long, keys binary")
         own = F.when(F.col("keys").isNull(), F.col("id"))  # a row without shingles represents itself only
         first = F.first("id").over(Window.partitionBy("low", "high", own).orderBy(*source.order()))
         return self._persisted(rows.withColumn("first", first))
@@ -315,7 +319,8 @@ class Run:
 
     def _texts_of(self, sets: DataFrame) -> DataFrame:
         """Return the texts of sets; those of a set are neighbours, in the order of their ids."""
-        return self.source.frame.join(sets, "id").repartition("label").sortWithinPartitions("label", "id")
+        texts = self.source.frame.drop(FILE).join(sets, "id")
+        return texts.repartition("label").sortWithinPartitions("label", "id")
 
     def _figures(self, found: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
@@ -363,10 +368,12 @@ class Run:
         group = F.col("kept_key")  # the first row of its group
         if self.source.keep != "first":
             group = F.min("id").over(Window.partitionBy("kept_key"))
-        rows = sketched.select("id", "first").join(removed, "first", "left")
-        rows = rows.select("id", kept.alias("kept_key"), F.coalesce("similarity", F.lit(1.0)).alias("similarity"))
+        files = self.source.files
+        rows = sketched.select("id", "first", *files).join(removed, "first", "left")
+        similarity = F.coalesce("similarity", F.lit(1.0)).alias("similarity")
+        rows = rows.select("id", kept.alias("kept_key"), similarity, *files)
         keep = (F.col("id") == F.col("kept_key")).alias("keep")
-        return rows.select("id", keep, "kept_key", "similarity", group.alias("group")).persist()
+        return rows.select("id", keep, "kept_key", "similarity", group.alias("group"), *files).persist()
 
     def _groups(self, rows: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
@@ -380,38 +387,3 @@ class Run:
         }
         row = sizes.agg(*(F.coalesce(value, F.lit(0)).alias(name) for name, value in figures.items())).collect()[0]
         return dict(row.asDict())
-
-
-@contextmanager
-def configured(session: SparkSession) -> Iterator[None]:
-    """Set CONFIGURATION in a session during the block."""
-    before = {name: session.conf.get(name) for name in CONFIGURATION}
-    try:
-        for name, value in CONFIGURATION.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, old in before.items():
-            session.conf.set(name, str(old))
-
-
-# The last line of the traceback of a worker that found a text which cannot be used.
-TASK_ERROR = "ValueError: the text with id "
-
-
-class BadTextError(ValueError):
-    """A text that cannot be used; the message names its id."""
-
-
-@contextmanager
-def errors_of_tasks() -> Iterator[None]:
-    """Raise a BadTextError for the error of a worker that found a text which cannot be used."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        _, found, said = str(error).partition(TASK_ERROR)
-        if not found:
-            raise
-        raise BadTextError(TASK_ERROR.removeprefix("ValueError: ") + said.split("\n")[0]) from error

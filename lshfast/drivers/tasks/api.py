@@ -98,7 +98,8 @@ def plan(
     top, most : optional
         Which pairs are written to `pairs`, as for `lshfast.pairs`.
     removed : path, optional
-        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
+        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard, with the options of
+        the run as for `lshfast.dedup_files`; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
     column, id_column, glob, encoding, format, max_row_bytes, delimiter, defuse_formulas
@@ -255,6 +256,8 @@ def write_page(
     work: FilePath, path: FilePath, *, texts: bool = True, command: str = "", overwrite: bool = False
 ) -> None:
     """Write a page that shows what a run removes and why, once all tasks of verify are done.
+
+    If more rows are removed than `max_removed` of the plan, the page says that no rows were written.
 
     Parameters
     ----------

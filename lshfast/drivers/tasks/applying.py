@@ -9,7 +9,7 @@ import numpy as np
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.drivers.stored_options import KEY, READING, StoredOptions
+from lshfast.drivers.stored_options import KEY, READING, StoredOptions, write_beside
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
@@ -59,10 +59,11 @@ def apply(plan: StagePlan, shard: int) -> None:
 
 
 def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[str, str]) -> None:
-    """Write the table of the removed rows of a shard; Parquet holds the options of the run in its metadata."""
+    """Write the table of the removed rows of a shard, and with it the options of the run."""
     reading = {name: plan.content.get(name) for name in READING}
     stored = StoredOptions(plan.engine.arguments | {"keep": plan.content["keep"]}, reading)
     write_tables(path, [table], True, kinds, {KEY: stored.as_json()})
+    write_beside(path, stored, True)
 
 
 def _annotations(

@@ -85,8 +85,15 @@ def group(plan: StagePlan, task: int) -> None:
                 read=parts.read[low:high].view(np.uint8),
             )
         add_totals(writer, plan)
-        figures = {"rows": rows, "first_row": first_row.tolist(), "ids": id_type}
-        writer.figures = figures | {"bounds": parts.bounds, "part_memory": parts.memory}
+        of_files = [count for shard in of_shards for count in shard["rows_of_files"]]
+        writer.figures = {
+            "rows": rows,
+            "first_row": first_row.tolist(),
+            "first_of_files": [0, *np.cumsum(of_files, dtype=np.int64).tolist()],
+            "ids": id_type,
+            "bounds": parts.bounds,
+            "part_memory": parts.memory,
+        }
 
 
 def _links(plan: StagePlan, first_row: Int64Array) -> Iterator[tuple[Int64Array, Int64Array]]:

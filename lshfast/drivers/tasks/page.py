@@ -7,20 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.drivers.pages import PageOutput, check_page_output, named, texts_by_row
+from lshfast.common.errors import TooManyRemovedError
+from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of, texts_by_row
+from lshfast.drivers.tasks.page_notes import removed_of_files
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.stages_status import status_of
 from lshfast.drivers.tasks.task_files import figures_of
-from lshfast.engine.dedup_page import (
+from lshfast.drivers.tasks.value_counts import check_plan
+from lshfast.engine.dedup_page import page_of
+from lshfast.engine.evidence import (
+    LARGE_GROUPS,
     LEAST,
     LEAST_SIMILAR,
     WHOLE_RANGE,
     Compared,
     Evidence,
     ExamplePair,
+    InputRows,
     columns_of,
-    page_of,
+    of_large_group,
     spread,
 )
 from lshfast.reports.differences import compare
@@ -42,19 +48,36 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
     summary = status_of(plan).summary
     if summary is None:
         raise ValueError("the page of a run needs all tasks of verify, and some are not done")
+    names = [file.name for file in files]
     notes = [figures_of(plan, "verify", task)["page"] for task in range(plan.tasks)]
     page = page_of(
         summary,
         plan.engine.arguments | {"keep": plan.content["keep"]},
-        _evidence(plan, notes, output.texts),
-        title=f"Near-duplicates in {named([file.name for file in files])}",
+        _evidence(plan, notes, _inputs(plan, names), output.texts),
+        title=f"Near-duplicates in {named(names)}",
         command=output.command,
         texts=output.texts,
+        refusal=_refusal(plan),
     )
     write_page(output.path, page, overwrite)
 
 
-def _evidence(plan: StagePlan, notes: list[dict[str, Any]], shown: bool) -> Evidence:
+def _refusal(plan: StagePlan) -> str:
+    """Return why the tasks of apply write nothing, if so."""
+    try:
+        check_plan(plan)
+    except TooManyRemovedError as error:
+        return refusal_of(error)
+    return ""
+
+
+def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
+    """Return the good rows of each input, and how many of them were removed."""
+    read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
+    return list(map(InputRows, names, read, removed_of_files(plan, len(names)).tolist()))
+
+
+def _evidence(plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool) -> Evidence:
     """Return what the page shows; texts only if they are shown."""
     least = sorted((Compared(*pair) for note in notes for pair in note["least"]), key=lambda pair: pair[::-1])[:LEAST]
     of_column: dict[int, Compared] = {}
@@ -62,8 +85,12 @@ def _evidence(plan: StagePlan, notes: list[dict[str, Any]], shown: bool) -> Evid
         of_column.setdefault(int(columns_of(np.array([pair.similarity], np.float64))[0]), pair)
     columns = sorted(of_column)
     others = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+    largest = sorted((group for note in notes for group in note["largest"]), key=lambda group: (-group[0], group[1]))
+    groups = [(size, first, [Compared(*pair) for pair in some]) for size, first, some in largest[:LARGE_GROUPS]]
+    wanted = {row for pairs in (least, others, *(some for *_, some in groups)) for pair in pairs for row in pair[:2]}
+    keys, texts = _rows(plan, wanted, {first for _, first, _ in groups}, shown)
     chosen = {LEAST_SIMILAR[True]: least, WHOLE_RANGE[True]: [pair for pair in others if pair not in least]}
-    keys, texts = _rows(plan, {row for pair in [*least, *others] for row in pair[:2]}, shown)
+    chosen |= {of_large_group(size, keys[first]): some for size, first, some in groups}
 
     def example(pair: Compared) -> ExamplePair:
         spans = compare(texts[pair.row], texts[pair.other]) if shown else ([], [])
@@ -72,22 +99,23 @@ def _evidence(plan: StagePlan, notes: list[dict[str, Any]], shown: bool) -> Evid
     sizes: Counter[int] = Counter()
     for note in notes:
         sizes.update(dict(note["group_sizes"]))
-    similarities = np.array([note["similarities"] for note in notes], np.int64).sum(axis=0)
-    return Evidence(
-        np.asarray(similarities), sizes, {reason: list(map(example, some)) for reason, some in chosen.items() if some}
-    )
+    similarities = np.asarray(np.array([note["similarities"] for note in notes], np.int64).sum(axis=0))
+    examples = {reason: list(map(example, some)) for reason, some in chosen.items() if some}
+    return Evidence(similarities, sizes, examples, inputs)
 
 
-def _rows(plan: StagePlan, wanted: set[int], shown: bool) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the keys of some rows, and their texts if they are shown."""
+def _rows(plan: StagePlan, wanted: set[int], named: set[int], shown: bool) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the keys of the rows that are wanted or named, and the texts of those wanted if they are shown."""
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     bounds = figures_of(plan, "group", 0)["first_row"]
     for shard in range(plan.shards):
-        own = np.array(sorted(row for row in wanted if bounds[shard] <= row < bounds[shard + 1]), np.int64)
-        if len(own):
+        first, end = bounds[shard : shard + 2]
+        own = [row for row in wanted | named if first <= row < end]
+        if own:
             corpus = restored_corpus(plan, shard)
-            keys |= {row: str(corpus.key(row - bounds[shard])) for row in own.tolist()}
+            keys |= {row: str(corpus.key(row - first)) for row in own}
             if shown:
-                texts |= {row + bounds[shard]: text for row, text in texts_by_row(corpus, own - bounds[shard]).items()}
+                rows = np.array(sorted(row - first for row in wanted.intersection(own)), np.int64)
+                texts |= {row + first: text for row, text in texts_by_row(corpus, rows).items()}
     return keys, texts

@@ -57,6 +57,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
         writer.figures = {
             "orders": _add_orders(writer, corpus.order),
             "rows": rows,
+            "rows_of_files": np.diff(arrays["starts"], append=rows).tolist(),
             "rejected": len(corpus.rejected),
             "empty": empty,
             "nbytes": nbytes,

@@ -27,7 +27,7 @@ from lshfast.common.errors import FormatError
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.kernels.checksum import checksum
 
-VERSION = 4
+VERSION = 5
 HEAD = Header(b"LSHFTSK\0", (VERSION,), "Q", "a data file of a task")
 _MANIFEST = Manifest(VERSION, "task")
 

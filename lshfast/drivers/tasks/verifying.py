@@ -16,7 +16,7 @@ from lshfast.common.errors import FormatError
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.tasks.collecting import NO_TEXT
 from lshfast.drivers.tasks.counting import engine_of
-from lshfast.drivers.tasks.page_notes import noted
+from lshfast.drivers.tasks.page_notes import add_removed_of_files, noted
 from lshfast.drivers.tasks.pairing import TaskPairs
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
@@ -37,8 +37,7 @@ MOST_OPEN = 128
 class RemovedRows(NamedTuple):
     """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities.
 
-    Also the numbers of the rows kept instead, the codes of the removed rows if they are counted by values, and the
-    sizes of groups of two or more rows.
+    Also the numbers of the rows kept instead, and the codes of the removed rows if they are counted by values.
     """
 
     rows: Int64Array
@@ -46,7 +45,6 @@ class RemovedRows(NamedTuple):
     similarity: Float64Array
     kept: Int64Array
     codes: Int64Array
-    sizes: Int64Array
 
 
 def verify(plan: StagePlan, task: int) -> None:
@@ -101,8 +99,8 @@ def verify(plan: StagePlan, task: int) -> None:
         )
         add_removed(writer, plan, codes)
         groups = {} if plan.max_removed is None else {"largest_groups": largest_groups(kept, codes, keys)}
-        of_groups = [size for some in found for size in some.sizes.tolist()]
-        writer.figures = figures | groups | {"page": noted(rows, kept, similarity, of_groups)}
+        add_removed_of_files(writer, plan, overall["first_of_files"][:-1], rows)
+        writer.figures = figures | groups | {"page": noted(rows, kept, similarity)}
 
 
 @dataclass(frozen=True)
@@ -159,9 +157,7 @@ class PartRows:
         kept = found.groups.keeper[gone]
         keys = [self.keys[place] for place in kept.tolist()]
         codes = self.codes[gone] if len(self.codes) else self.codes
-        removed = RemovedRows(
-            self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes, sizes[sizes > 1]
-        )
+        removed = RemovedRows(self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes)
         return removed, figures
 
 

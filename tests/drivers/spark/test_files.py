@@ -3,9 +3,12 @@
 import json
 import re
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lshfast.drivers.spark.places import names_of_files
+from lshfast.drivers.stored_options import read_options
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.drivers.spark.answers import corpus, native, native_pairs
 from tests.reports.pages import read_page
@@ -175,28 +178,48 @@ def shown(page):
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_the_page_is_that_of_one_machine(spark, tmp_path, rows, suffix):
     rows = sorted(({**row, "text": row["text"] or ""} for row in rows), key=lambda row: row["id"])
-    source = write_jsonl(tmp_path / "a.jsonl", rows)
+    (tmp_path / "pä ges").mkdir()
+    parts = {"a 1%": rows[:70], "b": [], "c": rows[70:]}
+    sources = [write_jsonl(tmp_path / "pä ges" / f"{name}.jsonl", some) for name, some in parts.items()]
     options = "--threshold", "0.5", "--html"
-    run("dedup", source, "-o", tmp_path / "local.jsonl", "--id-column", "id", *options, tmp_path / "local.html")
+    run("dedup", *sources, "-o", tmp_path / "local.jsonl", "--id-column", "id", *options, tmp_path / "local.html")
     if suffix == "parquet":
-        frame = spark.createDataFrame([(row["id"], row["text"].encode()) for row in rows], "id int, text binary")
-        source = tmp_path / "pages.parquet"
-        frame.write.parquet(str(source))
+        for place, (name, some) in enumerate(parts.items()):
+            sources[place] = tmp_path / "pä ges" / f"{name}.parquet"
+            table = {"id": [row["id"] for row in some], "text": [row["text"].encode() for row in some]}
+            pq.write_table(pa.table(table, pa.schema({"id": pa.int32(), "text": pa.binary()})), sources[place])
     out, page = tmp_path / f"out.{suffix}", tmp_path / "spark.html"
-    run("dedup", source, "-o", out, *options, page, *MASTER)
-    text, local = read_page(page), read_page(tmp_path / "local.html")
+    run("dedup", *sources, "-o", out, *options, page, *MASTER)
+    text, local = read_page(page), read_page(tmp_path / "local.html").replace(".jsonl", f".{suffix}")
     assert shown(page)[0] == shown(tmp_path / "local.html")[0]
     assert shown(page)[1][:8] == shown(tmp_path / "local.html")[1][:8]
     for begin, end in (
         ("Groups by number of rows", "Groups of near-duplicates"),
         ("read", "groups"),
-        ("The least similar rows that were removed", "kept: "),
+        ("Where the rows come from", "Removed rows beside the kept ones"),
+        ("The least similar rows that were removed", "Removed rows over the whole range"),
+        ("Of the group of", "The run"),
     ):
+        assert begin in local
         assert text.partition(begin)[2].partition(end)[0] == local.partition(begin)[2].partition(end)[0]
+    assert text.count("Of the group of") == local.count("Of the group of") > 2
     assert "Removed rows over the whole range" in text
     assert "keep first" in text
-    assert "already" in failing(2, "dedup", source, "-o", tmp_path / f"b.{suffix}", *options, page, *MASTER)
+    assert "already" in failing(2, "dedup", *sources, "-o", tmp_path / f"b.{suffix}", *options, page, *MASTER)
     assert not (tmp_path / f"b.{suffix}").exists()
+
+
+def test_names_of_files_on_a_page(spark, tmp_path, rows, monkeypatch):
+    for name in ("a", "b"):
+        write_jsonl(tmp_path / f"{name}.jsonl", [row | {"id": f"{name}{row['id']}"} for row in rows[:9]])
+    page = tmp_path / "page.html"
+    run("pairs", tmp_path / "*.jsonl", "-o", tmp_path / "pairs.parquet", "--html", page, "--html-no-texts", *MASTER)
+    assert f"input read {tmp_path}/a.jsonl 9 {tmp_path}/b.jsonl 9 Similar rows" in read_page(page)
+    frame = spark.read.text(str(tmp_path / "a.jsonl"))
+    monkeypatch.chdir(tmp_path)
+    assert list(names_of_files(frame, ["*.jsonl"]).values()) == ["a.jsonl"]
+    monkeypatch.setattr(type(frame), "inputFiles", lambda _: ["s3a://key:secret@bucket/b%20c.jsonl", "hdfs://host/a"])
+    assert list(names_of_files(frame, ["s3a://bucket"]).values()) == ["hdfs://host/a", "s3a://bucket/b c.jsonl"]
 
 
 def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
@@ -230,10 +253,34 @@ def test_too_many_rows_that_would_be_removed(spark, tmp_path, kind):
     said = failing(3, *command, "--max-removed", "0.4")
     assert "48.3% of all rows are removed (29 of 60), and max_removed is 0.4; largest groups: 29 for 0;" in said
     assert said.endswith("96.7% of the rows with source web are removed (29 of 30); largest groups: 29 for 0")
-    failing(3, *command, "--max-removed", "0.4", "--dry-run")
+    page = tmp_path / "page.html"
+    failing(3, *command, "--max-removed", "0.4", "--dry-run", "--html", page)
+    assert not page.exists()
+    failing(3, *command, "--max-removed", "0.4", "--html", page)
+    text = read_page(page)
+    assert "No rows were written: 48.3% of all rows are removed (29 of 60)" in text
+    assert "Rows of each source source read removed share removed web 30 29 96.7%" in text
+    assert "Of the group of 30 rows that begins with 0" in text
     assert not out.exists()
     assert not removed.exists()
     done = run(*command, "--max-removed", "0.97")
     assert "removed of 30 read, 96.7%: web" in done.stderr
     assert "removed of 30 read, 0.0%: (none)" in done.stderr
     assert len(lines_of(out)) == 31
+
+
+@pytest.mark.parametrize("removed", ["removed.parquet", "removed.jsonl"])
+def test_explain_finds_the_options_in_the_folder(spark, tmp_path, rows, removed):
+    rows = [{"key": row["id"], "body": row["text"] or ""} for row in rows]
+    source, folder = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / removed
+    master = "--engine", "spark", "--id-column", "key", "--column", "body", "--quiet"
+    run("dedup", source, "-o", tmp_path / "kept.jsonl", "--removed", folder, "--size", 3, "--threshold", 0.6, *master)
+    stored = read_options(str(folder))
+    assert [stored.options[name] for name in ("size", "threshold", "keep")] == [3, 0.6, "first"]
+    assert (stored.reading["id_column"], stored.reading["column"]) == ("key", "body")
+    table = spark.read.parquet(str(folder)) if removed.endswith("parquet") else spark.read.json(str(folder))
+    first = table.orderBy("similarity", "key").first()
+    said = run("explain", "--removed", folder, "--", first["key"], source).stdout
+    assert said.startswith(f"{first['key']}: removed; {first['kept_key']} is kept instead\n")
+    assert f"exact             {first['similarity']:.4f}" in said
+    assert "the threshold is 0.6" in said

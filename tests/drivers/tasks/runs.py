@@ -31,9 +31,14 @@ def run_all(work):
         stages.run(work, stage)
 
 
+def tables(folder):
+    """Return the files of a folder in order, without those of options."""
+    return sorted(path for path in folder.iterdir() if not path.name.endswith(".options.json"))
+
+
 def joined(folder):
-    """Return the contents of the files of a folder, one after another."""
-    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+    """Return the contents of the tables of a folder, one after another."""
+    return b"".join(path.read_bytes() for path in tables(folder))
 
 
 def in_stages(folder, source, *, shards=None, tasks=None, **options):

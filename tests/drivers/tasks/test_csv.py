@@ -6,7 +6,7 @@ import io
 import pytest
 
 from lshfast import DataError, dedup_files, stages
-from tests.drivers.tasks.runs import corpus, run_all
+from tests.drivers.tasks.runs import corpus, run_all, tables
 
 
 def table(rows, names=("id", "number", "text")):
@@ -29,8 +29,8 @@ def write_tables(folder, rows, files):
 
 
 def joined(folder):
-    """Return the contents of the files of a folder, one after another, with one header."""
-    parts = [path.read_bytes() for path in sorted(folder.iterdir())]
+    """Return the contents of the tables of a folder, one after another, with one header."""
+    parts = [path.read_bytes() for path in tables(folder)]
     (header,) = {part.split(b"\n")[0] for part in parts}
     return header + b"\n" + b"".join(part[len(header) + 1 :] for part in parts)
 

@@ -218,7 +218,7 @@ def test_damaged_manifests_are_named(copied, stage):
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
     path.write_text(json.dumps(task | {"version": 1}))
-    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 4"):
+    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 5"):
         stages.status(copied)
 
 
