@@ -61,7 +61,7 @@ class DedupPage:
     listing : bool
         Whether pairs are what was wanted, and not the rows that stay.
     plan : Plan or PointPlan
-        The plan of the run. Of vectors and codes, only keys are shown.
+        The plan of the run. Of sets, vectors and codes, only keys are shown.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class DedupPage:
         self._output, self._corpus = output, corpus
         self._radius = radius_of(plan)
         self._sample = SampledPairs(self._radius) if output is not None and listing else None
-        if isinstance(plan, PointPlan) and output is not None:
+        if output is not None and (isinstance(plan, PointPlan) or plan.sets):
             self._output = replace(output, texts=False)
         self.texts_of = partial(texts_by_row, corpus)
         self.refused = None

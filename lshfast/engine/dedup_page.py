@@ -74,6 +74,7 @@ def page_of(
         sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
         texts=texts,
+        left_out="Texts are" if isinstance(plan, Plan) else f"The {plan.kind}s are",
         options=_options(options, plan),
         command=command,
         stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],
