@@ -153,6 +153,8 @@ def dedup(
     delimiter: DelimiterOption = None,
     max_columns: MaxColumns = MAX_COLUMNS,
     kind: KindOption = None,
+    group_by: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"))] = None,
+    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"))] = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
     unit: UnitOption = "word",
@@ -203,7 +205,8 @@ def dedup(
     """
     with one_line_errors():
         from lshfast.drivers.files.cap import cap_of
-        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.files.outputs import Outputs
+        from lshfast.drivers.files.run import run_files
         from lshfast.drivers.indexes import Indexes, plan_of_items
         from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.engine.listed_pairs import check_listing
@@ -243,8 +246,9 @@ def dedup(
         others |= dict(threads=threads, exact=exact, top=top, most=most)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
-        )
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by,
+            kind, group_by, item,
+        )  # fmt: skip
         outside = dict(
             radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,
             resume=resume,
@@ -333,7 +337,8 @@ def pairs_command(
     """
     with one_line_errors():
         from lshfast.drivers.files.cap import cap_of
-        from lshfast.drivers.files.run import Outputs, run_files
+        from lshfast.drivers.files.outputs import Outputs
+        from lshfast.drivers.files.run import run_files
         from lshfast.drivers.indexes import plan_of_items
         from lshfast.drivers.inputs import Inputs, output_of
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.drivers.inputs import Inputs, checksum_of_ends
 from lshfast.engine.any_plan import AnyPlan, plan_for
-from lshfast.engine.options import refuse_for_kind
+from lshfast.engine.options import refuse, refuse_for_kind
 from lshfast.engine.plan import Plan, check_same_run, plan_of_index
 from lshfast.index.keys import as_column
 from lshfast.index.stores.values import OnDuplicate
@@ -126,6 +126,8 @@ def plan_of_items(
     outside : mapping of str
         Further options, which may not be for this kind of items: the radius, the index, and what is no part of a plan.
     """
+    if outside.get("memory") is not None:
+        refuse("cap", [name for name in ("group_by", "item") if getattr(inputs, name) is not None])
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, outside)
     against = outside.get("against")

@@ -56,11 +56,13 @@ class Inputs:
     max_columns: int = MAX_COLUMNS
     by: str | None = None
     kind: Kind | None = None
+    group_by: str | None = None
+    item: str | None = None
     listed: list[File] = field(default_factory=list, repr=False, compare=False)  # for the next corpus
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        left = ("paths", "kind", "listed")
+        left = ("paths", "kind", "group_by", "item", "listed")
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
         files = self.listed.copy()
         self.listed.clear()
@@ -83,6 +85,12 @@ class Inputs:
         DataError
             If the type can be that of several kinds.
         """
+        if self.item is not None and self.group_by is None:
+            raise ValueError("item needs group_by (--group-by), the column of the groups")
+        if self.group_by is not None and self.kind not in (None, "set"):
+            raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+        if self.group_by is not None:
+            return "set"
         if self.kind is not None:
             if self.kind not in get_args(Kind):
                 raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")

@@ -91,6 +91,8 @@ OPTIONS: dict[str, Option] = {
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
         Option("kind", None, "What the items are: text, set, vector or code; by default as the column says.", OF_KINDS),
+        Option("group_by", None, "Column of groups: the items of a group are a set; with --item.", ("files",)),
+        Option("item", None, "Column of the items of the groups.", ("files",)),
         Option("threshold", None, "Least similarity, in (0, 1]. Default: 0.8, for vectors 0.95."),
         Option(
             "radius",

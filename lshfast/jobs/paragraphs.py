@@ -17,7 +17,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.drivers.files.cap import Cap
-from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.display import SIMILARITY_NAMES, empty_note, groups_figure

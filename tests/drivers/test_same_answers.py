@@ -101,7 +101,19 @@ LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1
 OF_SPARK = [case for case in EVERY if Spark(None, None).takes(case)]
 
 # Options that change no answer, or that are about other outputs or kinds of items; they have tests of their own.
-NOT_COMPARED = {"radius", "overwrite", "dry_run", "resume", "save_index", "on_duplicate", "split", "html", "html_texts"}
+NOT_COMPARED = {
+    "radius",
+    "group_by",
+    "item",
+    "overwrite",
+    "dry_run",
+    "resume",
+    "save_index",
+    "on_duplicate",
+    "split",
+    "html",
+    "html_texts",
+}
 
 
 @pytest.fixture(scope="session")
@@ -215,7 +227,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
 
 
 # Values with which an option is refused, if there is no case that has it.
-VALUES = {"html": "page.html", "html_texts": True, "radius": 1.0,
+VALUES = {"html": "page.html", "html_texts": True, "radius": 1.0, "group_by": "id", "item": "text",
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
     "glob": "*", "against": "index.lsh",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import lshfast.engine.common_shingles as counting
 from lshfast import LSHIndex, TokenSets, dedup, dedup_files, pairs
 from lshfast.common.run_key import draw_hash_key
-from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.plan import make_plan
 from lshfast.engine.sketching import Clock

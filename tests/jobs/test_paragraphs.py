@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast.drivers.files.run import Outputs
+from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.plan import make_plan

@@ -10,7 +10,8 @@ from lshfast.common.checks import Seed
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
 from lshfast.drivers.files.cap import cap_of
-from lshfast.drivers.files.run import Outputs, run_files
+from lshfast.drivers.files.outputs import Outputs
+from lshfast.drivers.files.run import run_files
 from lshfast.drivers.indexes import Indexes, plan_of_items
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.drivers.pages import PageOutput
@@ -42,6 +43,8 @@ def dedup_files(
     delimiter: str | None = None,
     max_columns: int = MAX_COLUMNS,
     kind: Kind | None = None,
+    group_by: str | None = None,
+    item: str | None = None,
     threshold: float | None = None,
     radius: float | None = None,
     unit: Unit | None = None,
@@ -117,6 +120,14 @@ def dedup_files(
     max_columns : int, default 1000
         The largest number of columns of a CSV, TSV or Parquet output of JSONL inputs. A row with a name that would be a
         further column is an error. In Parquet, names inside objects count too.
+    kind : {"text", "set", "vector", "code"}, optional
+        What the column holds: by default strings are texts, lists of strings or integers are sets, lists of floats are
+        vectors, and binary values of one size are codes.
+    group_by, item : str, optional
+        Columns of groups and of items: the items of the rows of a group are a set. A group is kept or removed as a
+        whole, and the tables have the groups as keys.
+    radius : float, optional
+        As for `dedup`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
@@ -219,8 +230,9 @@ def dedup_files(
     earlier, index = map(_path, (against, save_index))
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
     files = Inputs(
-        source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind
-    )
+        source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind,
+        group_by, item,
+    )  # fmt: skip
     outside = dict(
         radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory, resume=resume
     )

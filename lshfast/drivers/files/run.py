@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,9 +18,11 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parquet
+from lshfast.drivers.files.grouped import run_groups
+from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
-from lshfast.drivers.pages import DedupPage, PageOutput, check_page_output
+from lshfast.drivers.pages import DedupPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast.engine.any_plan import AnyPlan
@@ -44,62 +45,16 @@ from lshfast.readers import (
     check_place,
     check_rows,
     id_kind,
-    rejects_beside,
     write_rejects,
     write_rows,
     write_tables,
 )
 from lshfast.readers.output import output_format
 from lshfast.readers.selection import SparseColumn
-from lshfast.readers.streams import is_stream
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.kinds.items import PointReader
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page.
-
-    They are written if no larger share of the rows than `max_removed` is removed; the page is written in any case.
-    """
-
-    rows: str | None = None
-    pairs: str | None = None
-    removed: str | None = None
-    annotate: bool = False
-    overwrite: bool = False
-    page: PageOutput | None = None
-    max_removed: float | None = None
-
-    @property
-    def dry(self) -> Outputs:
-        """No outputs, under the same conditions."""
-        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed)
-
-    @property
-    def listing(self) -> bool:
-        """Whether the run is for pairs, and removes no rows."""
-        return self.pairs is not None and self.rows is None and self.removed is None
-
-    @property
-    def rejects(self) -> str | None:
-        """The path for the skipped rows, beside the first output; None without outputs."""
-        return rejects_beside(self.rows or self.pairs or self.removed)
-
-    @property
-    def formats(self) -> list[str]:
-        """The formats of the outputs."""
-        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
-
-    @property
-    def paths(self) -> list[str]:
-        """The absolute paths of the files, without that of the skipped rows."""
-        options = None if self.removed is None else beside(self.removed)
-        given = (self.rows, self.pairs, self.removed, options, None if self.page is None else self.page.path)
-        named = [path for path in given if path is not None]
-        return [os.path.abspath(path) for path in named if not is_stream(path)]
 
 
 NO_INDEXES = Indexes()
@@ -166,6 +121,9 @@ def run_files(
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
     check_max_removed(outputs.max_removed)
+    if inputs.group_by is not None:
+        others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
+        return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if indexes.against is not None or indexes.save is not None:

@@ -1,0 +1,169 @@
+"""Sets that are spread over rows: a row has a group and an item, and the items of a group are a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from lshfast.common.atomic_files import all_or_none
+from lshfast.common.extras import optional
+from lshfast.common.progress import Progress
+from lshfast.common.threads import quick_switches
+from lshfast.common.types import Int64Array
+from lshfast.drivers.files.outputs import Outputs
+from lshfast.drivers.inputs import Inputs, item_batches
+from lshfast.drivers.pair_tables import Table, write_pairs
+from lshfast.engine.columns import ArrowLists
+from lshfast.engine.display import SIMILARITY_NAMES
+from lshfast.engine.guard import check_result
+from lshfast.engine.listed_pairs import PairArray
+from lshfast.engine.plan import Keep, Plan
+from lshfast.engine.preference import check_keep
+from lshfast.engine.report import DedupResult
+from lshfast.engine.run import run_part
+from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.sketching import Clock, naming_stage
+from lshfast.kernels.text import Texts
+from lshfast.readers import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
+
+
+class _Groups:
+    """The groups of the rows of a corpus, in the order in which they occur.
+
+    Attributes
+    ----------
+    keys : list
+    of_row : ndarray of int64
+        The number of the group of each row.
+    """
+
+    keys: list[Any]
+    of_row: Int64Array
+
+    def __init__(self, corpus: Corpus) -> None:
+        numbers: dict[Any, int] = {}
+        ids = cast(Sequence[Any], corpus.ids)
+        self.of_row = np.fromiter((numbers.setdefault(key, len(numbers)) for key in ids), np.int64, len(ids))
+        self.keys = list(numbers)
+
+    def sets(self, items: Texts) -> ArrowLists:
+        """Return the items of each group."""
+        offsets = np.zeros(len(self.keys) + 1, np.int64)
+        np.cumsum(np.bincount(self.of_row, minlength=len(self.keys)), out=offsets[1:])
+        return ArrowLists(offsets, items.take(np.argsort(self.of_row, kind="stable")))
+
+    def keys_of(self, groups: Int64Array) -> list[Any]:
+        """Return the keys of some groups."""
+        return [self.keys[group] for group in groups.tolist()]
+
+    def key_bytes(self, groups: Int64Array) -> Int64Array:
+        """Return zeros: the keys are in memory."""
+        return np.zeros(len(groups), np.int64)
+
+
+def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
+    """Return a column of strings or numbers as texts; a null, which is no item, is a bad row."""
+    if hasattr(column, "buffers"):
+        column = column.cast(optional("pyarrow").string()).to_pylist()
+    values = [column[row] for row in range(len(column))] if isinstance(column, Texts) else column
+    bad = {row: "the item is missing" for row, value in enumerate(values) if value is None}
+    bad |= {row: "the item is not one value" for row, value in enumerate(values) if isinstance(value, (list, dict))}
+    return Texts(["" if row in bad else value if isinstance(value, (str, bytes)) else str(value)
+                  for row, value in enumerate(values)]), bad  # fmt: skip
+
+
+def run_groups(
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    others: Mapping[str, object],
+    *,
+    keep: str = "first",
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Remove near-duplicate groups of rows.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        With the columns of the groups and of the items.
+    outputs : Outputs
+        All rows of a group are kept or removed. The tables of removed groups and of pairs have the groups as keys.
+    plan : Plan
+    others : mapping of str
+        Options that a run over groups does not have: none may be given.
+    keep : str, default "first"
+        first or last, by the first row of a group; longest or shortest, by its number of rows.
+    progress : callable, optional
+
+    Returns
+    -------
+    DedupResult
+        With a row for each group.
+    """
+    refused = {**others, "annotate": outputs.annotate, "html": outputs.page, "id_column": inputs.id_column}
+    for name, value in refused.items():
+        if value:
+            raise ValueError(f"{name} is not an option of a run with group_by (--group-by)")
+    if inputs.item is None:
+        raise ValueError("group_by needs item (--item), the column of the items of a group")
+    check_keep(cast(Keep, keep), 0, plan.measure)
+    corpus = replace(inputs, column=inputs.item, id_column=inputs.group_by).open(
+        convert=read_items, kind="set", unique_ids=False,
+        output=None if outputs.rows is None else outputs.formats[0],
+    )  # fmt: skip
+    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.rejects if inputs.on_error == "skip" else None]
+    check_outputs(named, [file.path for file in corpus.files], outputs.overwrite)
+    clock = Clock()
+    with all_or_none(), quick_switches():
+        with clock.stage("read"):
+            items = Texts.concatenate(list(item_batches(corpus, progress)) or [Texts([])])
+            groups = _Groups(corpus)
+            sets = groups.sets(items)
+
+        def write_similar(every: SimilarPairs, _: object) -> None:
+            _write_pairs(outputs, every.batches(), groups, plan, corpus)
+
+        part = run_part(
+            [sets], replace(plan, sets=True), clock, keep=cast(Keep, keep),
+            similar=None if outputs.pairs is None else write_similar, progress=progress,
+        )  # fmt: skip
+        result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
+        result = replace(result, options=result.options | {"keep": keep})
+        check_result(outputs.max_removed, result, None)
+        with naming_stage("write"):
+            _write(outputs, result, groups, corpus, plan, progress)
+    return result
+
+
+def _kinds(corpus: Corpus) -> dict[str, str]:
+    keys = dict.fromkeys(("key", "kept_key", "key_i", "key_j"), id_kind(corpus))
+    return keys | dict.fromkeys(SIMILARITY_NAMES.values(), "double")
+
+
+def _write_pairs(outputs: Outputs, batches: Iterable[PairArray], groups: _Groups, plan: Plan, corpus: Corpus) -> None:
+    assert outputs.pairs is not None
+    name = SIMILARITY_NAMES[plan.measure]
+    write_pairs(outputs.pairs, batches, groups, name, outputs.overwrite, _kinds(corpus))
+
+
+def _write(
+    outputs: Outputs, result: DedupResult, groups: _Groups, corpus: Corpus, plan: Plan, progress: Progress | None
+) -> None:
+    gone = np.flatnonzero(~result.keep)
+    if outputs.removed:
+        table: Table = {
+            "key": groups.keys_of(gone),
+            "kept_key": groups.keys_of(result.keeper[gone]),
+            SIMILARITY_NAMES[plan.measure]: result.similarity[gone],
+        }
+        write_tables(outputs.removed, [table], outputs.overwrite, _kinds(corpus))
+    if outputs.rejects and corpus.layout.on_error == "skip":
+        write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
+    if outputs.rows is not None:
+        write_rows(
+            corpus, outputs.rows, keep=result.keep[groups.of_row], overwrite=outputs.overwrite, threads=plan.threads
+        )

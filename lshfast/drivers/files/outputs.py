@@ -1,0 +1,56 @@
+"""The outputs of a run over files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from lshfast.drivers.pages import PageOutput
+from lshfast.drivers.stored_options import beside
+from lshfast.readers import rejects_beside
+from lshfast.readers.output import output_format
+from lshfast.readers.streams import is_stream
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page.
+
+    They are written if no larger share of the rows than `max_removed` is removed; the page is written in any case.
+    """
+
+    rows: str | None = None
+    pairs: str | None = None
+    removed: str | None = None
+    annotate: bool = False
+    overwrite: bool = False
+    page: PageOutput | None = None
+    max_removed: float | None = None
+
+    @property
+    def dry(self) -> Outputs:
+        """No outputs, under the same conditions."""
+        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed)
+
+    @property
+    def listing(self) -> bool:
+        """Whether the run is for pairs, and removes no rows."""
+        return self.pairs is not None and self.rows is None and self.removed is None
+
+    @property
+    def rejects(self) -> str | None:
+        """The path for the skipped rows, beside the first output; None without outputs."""
+        return rejects_beside(self.rows or self.pairs or self.removed)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the outputs."""
+        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
+
+    @property
+    def paths(self) -> list[str]:
+        """The absolute paths of the files, without that of the skipped rows."""
+        options = None if self.removed is None else beside(self.removed)
+        given = (self.rows, self.pairs, self.removed, options, None if self.page is None else self.page.path)
+        named = [path for path in given if path is not None]
+        return [os.path.abspath(path) for path in named if not is_stream(path)]
