@@ -30,7 +30,7 @@ from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
 
 
-class _Groups:
+class _RowGroups:
     """The groups of the rows of a corpus, in the order in which they occur.
 
     Attributes
@@ -121,7 +121,7 @@ def run_groups(
     with all_or_none(), quick_switches():
         with clock.stage("read"):
             items = Texts.concatenate(list(item_batches(corpus, progress)) or [Texts([])])
-            groups = _Groups(corpus)
+            groups = _RowGroups(corpus)
             sets = groups.sets(items)
 
         def write_similar(every: SimilarPairs, _: object) -> None:
@@ -144,14 +144,16 @@ def _kinds(corpus: Corpus) -> dict[str, str]:
     return keys | dict.fromkeys(SIMILARITY_NAMES.values(), "double")
 
 
-def _write_pairs(outputs: Outputs, batches: Iterable[PairArray], groups: _Groups, plan: Plan, corpus: Corpus) -> None:
+def _write_pairs(
+    outputs: Outputs, batches: Iterable[PairArray], groups: _RowGroups, plan: Plan, corpus: Corpus
+) -> None:
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
     write_pairs(outputs.pairs, batches, groups, name, outputs.overwrite, _kinds(corpus))
 
 
 def _write(
-    outputs: Outputs, result: DedupResult, groups: _Groups, corpus: Corpus, plan: Plan, progress: Progress | None
+    outputs: Outputs, result: DedupResult, groups: _RowGroups, corpus: Corpus, plan: Plan, progress: Progress | None
 ) -> None:
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:
