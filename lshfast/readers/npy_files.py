@@ -30,7 +30,7 @@ MOST_ROWS = 1 << 16
 MOST_HEADER = 1 << 16
 
 
-class _Array(NamedTuple):
+class _StoredArray(NamedTuple):
     """An array in a file: its column, its stream behind the header, and what the header says."""
 
     name: str
@@ -72,7 +72,7 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
 
 
 @contextmanager
-def _opened(file: File) -> Iterator[list[_Array]]:
+def _opened(file: File) -> Iterator[list[_StoredArray]]:
     """Open the arrays of a file; any error of its format is raised as an error that names the file."""
     try:
         with steady(file), ExitStack() as stack:
@@ -98,7 +98,7 @@ def _opened(file: File) -> Iterator[list[_Array]]:
         raise file.fault(None, f"cannot be read as an array of numpy: {reason}") from error
 
 
-def _array(file: File, name: str, stream: Any) -> _Array:
+def _array(file: File, name: str, stream: Any) -> _StoredArray:
     """Read the header of an array."""
     try:
         version = np.lib.format.read_magic(stream)
@@ -108,7 +108,7 @@ def _array(file: File, name: str, stream: Any) -> _Array:
         shape, fortran, dtype = read(stream, max_header_size=MOST_HEADER)
     except (ValueError, EOFError) as error:
         raise file.fault(None, f"cannot be read as an array of numpy: {_first_line(error)}") from error
-    array = _Array(name, stream, dtype, shape)
+    array = _StoredArray(name, stream, dtype, shape)
     if dtype.hasobject or dtype.names is not None or dtype.kind not in "biufUS":
         raise file.fault(
             None, f"array {name!r} has the type {dtype}: only numbers and strings are read, and no objects"
@@ -126,7 +126,7 @@ def _array(file: File, name: str, stream: Any) -> _Array:
     return array
 
 
-def _read(file: File, array: _Array, count: int) -> bytes:
+def _read(file: File, array: _StoredArray, count: int) -> bytes:
     """Read the next rows of an array."""
     wanted = count * array.row_bytes
     parts, size = [], 0
@@ -138,7 +138,7 @@ def _read(file: File, array: _Array, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _column(array: _Array, data: bytes, count: int) -> Any:
+def _column(array: _StoredArray, data: bytes, count: int) -> Any:
     """Return rows as a column of Arrow."""
     pa = optional("pyarrow")
     values: npt.NDArray[Any] = np.frombuffer(data, array.dtype, count * array.width)
