@@ -1,10 +1,11 @@
 """lshfast: locality-sensitive hashing, exact and fast.
 
 Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
-`lshfast.distances`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
-`lshfast.fingerprints`, `lshfast.hashing`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`, `lshfast.passages`,
-`lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`,
-`lshfast.textbook` and `lshfast.web`; all other modules are internal and may change.
+`lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
+`lshfast.fingerprints`, `lshfast.hashing`, `lshfast.hf`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`,
+`lshfast.passages`, `lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`,
+`lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all other modules are internal and may change. To import
+lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -20,12 +21,14 @@ from lshfast.common.version import VERSION as __version__  # noqa: F401
 if TYPE_CHECKING:
     from lshfast import datasketch as datasketch
     from lshfast import distances as distances
+    from lshfast import duckdb as duckdb
     from lshfast import estimators as estimators
     from lshfast import exact as exact
     from lshfast import external as external
     from lshfast import families as families
     from lshfast import fingerprints as fingerprints
     from lshfast import hashing as hashing
+    from lshfast import hf as hf
     from lshfast import index as index
     from lshfast import join as join
     from lshfast import kernels as kernels
@@ -129,8 +132,8 @@ if not TYPE_CHECKING:
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances estimators exact external families fingerprints hashing index join kernels "
-            "passages quality records shingling sketch spark stages textbook web",
+            ".": "datasketch distances duckdb estimators exact external families fingerprints hashing hf index join "
+            "kernels passages quality records shingling sketch spark stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {

@@ -1,0 +1,214 @@
+"""Near-duplicates in DuckDB: functions of SQL, and functions from relation to relation.
+
+>>> import duckdb, lshfast.duckdb
+>>> con = duckdb.connect()
+>>> lshfast.duckdb.register(con)
+>>> con.sql("select lsh_similarity('a rose is a rose', 'A rose is a rose!', 2)").fetchall()
+[(1.0,)]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.common.extras import optional
+from lshfast.drivers.memory import dedup as dedup_items
+from lshfast.drivers.memory import pairs as pairs_of_items
+from lshfast.join.jaccard import verify
+from lshfast.shingling import shingle
+from lshfast.sketch.minhash import MinHasher
+
+__all__ = ["dedup", "pairs", "register"]
+
+# Words of a shingle, and slots and bands of signatures, where a query does not say.
+SIZE, SLOTS, BANDS = 5, 128, 18
+
+# Macros in terms of the functions: the lists that a join of candidates unnests.
+MACROS = """
+create or replace macro lsh_signature(text, size := 5, slots := 128) as lsh_signature_of(text, size, slots);
+create or replace macro lsh_keys(text, size := 5, bands := 18, rows_per_band := 7) as
+    lsh_keys_of(text, size, bands, rows_per_band);
+create or replace macro lsh_buckets(text, size := 5, bands := 18, rows_per_band := 7) as
+    list_transform(lsh_keys_of(text, size, bands, rows_per_band), lambda key, band : {'band': band, 'key': key});
+create or replace macro lsh_estimate(a, b) as
+    list_sum(list_transform(list_zip(a, b), lambda pair : (pair[1] = pair[2])::int)) / len(a);
+"""
+
+
+def register(con: Any) -> None:
+    """Register functions and macros for SQL on a connection.
+
+    ==============================================  ===========================================================
+    ``lsh_similarity(a, b[, size])``                exact Jaccard similarity of two texts, by shingles of words
+    ``lsh_signature(text, size := 5, slots := 128)``  MinHash signature, a list of ubigint; null without words
+    ``lsh_estimate(signature_a, signature_b)``      estimate of the similarity from two signatures
+    ``lsh_keys(text, size := 5, bands := 18, rows_per_band := 7)``  bucket key of each band: a list
+    ``lsh_buckets(text, ...)``                      the same as a list of structs band, key, to be unnested
+    ==============================================  ===========================================================
+
+    Parameters
+    ----------
+    con : duckdb.DuckDBPyConnection
+        The functions stay registered until it is closed. Registering them again does nothing.
+
+    Raises
+    ------
+    ImportError
+        If duckdb or pyarrow is not installed (``pip install "lshfast[duckdb]"``).
+
+    Examples
+    --------
+    Candidates by a join of buckets, and their exact similarity:
+
+    >>> import duckdb, lshfast.duckdb
+    >>> con = duckdb.connect()
+    >>> lshfast.duckdb.register(con)
+    >>> _ = con.execute("create table docs (id int, text varchar)")
+    >>> _ = con.execute("insert into docs values (1, 'a rose is a rose'), (2, 'A rose is a rose!')")
+    >>> con.sql('''
+    ...     with buckets as (select id, text, unnest(lsh_buckets(text, size := 2)) as bucket from docs)
+    ...     select distinct a.id, b.id, lsh_similarity(a.text, b.text, 2) as similarity
+    ...     from buckets a join buckets b on a.bucket = b.bucket and a.id < b.id
+    ... ''').fetchall()
+    [(1, 2, 1.0)]
+    """
+    duckdb = optional("duckdb", "duckdb")
+    optional("pyarrow", "duckdb")
+    if con.sql("select 1 from duckdb_functions() where function_name = 'lsh_similarity_of'").fetchall():
+        return
+    text, number, words = "VARCHAR", "INTEGER", "UBIGINT[]"
+    functions = {
+        "lsh_similarity_of": (_similarities, [text, text, number], "DOUBLE"),
+        "lsh_signature_of": (_signatures, [text, number, number], words),
+        "lsh_keys_of": (_keys, [text, number, number, number], words),
+    }
+    for name, (function, types, returned) in functions.items():
+        con.create_function(
+            name, function, [duckdb.type(kind) for kind in types], duckdb.type(returned), type="arrow",
+            null_handling="special",
+        )  # fmt: skip
+    con.execute("create or replace macro lsh_similarity(a, b, size := 5) as lsh_similarity_of(a, b, size)")
+    con.execute(MACROS)
+
+
+def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any:
+    """Return the rows of a relation without near-duplicates.
+
+    Parameters
+    ----------
+    relation : duckdb.DuckDBPyRelation
+        It is read once, into memory, as Arrow.
+    column : str
+        A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays of floats (vectors).
+    con : duckdb.DuckDBPyConnection, optional
+        The connection of the result; by default that of the module duckdb.
+    **options
+        Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, and as for `lshfast.dedup`.
+
+    Examples
+    --------
+    >>> import duckdb, lshfast.duckdb
+    >>> docs = duckdb.sql("select unnest([1, 2, 3]) as id, unnest(['one two', 'One, two!', 'three']) as text")
+    >>> lshfast.duckdb.dedup(docs, "text").fetchall()
+    [(1, 'one two'), (3, 'three')]
+    """
+    duckdb, pa = optional("duckdb", "duckdb"), optional("pyarrow", "duckdb")
+    table = _table(relation, column)
+    kept = table.filter(pa.array(dedup_items(table[column], **options).keep))
+    return (con or duckdb).from_arrow(kept)
+
+
+def pairs(relation: Any, column: str, id: str | None = None, *, con: Any = None, **options: Any) -> Any:
+    """Return the pairs of similar rows of a relation.
+
+    Parameters
+    ----------
+    relation, column, con
+        As for `dedup`.
+    id : str, optional
+        The column whose values name the rows; by default they are numbers from 0.
+    **options
+        Further arguments of `lshfast.pairs`.
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation
+        Columns i, j and similarity, or distance.
+
+    Examples
+    --------
+    >>> import duckdb, lshfast.duckdb
+    >>> docs = duckdb.sql("select unnest([7, 8, 9]) as id, unnest(['one two', 'One, two!', 'three']) as text")
+    >>> lshfast.duckdb.pairs(docs, "text", "id").fetchall()
+    [(7, 8, 1.0)]
+    """
+    duckdb, pa = optional("duckdb", "duckdb"), optional("pyarrow", "duckdb")
+    table = _table(relation, column, id)
+    found = pairs_of_items(table[column], **options)
+    left, right, value = found.dtype.names or ()
+    ends = [found[name] if id is None else table[id].take(pa.array(found[name])) for name in (left, right)]
+    return (con or duckdb).from_arrow(pa.table({"i": ends[0], "j": ends[1], value: found[value]}))
+
+
+def _table(relation: Any, *names: str | None) -> Any:
+    for name in names:
+        if name is not None and name not in relation.columns:
+            raise ValueError(f"there is no column {name!r}; columns are: {', '.join(relation.columns)}")
+    return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.arrow()
+
+
+# ---- functions of SQL, on columns of Arrow ----
+
+
+def _one(column: Any, name: str, least: int, most: int) -> int:
+    """Return the value of an argument, which has to be the same for all rows of a batch."""
+    values = {value for chunk in column.chunks for value in chunk.unique().to_pylist()} if len(column) else {least}
+    if len(values) != 1 or None in values:
+        raise ValueError(f"{name} must be one number for all rows, not {sorted(map(str, values))[:3]}")
+    (value,) = values
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
+    return int(value)
+
+
+def _similarities(a: Any, b: Any, size: Any) -> Any:
+    pa, words = optional("pyarrow"), _one(size, "size", 1, 256)
+    both = pa.concat_arrays([chunk for column in (a, b) for chunk in column.chunks])
+    sets, n = shingle(both, size=words), len(a)
+    rows = np.arange(n, dtype=np.int64)
+    found = verify(sets, rows, rows + n, 0.0)
+    return pa.array(found["similarity"], mask=(a.is_null().to_numpy() | b.is_null().to_numpy()))
+
+
+def _signatures(text: Any, size: Any, slots: Any) -> Any:
+    hasher = MinHasher(_one(slots, "slots", 1, 65536))
+    sets = shingle(text, size=_one(size, "size", 1, 256))
+    return _lists(np.asarray(hasher.sketch(sets)), sets.counts > 0)
+
+
+def _keys(text: Any, size: Any, bands: Any, rows_per_band: Any) -> Any:
+    split = Bands(_one(bands, "bands", 1, 65536), _one(rows_per_band, "rows_per_band", 1, 65536))
+    hasher = MinHasher(split.bands * split.rows_per_band)
+    sets = shingle(text, size=_one(size, "size", 1, 256))
+    return _lists(split.keys(hasher.sketch(sets)), sets.counts > 0)
+
+
+def _lists(rows: Any, present: Any) -> Any:
+    """Return rows of numbers as lists; null where a text has no words."""
+    pa = optional("pyarrow")
+    width = rows.shape[1]
+    ends = np.concatenate([[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]).astype(np.int32)
+    values = pa.array(np.ascontiguousarray(rows[present]).reshape(-1))
+    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~present))

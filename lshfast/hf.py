@@ -1,0 +1,231 @@
+"""Near-duplicates in data sets of Hugging Face's `datasets`.
+
+Rows stay where they are: the column is read as Arrow, and the answer is a selection of rows, or columns beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from lshfast.common.checks import check_int
+from lshfast.common.extras import optional
+from lshfast.common.types import Int64Array
+from lshfast.drivers.memory import dedup as dedup_items
+from lshfast.engine.report import DedupResult
+from lshfast.index.lsh_index import LSHIndex
+from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict, IterableDataset  # type: ignore[import-untyped]
+
+    AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict, IterableDataset)
+
+# The columns of `annotate`.
+ADDED = "duplicate_of", "similarity"
+
+# Rows of a stream that are compared at once.
+BATCH_ROWS = 4096
+
+
+def dedup(
+    dataset: AnyDataset,
+    column: str = "text",
+    *,
+    annotate: bool = False,
+    keep: Any = "first",
+    splits: Sequence[str] | None = None,
+    batch_size: int = BATCH_ROWS,
+    **options: Any,
+) -> AnyDataset:
+    """Remove near-duplicate rows of a data set, or mark them.
+
+    Parameters
+    ----------
+    dataset : datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
+        In memory, memory-mapped, or a stream. Rows that were filtered, sorted or shuffled before are taken in their
+        order. The splits of a DatasetDict are compared with each other.
+    column : str, default "text"
+        The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`.
+    annotate : bool, default False
+        Keep all rows, and add the columns duplicate_of and similarity (or distance): the number of the row that is kept
+        instead, and None for rows that are kept. In a DatasetDict, duplicate_of is like ``"test:17"``.
+    keep : str or array_like, default "first"
+        As for `lshfast.dedup`; for a DatasetDict "first" only.
+    splits : sequence of str, optional
+        For a DatasetDict, the order in which splits are preferred: a row is removed for a similar row of a split before
+        its own. By default "train" is the last one: rows of the training data that are like rows of the others go,
+        which is decontamination.
+    batch_size : int, default 4096
+        For a stream, the rows that are compared at once.
+    **options
+        Further arguments of `lshfast.dedup`: threshold, measure, recall, size, ... For a stream, those of signatures.
+
+    Returns
+    -------
+    datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
+        Of the same type. The rows of a Dataset are selected, so that fingerprints of caches are those of `select`.
+        The result of a stream is a stream: each pass over it compares the rows once more, with an index that grows by
+        the signatures of the rows that are kept, 1 KB each. A row is removed for a row of an earlier batch by their
+        estimated similarity.
+
+    Raises
+    ------
+    TypeError
+        If `dataset` is no data set.
+    ValueError
+        If there is no such column or split, or an option is not valid.
+    ImportError
+        If `datasets` is not installed (``pip install "lshfast[hf]"``).
+
+    Examples
+    --------
+    >>> import lshfast.hf
+    >>> from datasets import Dataset, DatasetDict
+    >>> rows = Dataset.from_dict({"text": ["a rose is a rose is a rose", "A rose is a rose is a rose!", "a dog"]})
+    >>> lshfast.hf.dedup(rows)["text"][:]
+    ['a rose is a rose is a rose', 'a dog']
+    >>> lshfast.hf.dedup(rows, annotate=True)["duplicate_of"][:]
+    [None, 0, None]
+    >>> both = DatasetDict(train=rows, test=Dataset.from_dict({"text": ["a rose is a rose is a rose"]}))
+    >>> {name: split.num_rows for name, split in lshfast.hf.dedup(both).items()}
+    {'train': 1, 'test': 1}
+    """
+    datasets = optional("datasets", "hf")
+    if isinstance(dataset, datasets.DatasetDict):
+        if not (isinstance(keep, str) and keep == "first"):
+            raise ValueError(f"keep must be 'first' for a DatasetDict, whose splits have an order, not {keep!r}")
+        return _dedup_splits(dataset, column, annotate, splits, options)
+    if splits is not None:
+        raise ValueError("splits is for a DatasetDict, and this data set has one split")
+    if isinstance(dataset, datasets.IterableDataset):
+        return _dedup_stream(dataset, column, annotate, check_int("batch_size", batch_size, 1), keep, options)
+    if not isinstance(dataset, datasets.Dataset):
+        wanted = "a Dataset, a DatasetDict or an IterableDataset"
+        raise TypeError(f"dataset must be {wanted} of the package datasets, not {type(dataset).__name__}")
+    result = dedup_items(_column(dataset, column), keep=keep, **options)
+    if annotate:
+        return _annotated(dataset, _duplicates(result), result)
+    return dataset.select(np.flatnonzero(result.keep))
+
+
+def _column(dataset: Any, name: str) -> Any:
+    """Return a column as Arrow, in the order of the rows."""
+    if name not in dataset.column_names:
+        raise ValueError(f"there is no column {name!r}; columns are: {', '.join(map(repr, dataset.column_names))}")
+    only = dataset.select_columns([name])
+    if only._indices is not None:
+        only = only.flatten_indices()
+    return only.data.table.column(name)
+
+
+def _duplicates(result: DedupResult) -> list[int | None]:
+    """Return the row that is kept instead of each row; None for rows that are kept."""
+    return [None if kept else keeper for kept, keeper in zip(result.keep.tolist(), result.keeper.tolist(), strict=True)]
+
+
+def _value_name(result: DedupResult) -> str:
+    return "distance" if "distance" in (result.pairs.dtype.names or ()) else ADDED[1]
+
+
+def _annotated(dataset: Any, duplicates: list[Any], result: DedupResult, rows: slice = slice(None)) -> Any:
+    """Return a data set with the two columns that tell what happened to its rows."""
+    values = [
+        None if kept else value
+        for kept, value in zip(result.keep[rows].tolist(), result.similarity[rows].tolist(), strict=True)
+    ]
+    for name, added in ((ADDED[0], duplicates), (_value_name(result), values)):
+        if name in dataset.column_names:
+            raise ValueError(f"there is a column {name!r} already")
+        dataset = dataset.add_column(name, _typed(added))
+    return dataset
+
+
+def _typed(values: list[Any]) -> Any:
+    """Return values as Arrow, with a type also if all are None."""
+    pa = optional("pyarrow")
+    kinds = {type(value) for value in values if value is not None}
+    kind = pa.string() if kinds == {str} else pa.float64() if kinds == {float} else pa.int64()
+    return pa.array(values, kind)
+
+
+def _dedup_splits(
+    dataset: Any, column: str, annotate: bool, splits: Sequence[str] | None, options: dict[str, Any]
+) -> Any:
+    """Remove rows of a split that are like rows of a split that is preferred to it, or like earlier rows of its own."""
+    names = sorted(dataset, key=lambda name: name == "train") if splits is None else list(splits)
+    if sorted(names) != sorted(dataset):
+        raise ValueError(f"splits must be the splits of the data set, {', '.join(dataset)}, not {', '.join(names)}")
+    pa = optional("pyarrow")
+    columns = [_column(dataset[name], column) for name in names]
+    whole = pa.chunked_array([chunk for each in columns for chunk in each.chunks], columns[0].type)
+    result = dedup_items(whole, **options)
+    ends = np.cumsum([len(each) for each in columns], dtype=np.int64)
+    found = {}
+    for name, end, each in zip(names, ends.tolist(), columns, strict=True):
+        rows = slice(end - len(each), end)
+        if annotate:
+            duplicates = [
+                None if kept else _place(keeper, names, ends)
+                for kept, keeper in zip(result.keep[rows].tolist(), result.keeper[rows].tolist(), strict=True)
+            ]
+            found[name] = _annotated(dataset[name], duplicates, result, rows)
+        else:
+            found[name] = dataset[name].select(np.flatnonzero(result.keep[rows]))
+    return type(dataset)({name: found[name] for name in dataset})
+
+
+def _place(row: int, names: list[str], ends: Int64Array) -> str:
+    """Return the split of a row of all splits, and its number there."""
+    split = int(np.searchsorted(ends, row, side="right"))
+    return f"{names[split]}:{row - (int(ends[split - 1]) if split else 0)}"
+
+
+def _dedup_stream(
+    dataset: Any, column: str, annotate: bool, batch_size: int, keep: Any, options: dict[str, Any]
+) -> Any:
+    """Return a stream of the rows that are kept."""
+    if annotate:
+        raise ValueError("annotate is not for a stream: the number of a row is not known")
+    if not (isinstance(keep, str) and keep == "first"):
+        raise ValueError(f"keep must be 'first' for a stream, not {keep!r}")
+    kinds = {"kind", "radius", "measure", "exact", "groups"} & options.keys()
+    if kinds:
+        raise ValueError(f"{min(kinds)} is not an option of a stream, whose rows are compared with an index of texts")
+    datasets = optional("datasets", "hf")
+    known = dataset.column_names
+    if known is not None and column not in known:
+        raise ValueError(f"there is no column {column!r}; columns are: {', '.join(map(repr, known))}")
+    _new_index(options)  # so that a wrong option is an error now
+
+    def rows() -> Iterator[dict[str, Any]]:
+        index, read = _new_index(options), 0
+        for batch in dataset.iter(batch_size):
+            if column not in batch:
+                raise ValueError(f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}")
+            names = list(batch)
+            keys = range(read, read + len(batch[column]))
+            result = dedup_items(batch[column], keys=keys, against=index, add=True, **options)
+            read += len(keys)
+            for row in np.flatnonzero(result.keep).tolist():
+                yield {name: batch[name][row] for name in names}
+
+    return datasets.IterableDataset.from_generator(rows, features=dataset.features)
+
+
+def _new_index(options: dict[str, Any]) -> LSHIndex:
+    """Return an index for the rows of a stream."""
+    from lshfast.engine.plan import make_plan
+
+    given: dict[str, Any] = {name: value for name, value in options.items() if name not in ("threads", "progress")}
+    parameters = make_plan(**given).parameters
+    return LSHIndex(
+        threshold=parameters.threshold, num_perm=parameters.num_perm, bands=parameters.bands,
+        rows_per_band=parameters.rows_per_band, scheme=cast(Scheme, parameters.scheme), seed=parameters.seed,
+        shingles=parameters.shingles,
+    )  # fmt: skip
+
+
+__all__ = ["dedup"]

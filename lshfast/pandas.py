@@ -1,0 +1,101 @@
+"""The accessor ``lsh`` of pandas: near-duplicates of frames. Import this module to register it.
+
+>>> import pandas as pd
+>>> import lshfast.pandas
+>>> df = pd.DataFrame({"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]})
+>>> df.lsh.dedup("text")["id"].tolist()
+[1, 3]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.extras import optional
+from lshfast.drivers.memory import dedup as dedup_items
+from lshfast.drivers.memory import pairs as pairs_of_items
+
+pd = optional("pandas", "pandas")
+
+__all__ = ["FrameLsh"]
+
+
+@pd.api.extensions.register_dataframe_accessor("lsh")
+class FrameLsh:
+    """Near-duplicates among the rows of a frame: ``df.lsh``.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def dedup(self, column: Any, *, annotate: bool = False, **options: Any) -> Any:
+        """Return the rows without near-duplicates, in their order and with their index.
+
+        Parameters
+        ----------
+        column : label
+            A column of strings (texts), of lists or sets (sets), or of arrays of floats (vectors).
+        annotate : bool, default False
+            Return all rows, with the columns duplicate_of, the index label of the row that is kept instead, and
+            similarity (of a run by distance, the distance); both are missing for rows that are kept.
+        **options
+            Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        ValueError, TypeError
+            As for `lshfast.dedup`.
+
+        Examples
+        --------
+        >>> import pandas as pd, lshfast.pandas
+        >>> df = pd.DataFrame({"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"])
+        >>> df.lsh.dedup("text", annotate=True)["duplicate_of"].dropna().to_dict()
+        {'b': 'a'}
+        """
+        result = dedup_items(self._frame[column], **options)
+        if not annotate:
+            return self._frame[result.keep]
+        labels = np.empty(len(result), object)
+        gone = ~result.keep
+        labels[gone] = self._frame.index.to_numpy(dtype=object)[result.keeper[gone]]
+        values = np.where(gone, result.similarity, np.nan)
+        return self._frame.assign(duplicate_of=labels, similarity=values)
+
+    def pairs(self, column: Any, **options: Any) -> Any:
+        """Return the pairs of similar rows.
+
+        Parameters
+        ----------
+        column : label
+            As for `dedup`.
+        **options
+            Further arguments of `lshfast.pairs`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns i, j (index labels; the row of i is before that of j) and similarity, or distance.
+
+        Examples
+        --------
+        >>> import pandas as pd, lshfast.pandas
+        >>> df = pd.DataFrame({"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"])
+        >>> df.lsh.pairs("text").values.tolist()
+        [['a', 'b', 1.0]]
+        """
+        found = pairs_of_items(self._frame[column], **options)
+        labels, (left, right, value) = self._frame.index, found.dtype.names or ("i", "j", "similarity")
+        return pd.DataFrame({"i": labels[found[left]], "j": labels[found[right]], value: found[value]})

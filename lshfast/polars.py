@@ -1,0 +1,148 @@
+"""The namespace ``lsh`` of polars: near-duplicates of frames and lazy frames. Import this module to register it.
+
+>>> import polars as pl
+>>> import lshfast.polars
+>>> df = pl.DataFrame({"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]})
+>>> df.lsh.dedup("text")["id"].to_list()
+[1, 3]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lshfast.common.extras import optional
+from lshfast.drivers.memory import dedup as dedup_items
+from lshfast.drivers.memory import pairs as pairs_of_items
+
+pl = optional("polars", "polars")
+
+__all__ = ["DataFrameLsh", "LazyFrameLsh"]
+
+# The columns of `annotate`, by their names in a result.
+_ADDED = {"kept_key": "duplicate_of", "similarity": "similarity"}
+
+
+@pl.api.register_dataframe_namespace("lsh")
+class DataFrameLsh:
+    """Near-duplicates among the rows of a frame: ``df.lsh``.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
+        """Return the rows without near-duplicates, in their order.
+
+        Parameters
+        ----------
+        column : str
+            A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays of floats
+            (vectors).
+        annotate : bool, default False
+            Return all rows, with the columns duplicate_of, the number of the row that is kept instead, and similarity
+            (of a run by distance, the distance); both are null for rows that are kept.
+        **options
+            Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
+
+        Returns
+        -------
+        polars.DataFrame
+
+        Raises
+        ------
+        polars.exceptions.ColumnNotFoundError
+            If there is no such column.
+        ValueError, TypeError
+            As for `lshfast.dedup`.
+
+        Examples
+        --------
+        >>> import polars as pl, lshfast.polars
+        >>> df = pl.DataFrame({"tags": [["red", "blue"], ["blue", "red"], ["green"]]})
+        >>> df.lsh.dedup("tags", annotate=True)["duplicate_of"].to_list()
+        [None, 0, None]
+        """
+        result = dedup_items(self._frame[column], **options)
+        if not annotate:
+            return self._frame.filter(pl.Series(result.keep))
+        gone = pl.Series(~result.keep)
+        empty = pl.lit(None)
+        return self._frame.with_columns(
+            pl.when(gone).then(pl.Series(result.keeper)).otherwise(empty).alias(_ADDED["kept_key"]),
+            pl.when(gone).then(pl.Series(result.similarity)).otherwise(empty).alias(_ADDED["similarity"]),
+        )
+
+    def pairs(self, column: str, **options: Any) -> Any:
+        """Return the pairs of similar rows.
+
+        Parameters
+        ----------
+        column : str
+            As for `dedup`.
+        **options
+            Further arguments of `lshfast.pairs`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns i, j (row numbers, i < j) and similarity, or distance.
+
+        Examples
+        --------
+        >>> import polars as pl, lshfast.polars
+        >>> df = pl.DataFrame({"text": ["one two three", "One, two, three!", "four"]})
+        >>> df.lsh.pairs("text").rows()
+        [(0, 1, 1.0)]
+        """
+        found = pairs_of_items(self._frame[column], **options)
+        return pl.DataFrame({name: found[name] for name in found.dtype.names or ()})
+
+
+@pl.api.register_lazyframe_namespace("lsh")
+class LazyFrameLsh:
+    """Near-duplicates among the rows of a lazy frame: ``lf.lsh``.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
+        """Return a lazy frame of the rows without near-duplicates; all rows are compared when it is collected.
+
+        Parameters
+        ----------
+        column, annotate, **options
+            As for `DataFrameLsh.dedup`.
+
+        Returns
+        -------
+        polars.LazyFrame
+
+        Examples
+        --------
+        >>> import polars as pl, lshfast.polars
+        >>> lf = pl.LazyFrame({"text": ["one two three", "One, two, three!", "four"]})
+        >>> lf.lsh.dedup("text").collect()["text"].to_list()
+        ['one two three', 'four']
+        """
+
+        def work(frame: Any) -> Any:
+            return DataFrameLsh(frame).dedup(column, annotate=annotate, **options)
+
+        schema = None
+        if annotate:
+            added = {_ADDED["kept_key"]: pl.Int64, _ADDED["similarity"]: pl.Float64}
+            schema = pl.Schema({**self._frame.collect_schema(), **added})
+        return self._frame.map_batches(
+            work, schema=schema, streamable=False, projection_pushdown=False, slice_pushdown=False,
+            predicate_pushdown=False,
+        )  # fmt: skip

@@ -1,0 +1,146 @@
+"""polars, pandas and DuckDB: each answers as `lshfast.dedup` and `lshfast.pairs` do."""
+
+import random
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import lshfast
+import lshfast.duckdb
+import lshfast.pandas
+import lshfast.polars
+from tests.corpora import similar_texts
+
+TEXTS = [*similar_texts(random.Random(1), 200), None]
+VECTORS = np.random.default_rng(1).standard_normal((len(TEXTS), 8)).astype(np.float32)
+VECTORS[150:] = VECTORS[: len(TEXTS) - 150]
+TAGS = [[f"t{value % 7}", f"t{value % 11}"] for value in range(len(TEXTS))]
+TABLE = pa.table(
+    {
+        "id": [f"r{number}" for number in range(len(TEXTS))],
+        "text": TEXTS,
+        "tags": TAGS,
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(VECTORS.reshape(-1)), 8),
+    }
+)
+CASES = [
+    ("text", {"threshold": 0.6, "size": 2}),
+    ("text", {"keep": "longest", "groups": "components"}),
+    ("tags", {"threshold": 0.5}),
+    ("vector", {"threshold": 0.9}),
+    ("vector", {"measure": "euclidean", "radius": 1.0, "keep": "last"}),
+]
+
+
+@pytest.fixture(params=CASES, ids=str)
+def case(request):
+    return request.param
+
+
+def expected(case):
+    column, options = case
+    return lshfast.dedup(TABLE[column], **options)
+
+
+def test_polars(case):
+    column, options = case
+    result, df = expected(case), pl.from_arrow(TABLE)
+    kept = [key for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True) if keep]
+    assert df.lsh.dedup(column, **options)["id"].to_list() == kept
+    lazy = df.lazy().lsh.dedup(column, **options)
+    assert lazy.collect()["id"].to_list() == kept
+    assert lazy.filter(pl.col("id") != kept[0]).select("id").collect()["id"].to_list() == kept[1:]
+    marked = df.lsh.dedup(column, annotate=True, **options)
+    assert marked["id"].to_list() == TABLE["id"].to_pylist()
+    assert marked.filter(pl.col("duplicate_of").is_null())["id"].to_list() == kept
+    gone = np.flatnonzero(~result.keep)
+    assert marked[gone]["duplicate_of"].to_list() == result.keeper[gone].tolist()
+    assert marked[gone]["similarity"].to_list() == result.similarity[gone].tolist()
+    assert df.lazy().lsh.dedup(column, annotate=True, **options).collect().equals(marked)
+    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    found = lshfast.pairs(TABLE[column], **pairs)
+    assert df.lsh.pairs(column, **pairs).rows() == found.tolist()
+
+
+def test_pandas(case):
+    column, options = case
+    result, df = expected(case), pd.DataFrame(TABLE.to_pydict(), index=TABLE["id"].to_pylist()[::-1])
+    if column == "vector":
+        df["vector"] = list(VECTORS)
+    kept = df[result.keep]
+    assert df.lsh.dedup(column, **options).equals(kept)
+    marked = df.lsh.dedup(column, annotate=True, **options)
+    gone = np.flatnonzero(~result.keep)
+    assert marked["duplicate_of"].iloc[gone].tolist() == df.index[result.keeper[gone]].tolist()
+    assert marked["similarity"].iloc[gone].tolist() == result.similarity[gone].tolist()
+    assert marked["similarity"].isna().sum() == len(kept)
+    assert list(df.columns) == TABLE.column_names  # the frame is as it was
+    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    found = lshfast.pairs(TABLE[column], **pairs)
+    answer = df.lsh.pairs(column, **pairs)
+    assert answer["i"].tolist() == df.index[found["i"]].tolist()
+    assert answer.iloc[:, 2].tolist() == found[found.dtype.names[2]].tolist()
+
+
+def test_duckdb(case):
+    column, options = case
+    result, con = expected(case), duckdb.connect()
+    docs = con.from_arrow(TABLE)
+    kept = [key for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True) if keep]
+    answer = lshfast.duckdb.dedup(docs, column, con=con, **options)
+    assert [row[0] for row in answer.fetchall()] == kept
+    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    found = lshfast.pairs(TABLE[column], **pairs)
+    keys = TABLE["id"].to_pylist()
+    wanted = [(keys[i], keys[j], value) for i, j, value in found.tolist()]
+    assert lshfast.duckdb.pairs(docs, column, "id", con=con, **pairs).fetchall() == wanted
+    assert lshfast.duckdb.pairs(docs, column, con=con, **pairs).fetchall() == found.tolist()
+
+
+def test_functions_of_sql():
+    con = duckdb.connect()
+    lshfast.duckdb.register(con)
+    lshfast.duckdb.register(con)  # changes nothing
+    texts = [text or "" for text in TEXTS[:60]] + ["", None]
+    con.execute("create table docs (id int, text varchar)")
+    con.executemany("insert into docs values (?, ?)", list(enumerate(texts)))
+    pairs = con.sql(
+        "with b as (select id, text, unnest(lsh_buckets(text, size := 2)) as bucket from docs), "
+        "c as (select distinct x.id as i, y.id as j, lsh_similarity(x.text, y.text, 2) as s from b x "
+        "join b y on x.bucket = y.bucket and x.id < y.id) select * from c where s >= 0.8 order by i, j"
+    ).fetchall()
+    assert pairs == lshfast.pairs(texts, threshold=0.8, size=2, bands=18, rows_per_band=7, copies="all").tolist()
+    signatures = con.sql("select lsh_signature(text, size := 2, slots := 16) from docs order by id").fetchall()
+    wanted = lshfast.MinHasher(16).sketch(lshfast.shingle([text or "" for text in texts], size=2))
+    none = [2**64 - 1] * 16
+    assert [row[0] for row in signatures] == [None if row.tolist() == none else row.tolist() for row in wanted]
+    (estimate,) = con.sql(
+        "select lsh_estimate(lsh_signature(a.text), lsh_signature(b.text)) from docs a, docs b "
+        "where a.id = b.id and a.text > ''"
+    ).fetchall()[0]
+    assert estimate == 1
+    assert con.sql("select lsh_similarity(text, 'x') from docs where text is null").fetchall() == [(None,)]
+    assert con.sql("select lsh_similarity('', '')").fetchall() == [(0.0,)]
+    for query, said in (
+        ("select lsh_similarity('a', 'b', 0)", "size must be in 1..256, not 0"),
+        ("select lsh_signature(text, slots := id) from docs", "slots must be one number for all rows"),
+        ("select lsh_keys(text, bands := 0) from docs", "bands must be in 1..65536, not 0"),
+    ):
+        with pytest.raises(duckdb.Error, match=said):
+            con.sql(query).fetchall()
+
+
+def test_columns_that_are_not_there():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        pl.from_arrow(TABLE).lsh.dedup("nothing")
+    with pytest.raises(KeyError, match="nothing"):
+        TABLE.to_pandas().lsh.dedup("nothing")
+    for function in (lshfast.duckdb.dedup, lshfast.duckdb.pairs):
+        with pytest.raises(ValueError, match="there is no column 'nothing'; columns are: id, text, tags, vector"):
+            function(duckdb.from_arrow(TABLE), "nothing")
+    with pytest.raises(ValueError, match="there is no column 'number'"):
+        lshfast.duckdb.pairs(duckdb.from_arrow(TABLE), "text", "number")

@@ -1,0 +1,128 @@
+"""Data sets of Hugging Face: in memory, mapped, with indices, with splits, and as streams."""
+
+import random
+
+import numpy as np
+import pytest
+
+import lshfast
+import lshfast.hf
+from tests.corpora import similar_texts
+
+datasets = pytest.importorskip("datasets")
+
+TEXTS = similar_texts(random.Random(1), 300)
+OPTIONS = {"threshold": 0.6, "size": 2}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return datasets.Dataset.from_dict({"text": TEXTS, "number": list(range(len(TEXTS)))})
+
+
+def kept_numbers(texts, **options):
+    return np.flatnonzero(lshfast.dedup(texts, **OPTIONS | options).keep).tolist()
+
+
+def test_a_dataset(rows, tmp_path):
+    found = lshfast.hf.dedup(rows, **OPTIONS)
+    assert found["number"][:] == kept_numbers(TEXTS)
+    assert found.features == rows.features
+    rows.save_to_disk(tmp_path / "rows")
+    mapped = datasets.load_from_disk(tmp_path / "rows")
+    assert lshfast.hf.dedup(mapped, **OPTIONS)["number"][:] == kept_numbers(TEXTS)
+    assert lshfast.hf.dedup(rows, keep="last", **OPTIONS)["number"][:] == kept_numbers(TEXTS, keep="last")
+
+
+def test_rows_that_were_moved(rows):
+    moved = rows.filter(lambda row: row["number"] % 3 > 0).shuffle(seed=1)
+    numbers = moved["number"][:]
+    wanted = [numbers[place] for place in kept_numbers([TEXTS[number] for number in numbers])]
+    assert lshfast.hf.dedup(moved, **OPTIONS)["number"][:] == wanted
+
+
+def test_fingerprints_of_caches(rows):
+    same = [lshfast.hf.dedup(rows, **OPTIONS)._fingerprint for _ in range(2)]
+    other = lshfast.hf.dedup(rows, threshold=0.9, size=2)._fingerprint
+    assert same[0] == same[1] not in (other, rows._fingerprint)
+
+
+def test_rows_that_are_marked(rows):
+    result = lshfast.dedup(TEXTS, **OPTIONS)
+    marked = lshfast.hf.dedup(rows, annotate=True, **OPTIONS)
+    wanted = [None if keep else int(keeper) for keep, keeper in zip(result.keep, result.keeper, strict=True)]
+    assert marked["duplicate_of"][:] == wanted
+    assert [value for value in marked["similarity"][:] if value is not None] == result.similarity[~result.keep].tolist()
+    with pytest.raises(ValueError, match="there is a column 'duplicate_of' already"):
+        lshfast.hf.dedup(marked, annotate=True, **OPTIONS)
+    alone = lshfast.hf.dedup(rows.select([0]), annotate=True)
+    assert alone["duplicate_of"][:] == [None]
+
+
+def test_vectors():
+    vectors = np.random.default_rng(1).standard_normal((100, 8)).astype(np.float32)
+    vectors[60:] = vectors[:40]
+    found = lshfast.hf.dedup(datasets.Dataset.from_dict({"embedding": vectors.tolist()}), "embedding")
+    assert found.num_rows == 60
+    marked = lshfast.hf.dedup(
+        datasets.Dataset.from_dict({"embedding": vectors.tolist()}),
+        "embedding",
+        measure="angle",
+        radius=0.1,
+        annotate=True,
+    )
+    assert marked["distance"][60:] == pytest.approx([0.0] * 40)
+
+
+def test_splits_are_compared_with_each_other():
+    texts = [text for text in TEXTS if text]
+    train, test = texts[:200], [*texts[200:], texts[0], texts[7]]
+    both = datasets.DatasetDict(
+        train=datasets.Dataset.from_dict({"text": train}), test=datasets.Dataset.from_dict({"text": test})
+    )
+    found = lshfast.hf.dedup(both, **OPTIONS)
+    assert list(found) == ["train", "test"]
+    keep = lshfast.dedup([*test, *train], **OPTIONS).keep
+    assert found["test"]["text"][:] == [text for text, kept in zip(test, keep[: len(test)], strict=True) if kept]
+    assert found["train"]["text"][:] == [text for text, kept in zip(train, keep[len(test) :], strict=True) if kept]
+    assert train[0] not in found["train"]["text"][:]
+    other = lshfast.hf.dedup(both, splits=["train", "test"], **OPTIONS)
+    assert other["train"]["text"][:] == [train[row] for row in kept_numbers(train)]
+    marked = lshfast.hf.dedup(both, annotate=True, **OPTIONS)
+    assert marked["train"]["duplicate_of"][0].startswith("test:")
+    assert lshfast.pairs([test[int(marked["train"]["duplicate_of"][0][5:])], train[0]], **OPTIONS)["similarity"] >= 0.6
+    for arguments, said in (
+        ({"splits": ["train"]}, "splits must be the splits of the data set, train, test, not train"),
+        ({"keep": "last"}, "keep must be 'first' for a DatasetDict"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lshfast.hf.dedup(both, **arguments)
+
+
+def test_a_stream(rows):
+    stream = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=64, **OPTIONS)
+    first, again = ([row["number"] for row in stream] for _ in range(2))
+    assert first == again
+    assert set(first) >= set(kept_numbers(TEXTS))  # similarities to earlier batches are estimates
+    assert len(first) < len(TEXTS) - 30
+    whole = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=1000, **OPTIONS)
+    assert [row["number"] for row in whole] == kept_numbers(TEXTS)
+    for arguments, said in (
+        ({"annotate": True}, "annotate is not for a stream"),
+        ({"keep": "last"}, "keep must be 'first' for a stream"),
+        ({"measure": "cosine"}, "measure is not an option of a stream"),
+        ({"threshold": 2.0}, "threshold must be"),
+        ({"batch_size": 0}, "batch_size must be"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lshfast.hf.dedup(rows.to_iterable_dataset(), **arguments)
+
+
+def test_what_is_no_dataset_or_column(rows):
+    with pytest.raises(TypeError, match="dataset must be a Dataset, a DatasetDict or an IterableDataset"):
+        lshfast.hf.dedup(TEXTS)
+    for dataset in (rows, rows.to_iterable_dataset(), datasets.DatasetDict(train=rows)):
+        with pytest.raises(ValueError, match="there is no column 'body'; columns are: 'text', 'number'"):
+            lshfast.hf.dedup(dataset, "body")
+    with pytest.raises(ValueError, match="splits is for a DatasetDict"):
+        lshfast.hf.dedup(rows, splits=["train"])
