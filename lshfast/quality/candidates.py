@@ -15,8 +15,9 @@ import numpy as np
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
-# Rows of the one side, and of the other, unless it is all rows.
-FEW, MANY = 256, 1 << 14
+# Rows of the one side if the other side is all rows, and of each side if keys have to be computed: sides of one size
+# have most pairs for a number of keys.
+FEW, SIDE = 256, 1 << 11
 
 # Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
 AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
@@ -46,13 +47,13 @@ class Sides:
     complete: bool
 
     @classmethod
-    def draw(cls, members: Int64Array, rng: np.random.Generator, many: float = inf) -> Sides:
+    def draw(cls, members: Int64Array, rng: np.random.Generator, few: int = FEW, many: float = inf) -> Sides:
         """Draw both sides; by default the other side is all rows."""
         n = len(members)
-        few = members if n <= FEW else np.sort(rng.choice(members, FEW, replace=False))
+        some = members if n <= few else np.sort(rng.choice(members, few, replace=False))
         others = members if n <= many else np.sort(rng.choice(members, int(many), replace=False))
-        complete = len(few) == n and len(others) == n
-        return cls(few, others, n / max(1, len(few)) * n / max(1, len(others)) / 2, complete)
+        complete = len(some) == n and len(others) == n
+        return cls(some, others, n / max(1, len(some)) * n / max(1, len(others)) / 2, complete)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.short_texts import advice_for
 from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.kernels.text import Texts
-from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
+from lshfast.quality.candidates import SIDE, Far, Sides, far_candidates
 from lshfast.quality.estimates import Measured, measured, rows_with_pairs
 from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
@@ -202,7 +202,7 @@ class _Check:
         sides = Sides.draw(self._members, rng)
         keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
         first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
-        sides = self._sides = Sides.draw(self._members, rng, MANY)
+        sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
         few, many = sketches.signatures[sides.few], sketches.signatures[sides.many]
         others = [
             far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
