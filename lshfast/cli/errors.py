@@ -141,9 +141,11 @@ def needs(inputs: Inputs, plan: Plan | None) -> str:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
+        from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.inputs import measure_inputs
 
         corpus = inputs.sample()
-        total = sum(plan.memory(*measure_inputs(corpus), corpus.held).values())
+        rows, nbytes = measure_inputs(corpus)
+        total = sum(plan.memory(rows, nbytes, corpus.held).values()) + bytes_of_values(corpus.by, rows)
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

@@ -51,8 +51,11 @@ class Inputs:
         return open_corpus(self.paths, **options | others)
 
     def sample(self) -> Corpus:
-        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
-        return replace(self, id_column=None, by=None).open(batch_bytes=SAMPLE_BYTES)
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
+
+        The values of `by` of these rows are known after `measure_inputs`.
+        """
+        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.
