@@ -37,7 +37,7 @@ SHIFTS = (-0.2, -0.1, 0.0, 0.1)
 
 # Other shingles, and about how many rows are compared with the sample by these.
 SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 1), ("word", 3), ("word", 5), ("char", 9))
-OTHER_ROWS = 10_000
+OTHER_ROWS = 5000
 
 # Sets smaller than this have few different similarities, so gaps between them mean nothing.
 LEAST_SIZE = 40
