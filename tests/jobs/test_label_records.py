@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lshfast.readers.whole_tables import read_whole
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.corpora import WORDS
+from tests.jobs.test_label import on_terminal_with
 
 
 def tables(tmp_path):
@@ -248,6 +250,15 @@ def test_the_command(tmp_path, review):
     assert "score " in more.stderr
     assert len(rows_of(path)) == 5
     assert json.loads((tmp_path / "labels.csv.options.json").read_text())["review"]["scoring"] == "weights"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_single_keys_on_a_terminal(tmp_path, review):
+    path = tmp_path / "labels.csv"
+    shown = on_terminal_with([b"s", b"d", b"u", b"?", b"\x03"], review, "--records", "-o", path)
+    assert [row[3] for row in rows_of(path)] == ["same", "unsure"]
+    assert "from 1 label\n" in shown
+    assert max(len(line) for line in shown.splitlines() if "review.csv" not in line) <= 80
 
 
 def test_wrong_uses(tmp_path, review):
