@@ -1,7 +1,7 @@
 """How often the intervals of `lshfast.check` hold the truth, on texts whose pairs are all known.
 
     python benchmarks/check.py DATA_DIR [--seeds 200]
-    python benchmarks/check.py --time TEXTS.jsonl
+    python benchmarks/check.py --time TEXTS.jsonl [--turns 9]
 
 DATA_DIR holds licensedb/licensedb_texts.tar.gz and dedupe_examples/chicago_early_childhood_with_true_ids.csv; the
 sources of Python's standard library are the third real data set, and the others are made. An exact join finds all
@@ -10,7 +10,8 @@ from, by the functions that `check` uses, and the recall of the run with this se
 each data set, `check` itself is compared with this on the first seed. Exits with 1 if the intervals of recall hold
 less than 94 % of the truths, or less than 90 % on one data set, or `check` estimates something else.
 
-With --time, the CPU seconds of `lshfast check` are compared with those of `lshfast dedup --dry-run`, three times.
+With --time, the CPU time and the wall time of `lshfast check` are compared with those of `lshfast dedup --dry-run`, in
+turns; the last line has the medians.
 """
 
 from __future__ import annotations
@@ -187,26 +188,29 @@ def measure(case: Case, seeds: int) -> tuple[list[str], float, bool]:
     return line, share, is_same(truth, outcomes[0])
 
 
-def cpu_seconds(command: str, *options: str) -> float:
-    """Return the CPU time of a command of lshfast."""
+def seconds_of(command: str, *options: str) -> tuple[float, float]:
+    """Return the CPU time and the wall time of a command of lshfast."""
     import resource
 
     def used() -> float:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         return children.ru_utime + children.ru_stime
 
-    before = used()
+    before, start = used(), time.perf_counter()
     words = [sys.executable, "-m", "lshfast", command, *options, "--quiet"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    return used() - before
+    return used() - before, time.perf_counter() - start
 
 
-def compare_times(path: Path) -> None:
-    """Print the CPU time of a check and of a run, in turns."""
-    print("dedup --dry-run | check | ratio")
-    for _ in range(3):
-        run, check = cpu_seconds("dedup", str(path), "--dry-run"), cpu_seconds("check", str(path))
-        print(f"{run:.2f} s | {check:.2f} s | {check / run:.2f}", flush=True)
+def compare_times(path: Path, turns: int) -> None:
+    """Print the CPU time and the wall time of a check and of a run, in turns, and the medians."""
+    print("dedup --dry-run, CPU and wall s | check, CPU and wall s | ratio of CPU | ratio of wall")
+    found = []
+    for _ in range(turns):
+        run, check = seconds_of("dedup", str(path), "--dry-run"), seconds_of("check", str(path))
+        found.append([*run, *check, check[0] / run[0], check[1] / run[1]])
+        print("{:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(*found[-1]), flush=True)
+    print("medians: {:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(*np.median(found, axis=0)))
 
 
 def commit() -> str:
@@ -220,9 +224,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", metavar="DATA_DIR", help=f"holds {TARBALL} and {CHICAGO}")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--time", type=Path, metavar="JSONL", help="compare the time with that of a run, and end")
+    parser.add_argument("--turns", type=int, default=9, help="how often the times are compared")
     arguments = parser.parse_args(argv)
     if arguments.time is not None:
-        compare_times(arguments.time)
+        compare_times(arguments.time, arguments.turns)
         return 0
     if arguments.folder is None:
         parser.error("DATA_DIR or --time is needed")

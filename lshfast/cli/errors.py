@@ -70,8 +70,22 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
+# Options of runs that a command does not have, and what to do instead.
+INSTEAD = {
+    ("check", "--memory"): "a run finds the same with and without it; if the rows do not fit, check some of the files",
+    ("check", "--exact"): "such a run finds all pairs, and lshfast check counts them; its recall is 1",
+    ("check", "--against"): "an index holds no texts; give the files that it was made of as further inputs",
+    ("check", "--measure"): "pairs are those of Jaccard similarity; a run by containment joins exactly by default",
+    ("check", "--verify"): "the table has the precision of a run with --verify none",
+    ("check", "--engine"): "Spark finds the same pairs, so check a part of the files on one machine",
+}
+
+
 def usage_message(error: Any) -> str:
     """Return the message of a usage error, with the value and the command that shows help."""
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if option is not None and context is not None and (instead := INSTEAD.get((context.command.name, option))):
+        return f"{option} is not an option of lshfast {context.command.name}: {instead}"
     said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
     with suppress(AttributeError, LookupError):  # typer names the value only in the cause of its own error
         value = repr(error.__cause__.errors()[0]["input"])
@@ -142,9 +156,11 @@ def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
+        from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.inputs import measure_inputs
 
         corpus = inputs.sample()
-        total = sum(memory(*measure_inputs(corpus), corpus.held).values())
+        rows, nbytes = measure_inputs(corpus)
+        total = sum(memory(rows, nbytes, corpus.held).values()) + bytes_of_values(corpus.by, rows)
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

@@ -1,17 +1,17 @@
-"""The command ``lshfast label``: it shows pairs, reads answers, and converts options to arguments."""
+"""The command ``lshfast label``: it reads answers, and converts options to arguments."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from lshfast.cli.console import Watch, say, show
 from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.label_screen import screen
 from lshfast.cli.options import (
     Column,
     DelimiterOption,
@@ -33,31 +33,39 @@ from lshfast.cli.options import (
     Threads,
     Threshold,
     UnitOption,
+    given,
 )
 from lshfast.common.choices import MAX_ROW_BYTES
-from lshfast.common.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from lshfast.jobs.label import Answer, Question
-    from lshfast.reports.differences import Span
+    from lshfast.jobs.label_sheet import Answer, Question
 
 KEYS: dict[str, Answer] = {"s": "same", "d": "different", "?": "unsure", "u": "undo", "q": "quit", "\x04": "quit"}
 PROMPT = "same or different?  [s]ame  [d]ifferent  [?] unsure  [u]ndo  [q]uit: "
 
-# Lines of a screen that are not text, and the width without a terminal.
-OTHER_LINES = 8
+# The size of a screen without a terminal.
 WIDTH, HEIGHT = 80, 40
 
 # How far below the threshold pairs are asked, by default.
 BELOW = 0.3
 
+# Options that find the pairs of texts; the pairs of records are in the input.
+OF_TEXTS = (
+    "least", "column", "id_column", "threshold", "unit", "size", "stop_words", "num_perm", "recall", "exact", "measure",
+    "ignore_common", "threads",
+)  # fmt: skip
+
 
 def label_command(
+    context: typer.Context,
     inputs: Paths,
     output: Annotated[
         str,
         typer.Option("-o", "--output", metavar="FILE", help="The labels: .csv, .tsv or .jsonl; resumed if it exists."),
     ],
+    records: Annotated[
+        bool, typer.Option("--records", help="INPUT is a file of lshfast records --review: label its pairs of records.")
+    ] = False,
     least: Annotated[
         float | None,
         typer.Option(
@@ -72,7 +80,7 @@ def label_command(
         typer.Option(metavar="P", help="Look for the least threshold with this precision, not for the largest F1."),
     ] = None,
     show_similarity: Annotated[
-        bool, typer.Option("--show-similarity", help="Show the similarity of a pair, which may bias the answer.")
+        bool, typer.Option("--show-similarity", help="Show the similarity or score, which may bias the answer.")
     ] = False,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -98,6 +106,7 @@ def label_command(
 
     Shows pairs of rows and asks whether they are the same. Each label is written at once; q, Ctrl-C or Ctrl-D ends, and
     the same command continues. At the end come the precision and the recall of thresholds, and the best one.
+    With --records, the pairs are those of a file of lshfast records --review, and the thresholds are scores.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
@@ -106,12 +115,6 @@ def label_command(
 
         if "-" in inputs:
             raise ValueError("answers come from standard input, so the texts cannot (-)")
-        if least is None:
-            least = max(round(threshold - BELOW, 10), 0.05)
-        plan = make_plan(
-            threshold=least, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, recall=recall,
-            exact=exact, measure=measure, ignore_common=ignore_common, threads=threads, seed=seed,
-        )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
         watch = Watch(quiet, None)
 
@@ -119,6 +122,21 @@ def label_command(
             watch.__exit__()  # no bars while a person answers
             return answer_to(question, show_similarity)
 
+        if records:
+            from lshfast.jobs.label_records import label_records
+
+            for name in given(context, dict.fromkeys(OF_TEXTS)):
+                raise ValueError(f"{'--from' if name == 'least' else name} is not an option of lshfast label --records")
+            labelled = label_records(source, output, ask, precision=precision, seed=seed)
+            print(file=sys.stderr)
+            show("\n".join(labelled.lines()), sys.stdout)
+            return
+        if least is None:
+            least = max(round(threshold - BELOW, 10), 0.05)
+        plan = make_plan(
+            threshold=least, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, recall=recall,
+            exact=exact, measure=measure, ignore_common=ignore_common, threads=threads, seed=seed,
+        )  # fmt: skip
         with memory_advice(source, plan), watch:
             found = label_files(source, plan, output, ask, precision=precision, progress=watch)
         print(file=sys.stderr)
@@ -159,48 +177,3 @@ def read_key(stream: TextIO) -> str:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
     print(key if key in KEYS and key.isprintable() else "", file=sys.stderr)
     return key
-
-
-def screen(question: Question, similarity: bool, width: int, height: int) -> str:
-    """Return a question as lines of text: what was done, and the two texts."""
-    from lshfast.engine.explanation import marked
-
-    most = max(3, (height - OTHER_LINES) // 2) * (width - 5)
-    left, right = question.differences
-    known = f"similarity {question.similarity:.4f}; " if similarity else ""
-    shown = ["", "-" * (width - 1), known + progress_of(question)]
-    for key, spans, marks in ((question.keys[0], left, ("[-", "-]")), (question.keys[1], right, ("{+", "+}"))):
-        shown += [visible(one_line(key)), *_wrapped(marked(cut(spans, most), *marks), width), ""]
-    return "\n".join(shown)
-
-
-def progress_of(question: Question) -> str:
-    """Return how many labels there are, and how much they say."""
-    from lshfast.engine.labels import ENOUGH
-
-    done = f"{question.labelled - question.unsure} labelled"
-    if question.unsure:
-        done += f", {question.unsure} unsure"
-    known = question.estimate.at_threshold
-    if known is None:
-        return done
-    half = (known.high - known.low) / 2
-    enough = f"enough for ±{ENOUGH:g}" if half <= ENOUGH else f"±{half:.2f}"
-    return f"{done}; precision at {question.estimate.threshold:g}: {known} ({enough})"
-
-
-def cut(spans: list[Span], most: int) -> list[Span]:
-    """Return the first spans, with at most so many characters, and with spaces around gaps."""
-    kept: list[Span] = []
-    for span in spans:
-        if len(span.text) > most:
-            return [*kept, span._replace(text=f"{span.text[:most]}…")]
-        kept.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
-        most -= len(span.text)
-    return kept
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return the words of a text in lines that are indented."""
-    words = " ".join(text.split())
-    return wrap(words, width - 1, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

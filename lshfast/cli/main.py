@@ -399,6 +399,7 @@ def tune(
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
     measure: MeasureOption = "jaccard",
+    by: By = None,
     memory: Memory = None,
     threads: Threads = None,
     documents: Annotated[int | None, typer.Option(help="Number of texts, without INPUT.")] = None,
@@ -411,6 +412,7 @@ def tune(
     threshold are recommended for texts of this length. With --memory, also what a run within it takes.
     """
     with one_line_errors():
+        from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.files.cap import cap_of
         from lshfast.drivers.files.run import recommend_for
         from lshfast.drivers.inputs import Inputs, measure_inputs
@@ -429,6 +431,8 @@ def tune(
             raise ValueError("memory needs INPUT that can be read several times, not standard input")
         if documents is not None and inputs:
             raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
+        if by is not None and not inputs:
+            raise ValueError("by needs INPUT, whose values are counted")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         if plot is not None:
@@ -436,10 +440,13 @@ def tune(
 
             check_plot(plot, svg_needs_it=False)
         amount = None if documents is None else (documents, documents * mean_bytes)
-        source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
-        corpus = source.sample() if inputs else None
+        source = Inputs(
+            inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter, by=by
+        )
+        corpus, values = source.sample() if inputs else None, 0
         if corpus is not None:
             amount = measure_inputs(corpus)
+            values = bytes_of_values(corpus.by, amount[0])
         if plot is not None and plot.suffix.lower() == ".svg":
             from lshfast.engine.dedup_page import drawing_of_plan
 
@@ -456,7 +463,7 @@ def tune(
         if measure == "containment":
             print(f"\n{ratio_table(plan)}")
         if amount is not None:
-            print(f"\n{memory_table(plan, *amount, held=corpus is None or corpus.held)}")
+            print(f"\n{memory_table(plan, *amount, held=corpus is None or corpus.held, values=values)}")
         if cap is not None:
             from lshfast.jobs.forecast import forecast
 

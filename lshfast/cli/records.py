@@ -30,7 +30,7 @@ from lshfast.cli.options import (
 )
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.common.display import counted
-from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
+from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
     from lshfast.jobs.records import TableAccount
@@ -105,9 +105,10 @@ Explain = Annotated[
 Review = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help=f"Also write the 100 links and 100 pairs nearest to the threshold, to be marked: {TABLES}."
+        metavar="FILE", help=f"Also write the links and pairs nearest to the threshold, for lshfast label: {TABLES}."
     ),
 ]
+ReviewPairs = Annotated[int, typer.Option(metavar="N", help="Most links, and most other pairs, of --review.")]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
 
 
@@ -132,6 +133,7 @@ def match(
     rates: Rates = None,
     plot: Plot = None,
     review: Review = None,
+    review_pairs: ReviewPairs = REVIEWED,
     html: Html = None,
     html_texts: HtmlTexts = True,
     explain: Explain = None,
@@ -169,6 +171,7 @@ def match(
             overwrite,
             output_of(review, source, None, defuse=True),
             page_output(html, html_texts),
+            review_pairs,
         )
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
@@ -202,6 +205,7 @@ def dedup(
     rates: Rates = None,
     plot: Plot = None,
     review: Review = None,
+    review_pairs: ReviewPairs = REVIEWED,
     html: Html = None,
     html_texts: HtmlTexts = True,
     explain: Explain = None,
@@ -238,6 +242,7 @@ def dedup(
             overwrite,
             output_of(review, source, None, defuse=True),
             page_output(html, html_texts),
+            review_pairs,
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(

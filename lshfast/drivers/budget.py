@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from lshfast.common.value_codes import MOST_BYTES, MOST_VALUES, ValueCodes
 from lshfast.engine.common_shingles import COUNT_BYTES
 from lshfast.engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
 from lshfast.join.external.bucket_runs import least_memory
@@ -12,6 +15,9 @@ from lshfast.join.external.bucket_runs import least_memory
 # Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
 # and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less.
 TOKEN_BYTES = 52
+
+# Bytes of a value of `by` besides its text: a string, its place in a dict and one in a list. Measured 140 to 160.
+VALUE_BYTES = 192
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class MemoryCosts:
     id: int = 24
     earlier: int = 160
     value: int = 4
-    values: int = 208 << 20
+    values: int = MOST_VALUES * VALUE_BYTES + MOST_BYTES
     pairs: int = 192 << 20
     least: int = 32 << 20
 
@@ -150,6 +156,21 @@ class Budget:
         of_process += costs.values * self.by
         of_process += costs.counts * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows
+
+
+def bytes_of_values(values: ValueCodes | None, rows: int) -> int:
+    """Estimate the memory for the values of `by` of all rows, from those of the first ones; 0 without values.
+
+    The share of the rows seen that have a value of their own is the chance that a further row has a new one (I. J.
+    Good, Biometrika 1953).
+    """
+    if values is None:
+        return 0
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.names))
+    alone = np.count_nonzero(counts == 1) / max(1, len(values))
+    different = min(MOST_VALUES, len(values.names) + max(0, rows - len(values)) * alone)
+    texts = sum(map(len, values.names)) / max(1, len(values.names))
+    return COSTS.value * rows + min(COSTS.values, round(different * (VALUE_BYTES + texts)))
 
 
 def available_memory() -> int | None:

@@ -106,8 +106,11 @@ class Inputs:
         return "text"
 
     def sample(self) -> Corpus:
-        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
-        return replace(self, id_column=None, by=None).open(batch_bytes=SAMPLE_BYTES)
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
+
+        The values of `by` of these rows are known after `measure_inputs`.
+        """
+        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:

@@ -99,7 +99,8 @@ class Lengths:
 
 def sample_of(n: int) -> Int64Array:
     """Return the rows of n that are measured."""
-    return np.unique(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)) if n else np.empty(0, np.int64)
+    rows = np.linspace(0, n - 1, SAMPLE_ROWS if n else 0).astype(np.int64)
+    return np.asarray(rows[np.diff(rows, prepend=-1) > 0])  # np.unique would import numpy.ma, which takes 9 ms
 
 
 def sample_for(n: int, plan: Plan) -> Int64Array:

@@ -145,7 +145,8 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
             return None
         scale = corpus.total_bytes / steps.source_bytes
         rows, nbytes, longest, shared = (_sampled_lines if places else _sampled_beginnings)(corpus, plan, folder, steps)
-        budget = Budget(memory, plan, ids=inputs.id_column is not None, parquet=reads_parquet(corpus))
+        ids, by = inputs.id_column is not None, inputs.by is not None
+        budget = Budget(memory, plan, ids=ids, parquet=reads_parquet(corpus), by=by)
         share = budget.records() if memory >= budget.least(0) else 0
         of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
     records = RECORD_BYTES * plan.bands.bands * rows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.atomic_files import atomic_file
-from lshfast.common.checks import check_account, check_plot
+from lshfast.common.checks import check_account, check_int, check_plot
 from lshfast.common.progress import Progress
 from lshfast.drivers.pages import PageOutput
 from lshfast.jobs.frame import Job
@@ -19,6 +19,7 @@ from lshfast.readers import DataError, check_different, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
+from lshfast.records.choices import REVIEWED
 from lshfast.records.explain import rows_of_pair
 from lshfast.records.linking import link_tables
 from lshfast.records.options import LinkOptions
@@ -84,6 +85,8 @@ class RecordOutputs:
         The pairs nearest to the threshold, for a person to mark; see `LinkResult.review`.
     page : PageOutput, optional
         A page that shows what was found.
+    reviewed : int
+        The most links, and the most other pairs, of the review.
     """
 
     links: str | None
@@ -93,6 +96,7 @@ class RecordOutputs:
     overwrite: bool = False
     review: str | None = None
     page: PageOutput | None = None
+    reviewed: int = REVIEWED
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,7 @@ def _names(inputs: RecordInputs) -> list[str]:
 
 def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
     job.check()
+    check_int("review_pairs", outputs.reviewed, 1)
     if outputs.plot is not None:
         check_plot(outputs.plot)
         check_place(outputs.plot, overwrite=outputs.overwrite)
@@ -229,7 +234,7 @@ def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
         }
         job.write(outputs.groups, table, dict.fromkeys(("id", "group"), _kind(ids)))
     if outputs.review is not None:
-        review = result.review()
+        review = result.review(outputs.reviewed)
         texts = dict.fromkeys((name for name in review if name == "same" or name[:2] in ("a.", "b.")), "string")
         job.write(outputs.review, review, _kinds(result) | texts)
     job.write_page(lambda page: result.page(texts=page.texts, command=page.command))

@@ -12,17 +12,18 @@ from math import inf
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
-# Rows of the one side, and of the other, unless it is all rows.
-FEW, MANY = 256, 1 << 14
+# Rows of the one side if the other side is all rows, and of each side if keys have to be computed: sides of one size
+# have most pairs for a number of keys.
+FEW, SIDE = 256, 1 << 11
 
 # Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
 AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
 
 # Most keys are ruled out by their highest bits.
-FILTER_BITS = 16
+FILTER_BITS = 20
 SHIFT = np.uint64(64 - FILTER_BITS)
 
 
@@ -46,13 +47,13 @@ class Sides:
     complete: bool
 
     @classmethod
-    def draw(cls, members: Int64Array, rng: np.random.Generator, many: float = inf) -> Sides:
+    def draw(cls, members: Int64Array, rng: np.random.Generator, few: int = FEW, many: float = inf) -> Sides:
         """Draw both sides; by default the other side is all rows."""
         n = len(members)
-        few = members if n <= FEW else np.sort(rng.choice(members, FEW, replace=False))
+        some = members if n <= few else np.sort(rng.choice(members, few, replace=False))
         others = members if n <= many else np.sort(rng.choice(members, int(many), replace=False))
-        complete = len(few) == n and len(others) == n
-        return cls(few, others, n / max(1, len(few)) * n / max(1, len(others)) / 2, complete)
+        complete = len(some) == n and len(others) == n
+        return cls(some, others, n / max(1, len(some)) * n / max(1, len(others)) / 2, complete)
 
 
 @dataclass(frozen=True)
@@ -104,25 +105,28 @@ def far_candidates(
 
 def _met(sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Yield the rows of both sides that share a key in some band."""
-    orders = np.argsort(few_keys, axis=0)
+    bands, few = few_keys.shape[1], few_keys.ravel()
+    order = np.argsort(few)
+    ordered = few[order]
     held = np.zeros(1 << FILTER_BITS, np.bool_)
-    held[few_keys >> SHIFT] = True
+    held[few >> SHIFT] = True
     for start in range(0, len(sides.many), AT_ONCE):
-        others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE]
-        shared = np.zeros((len(sides.few), len(others)), np.bool_)
-        rows, bands = np.nonzero(held[keys >> SHIFT])
-        for band in np.unique(bands).tolist():
-            some, order = rows[bands == band], orders[:, band]
-            _note(shared, few_keys[order, band], order, some, keys[some, band])
-        left, right = np.nonzero(shared)
+        others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE].ravel()
+        some = np.flatnonzero(held.take((keys >> SHIFT).view(np.int64)))  # take is fast with int64 only
+        place, number = _equal(ordered, keys[some])
+        left, right = order[place], some[number]
+        same_band = left % bands == right % bands
+        pairs = np.sort(left[same_band] // bands * len(others) + right[same_band] // bands)
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique would import numpy.ma, which takes 9 ms
+        left, right = np.divmod(pairs, max(1, len(others)))
         different = sides.few[left] != others[right]
         yield sides.few[left][different], others[right][different]
 
 
-def _note(shared: BoolArray, ordered: UInt64Array, order: Int64Array, rows: Int64Array, keys: UInt64Array) -> None:
-    """Note which rows have the keys of others; `ordered` are the keys of the rows `order`, ascending."""
-    first, after = np.searchsorted(ordered, keys), np.searchsorted(ordered, keys, side="right")
-    counts = after - first
+def _equal(ordered: UInt64Array, keys: UInt64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the places in `ordered`, which ascends, and in `keys` of all pairs of equal keys."""
+    first = np.searchsorted(ordered, keys)
+    counts = np.searchsorted(ordered, keys, side="right") - first
+    number = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
     ends = np.cumsum(counts, dtype=np.int64)
-    places = np.repeat(first - ends + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
-    shared[order[places], np.repeat(rows, counts)] = True
+    return first[number] - (ends - counts)[number] + np.arange(len(number), dtype=np.int64), number

@@ -134,7 +134,7 @@ class SampleJoin:
         bits = min(MOST_BITS, max(LEAST_BITS, (PLACES * len(tokens.tokens)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._held = np.zeros(1 << bits, np.bool_)
-        self._held[tokens.tokens * ODD >> self._shift] = True
+        self._held[(tokens.tokens * ODD >> self._shift).view(np.int64)] = True
         self._least = least - 1e-9
 
     def near(self, rows: Int64Array, tokens: TokenSets) -> tuple[Int64Array, Int64Array, Float64Array]:
@@ -151,7 +151,7 @@ class SampleJoin:
         rows = np.flatnonzero(queries.counts > 0)
         if not len(rows):
             return rows.astype(np.int64)
-        held = self._held[queries.tokens * ODD >> self._shift]
+        held = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))  # take is fast with int64 only
         known = np.add.reduceat(held, queries.offsets[rows], dtype=np.int32)
         return rows[known >= self._least * queries.counts[rows]].astype(np.int64)
 

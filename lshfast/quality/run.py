@@ -18,7 +18,7 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.short_texts import advice_for
 from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.kernels.text import Texts
-from lshfast.quality.candidates import MANY, Far, Sides, far_candidates
+from lshfast.quality.candidates import SIDE, Far, Sides, far_candidates
 from lshfast.quality.estimates import Measured, measured, rows_with_pairs
 from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
@@ -37,7 +37,7 @@ SHIFTS = (-0.2, -0.1, 0.0, 0.1)
 
 # Other shingles, and about how many rows are compared with the sample by these.
 SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 1), ("word", 3), ("word", 5), ("char", 9))
-OTHER_ROWS = 10_000
+OTHER_ROWS = 5000
 
 # Sets smaller than this have few different similarities, so gaps between them mean nothing.
 LEAST_SIZE = 40
@@ -202,7 +202,7 @@ class _Check:
         sides = Sides.draw(self._members, rng)
         keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
         first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
-        sides = self._sides = Sides.draw(self._members, rng, MANY)
+        sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
         few, many = sketches.signatures[sides.few], sketches.signatures[sides.many]
         others = [
             far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)

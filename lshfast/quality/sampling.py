@@ -22,6 +22,9 @@ from lshfast.kernels import bands as kernels
 # slots enough, and it has at most MOST_BANDS.
 REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
 
+# Bands whose keys are computed at once, as many as the kernels compute together, and rows at a time.
+BANDS_AT_ONCE, ROWS_AT_ONCE = 16, 2048
+
 # The least share of the sample that is drawn uniformly from all rows.
 UNIFORM = 0.2
 
@@ -68,21 +71,30 @@ def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, thre
     The others in the buckets of a row are counted in each band, and divided by how many bands a pair at the threshold
     shares on average.
     """
-    choice = meeting_bands(threshold, signatures.shape[1])
-
-    def of_band(band: int) -> Float64Array:
-        slots = np.ascontiguousarray(signatures[:, band * choice.rows_per_band : (band + 1) * choice.rows_per_band])
-        keys = np.empty((len(slots), 1), np.uint64)
-        kernels.band_keys(slots, 1, choice.rows_per_band, keys)
-        buckets = np.full((len(members), 1), -1, np.int32)
-        count = kernels.number_buckets(keys, 0, members, buckets)
-        number = buckets[:, 0]
-        sizes = np.bincount(number[number >= 0], minlength=max(1, count))
-        return np.where(number >= 0, sizes[number] - 1.0, 0.0)
-
+    choice, n = meeting_bands(threshold, signatures.shape[1]), len(signatures)
     total = np.zeros(len(members), np.float64)
-    for met in ordered_map(of_band, range(choice.bands), threads):
-        total += met
+    for first in range(0, choice.bands, BANDS_AT_ONCE):
+        some = Bands(min(BANDS_AT_ONCE, choice.bands - first), choice.rows_per_band)
+        slots = slice(first * some.rows_per_band, first * some.rows_per_band + some.slots)
+        keys = np.empty((n, some.bands), np.uint64)
+
+        def fill(start: int, slots: slice = slots, some: Bands = some, keys: UInt64Array = keys) -> None:
+            rows = slice(start, start + ROWS_AT_ONCE)
+            own = np.ascontiguousarray(signatures[rows, slots])
+            kernels.band_keys(own, some.bands, some.rows_per_band, keys[rows])
+
+        def others_of(band: int, keys: UInt64Array = keys) -> tuple[Int64Array, Int64Array]:
+            """Return which members are in a bucket with others, and how many others."""
+            buckets = np.full((len(members), 1), -1, np.int32)
+            count = kernels.number_buckets(np.ascontiguousarray(keys[:, band : band + 1]), 0, members, buckets)
+            met = np.flatnonzero(buckets[:, 0] >= 0)
+            number = buckets[met, 0]
+            return met, np.bincount(number, minlength=count)[number] - 1
+
+        for _ in ordered_map(fill, range(0, n, ROWS_AT_ONCE), threads):
+            pass
+        for met, others in ordered_map(others_of, range(some.bands), threads):
+            total[met] += others
     return total / (choice.bands * threshold**choice.rows_per_band)
 
 

@@ -16,6 +16,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.kernels.sets import components
 from lshfast.records.candidates import CandidatePairs
+from lshfast.records.choices import REVIEWED
 from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
@@ -26,7 +27,7 @@ from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import steps_text
 from lshfast.records.page import page_of
 from lshfast.records.rates import RateTable
-from lshfast.records.review import REVIEWED, review_columns
+from lshfast.records.review import review_columns
 from lshfast.records.scoring import FieldScorer
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField, RecordTable

@@ -11,8 +11,6 @@ from lshfast.records.explain import Explainer
 from lshfast.records.near import NearPairs
 from lshfast.records.tables import as_text, is_missing, plain_value
 
-REVIEWED = 100  # links, and pairs below the threshold, at most
-
 
 def review_columns(
     explainer: Explainer, below: NearPairs, probabilities: Float64Array | None, most: int

@@ -9,7 +9,7 @@ import typer.main
 import lshfast
 from lshfast.cli.main import app
 from lshfast.engine.options import OPTIONS
-from tests.cli.commands import run
+from tests.cli.commands import failing, run
 
 
 @pytest.fixture
@@ -32,6 +32,26 @@ def test_the_table_and_the_figures(corpus, tmp_path):
     assert figures["pairs"] == {"value": 45, "low": 45, "high": 45}
     assert figures["recall"]["value"] == 1
     assert {"recall 0.99", "threshold 0.7", "word 1", "char 9"} <= {one["name"] for one in figures["alternatives"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "instead"),
+    [
+        (("--memory", "1G"), "check some of the files"),
+        (("--exact",), "its recall is 1"),
+        (("--against", "texts.idx"), "as further inputs"),
+        (("--against=texts.idx",), "as further inputs"),
+        (("--measure", "containment"), "joins exactly"),
+        (("--verify", "none"), "the table has the precision"),
+        (("--engine", "spark"), "Spark finds the same pairs"),
+    ],
+)
+def test_what_to_do_without_other_options_of_a_run(corpus, options, instead):
+    name = options[0].split("=")[0]
+    message = failing(2, "check", corpus, *options)
+    assert message.startswith(f"lshfast: error: {name} is not an option of lshfast check: ")
+    assert instead in message
+    assert "--nothing" in failing(2, "check", corpus, "--nothing")
 
 
 def test_quiet_and_overwrite(corpus, tmp_path):

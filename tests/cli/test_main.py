@@ -19,6 +19,9 @@ import pytest
 import typer
 
 from lshfast.cli.errors import one_line_errors
+from lshfast.common.value_codes import MOST_VALUES, ValueCodes
+from lshfast.drivers.budget import COSTS, bytes_of_values
+from tests import corpora
 from tests.cli.commands import (
     ENDINGS,
     HEEDING,
@@ -345,6 +348,38 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
 
 def test_tune_measures_input_or_is_told_its_size(corpus):
     assert "without INPUT, and INPUT is given" in failing(2, "tune", corpus, "--documents", 1000)
+    assert "by needs INPUT, whose values are counted" in failing(2, "tune", "--documents", 1000, "--by", "source")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
+    rows = [{"text": TEXTS[0], "few": f"s{row % 5}", "own": f"user {row:06}"} for row in range(30_000)]
+    source = tmp_path / f"in.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), source)
+    else:
+        corpora.make(source, rows)
+
+    def told(*options):
+        lines = [line.split() for line in run("tune", source, *options).stdout.splitlines()]
+        return {" ".join(line[:-2]): int(line[-2].replace(",", "")) for line in lines if line[-1:] == ["MB"]}
+
+    assert "values of --by" not in told()
+    assert told("--by", "few")["values of --by"] == 0
+    assert told("--by", "own")["values of --by"] == 6  # 4 + 192 + 11 bytes each
+    assert told("--by", "own")["in all"] in (told()["in all"] + 6, told()["in all"] + 7)
+    least = [int(run("tune", source, "--memory", "1G", *by).stdout.split(" MB at least")[0].split()[-1]) for by in
+             ((), ("--by", "few"))]  # fmt: skip
+    assert 218 <= least[1] - least[0] <= 220  # the values that may come, and 4 bytes a row
+
+
+def test_values_that_occur_once_tell_how_many_there_are():
+    few, own = (ValueCodes("by", [f"{row % most:04}" for row in range(1000)]) for most in (7, 1000))
+    assert bytes_of_values(None, 10**9) == 0
+    assert bytes_of_values(few, 1000) == bytes_of_values(few, 10**6) - 4 * (10**6 - 1000) == 4000 + 7 * 196
+    assert bytes_of_values(own, 5000) == 5000 * 4 + 5000 * 196
+    assert bytes_of_values(own, 10**9) == 4 * 10**9 + min(COSTS.values, MOST_VALUES * 196)
+    assert bytes_of_values(ValueCodes("by"), 10) == 40
 
 
 # Faults of the data: exit status 1, one line with file, line and reason, nothing written.

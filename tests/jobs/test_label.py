@@ -239,14 +239,15 @@ def test_control_characters_are_shown_as_escapes(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 @pytest.mark.parametrize("end", [b"q", b"\x03", b"\x04"])
 def test_single_keys_on_a_terminal(tmp_path, source, end):
-    shown, path = on_terminal_with(source, tmp_path / "labels.csv", [b"s", b"d", end])
+    path = tmp_path / "labels.csv"
+    shown = on_terminal_with([b"s", b"d", end], source, "-o", path, "--id-column", "id")
     assert [row[3] for row in rows_of(path)] == ["same", "different"]
     assert "from 2 labels" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def on_terminal_with(source, path, keys):
-    """Run the command on a terminal of 80 columns, and give each key when it is asked for."""
+def on_terminal_with(keys, *arguments):
+    """Run the command on a terminal of 80 columns, give each key when it is asked for, and return what is shown."""
     import fcntl
     import os
     import pty
@@ -257,7 +258,7 @@ def on_terminal_with(source, path, keys):
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    command = [sys.executable, "-m", "lshfast", "label", source, "-o", str(path), "--id-column", "id", "--quiet"]
+    command = [sys.executable, "-m", "lshfast", "label", *map(str, arguments), "--quiet"]
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     shown, waiting = b"", list(keys)
 
@@ -278,4 +279,4 @@ def on_terminal_with(source, path, keys):
             pass
     os.close(ours)
     assert child.returncode == 0, shown
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n"), path
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")

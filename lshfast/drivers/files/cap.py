@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lshfast.common.checks import check_bytes
-from lshfast.drivers.budget import Budget, available_memory
+from lshfast.drivers.budget import Budget, available_memory, bytes_of_values
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, measure_inputs, state_of
@@ -98,7 +98,9 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
     free = available_memory()
     if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
         return None
-    needed = sum(plan.memory(*measure_inputs(inputs.sample()), corpus.held).values())
+    sample = inputs.sample()
+    rows, nbytes = measure_inputs(sample)
+    needed = sum(plan.memory(rows, nbytes, corpus.held).values()) + bytes_of_values(sample.by, rows)
     cap = Cap(free * 3 // 4)
     least = Budget(0, plan, pairs, parquet=parquet, by=inputs.by is not None).least(0)
     return cap if needed > free and cap.memory >= least else None
