@@ -131,7 +131,7 @@ def plan_of_items(
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, outside)
     against = outside.get("against")
-    if against is not None:
+    if against is not None and kind in ("text", "set"):
         return plan_against(os.fspath(against), dict(given), **others)
     plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
@@ -168,9 +168,10 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
     return LSHIndex.on(store, on_duplicate=on_duplicate)
 
 
-def key_kind(index: LSHIndex) -> str | None:
+def key_kind(index: Any) -> str | None:
     """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it has no keys."""
-    return index.store.kind
+    kind: str | None = index.store.kind if hasattr(index, "store") else index.kind
+    return kind
 
 
 def check_kind(index: LSHIndex, name: str, corpus: Corpus, row: int) -> None:

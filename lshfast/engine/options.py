@@ -170,7 +170,6 @@ OPTIONS: dict[str, Option] = {
             None,
             "Also remove rows similar to an entry of this index.",
             ("memory", "files", "cap"),
-            kinds=SETS,
         ),
         Option(
             "save_index",
@@ -178,14 +177,9 @@ OPTIONS: dict[str, Option] = {
             "Add the rows that stay to the index in this file, or to a new one.",
             ("files",),
             without=HELD,
-            kinds=SETS,
         ),
         Option(
-            "on_duplicate",
-            "error",
-            "On a key that the index has: stop, take the new row, or keep the old.",
-            ("files",),
-            kinds=SETS,
+            "on_duplicate", "error", "On a key that the index has: stop, take the new row, or keep the old.", ("files",)
         ),
         Option(
             "on_error",

@@ -18,6 +18,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
+from lshfast.engine.against import NOTHING_EARLIER, Earlier
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs
@@ -41,10 +42,11 @@ POINTS = "points.bin"
 
 @dataclass(frozen=True)
 class PointRun:
-    """What was found among the rows of a run, and its plan with the bands."""
+    """What was found among the rows of a run, its plan with the bands, and the rows."""
 
     found: Findings
     plan: PointPlan
+    rows: PointRows
 
 
 def run_points(
@@ -57,6 +59,7 @@ def run_points(
     similar: Callable[[Iterable[PairArray]], object] | None = None,
     folder: str | None = None,
     memory: int | None = None,
+    earlier: Callable[[UInt64Array, BoolArray, PointFormat, PointPlan], Earlier] | None = None,
     progress: Progress | None = None,
 ) -> PointRun:
     """Find the groups of points, and all similar pairs if they are wanted.
@@ -76,23 +79,31 @@ def run_points(
         A folder where the points are held in a file; by default they are in memory.
     memory : int, optional
         Bytes that the process may take; ValueError is raised if the rows need more.
+    earlier : callable, optional
+        Returns the rows that are removed for an entry of an index, given their words, which rows have none, the format
+        and the plan. They are compared with no other rows.
     progress : callable, optional
     """
     with clock.stage("read"):
-        rows = _PointRows.of(batches, format_of, folder)
+        rows = PointRows.of(batches, format_of, folder)
     clock.add("read", 0, rows.words.nbytes)
     values = keep() if callable(keep) else keep
-    run = _Run(rows, plan, clock, progress, memory)
+    before: Earlier | None = None
+    if earlier is not None:
+        with clock.stage("earlier"):
+            known = rows.format is not None
+            before = earlier(rows.words, rows.missing, rows.format, plan) if known else NOTHING_EARLIER  # type: ignore[arg-type]
+    run = _Run(rows, plan, clock, progress, memory, before)
     pairs: PairArray | None = None
     if similar is not None:
         pairs = run.every_pair()
         similar([pairs])
     groups, forming = run.groups(_preference(values, len(rows)))
     found = Findings.of(
-        groups, forming if pairs is None else pairs, run.copies, None,
+        groups, forming if pairs is None else pairs, run.copies, before,
         pairs_found=len(forming if pairs is None else pairs), candidates=run.compared, empty=int(rows.missing.sum()),
     )  # fmt: skip
-    return PointRun(found, run.plan)
+    return PointRun(found, run.plan, rows)
 
 
 def _preference(keep: str | npt.ArrayLike, n: int) -> npt.ArrayLike | None:
@@ -111,11 +122,11 @@ def pairs_of_points(
     progress: Progress | None = None,
 ) -> PairArray:
     """Return the similar pairs of points that are listed, sorted, with their similarities or distances."""
-    return _Run(_PointRows.of(batches, format_of), plan, clock, progress).every_pair(copies)
+    return _Run(PointRows.of(batches, format_of), plan, clock, progress).every_pair(copies)
 
 
 @dataclass(frozen=True)
-class _PointRows:
+class PointRows:
     """All rows of a run."""
 
     words: UInt64Array
@@ -126,7 +137,7 @@ class _PointRows:
     @classmethod
     def of(
         cls, batches: Iterable[PointBatch], format_of: Callable[[], PointFormat | None], folder: str | None = None
-    ) -> _PointRows:
+    ) -> PointRows:
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
         held, empty = list[GrowingArray | PointFile](), 0
@@ -180,17 +191,22 @@ class _Run:
 
     def __init__(
         self,
-        rows: _PointRows,
+        rows: PointRows,
         plan: PointPlan,
         clock: Clock,
         progress: Progress | None,
         memory: int | None = None,
+        earlier: Earlier | None = None,
     ) -> None:
         self._rows, self.plan, self._clock, self._progress = rows, plan, clock, progress
         self.compared = 0
         with clock.stage("match", rows.words.nbytes):
+            if earlier is not None:
+                rows.marks[earlier.rows, 0] = 0  # copies of such a row are removed for the same entry
             self.copies = equal_rows(rows.marks)
             different = self.copies == np.arange(len(rows), dtype=np.int64)
+            if earlier is not None:
+                different[earlier.rows] = False
             self._different = np.flatnonzero(different & ~rows.missing)
             self._memory = memory
             self._check_memory()

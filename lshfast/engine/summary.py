@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, get_args
 
-from lshfast.common.choices import ItemMeasure
+from lshfast.common.choices import ItemMeasure, PairMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.engine.by_value import RemovedBy
 from lshfast.engine.display import (
@@ -36,8 +36,8 @@ class Summary(Account):
     read, kept, removed, rejected, empty : int
         Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles, or no item, and are kept.
     earlier : int
-        Rows that were removed for an earlier entry of an index, by estimated similarity. `copies`, `candidates`,
-        `pairs`, `groups` and `largest_group` describe the other rows.
+        Rows that were removed for an earlier entry of an index, by estimated similarity if they are texts or sets.
+        `copies`, `candidates`, `pairs`, `groups` and `largest_group` describe the other rows.
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
@@ -118,8 +118,9 @@ class Summary(Account):
         of_earlier = f"{copies} of earlier rows" if self.copies else ""
         yield figure("read", self.read, empty_note(self.empty, self.measure), of_earlier)
         if removing:
-            estimates = "by estimates, which miss about half of the rows exactly at the threshold"
-            earlier = f"{self.earlier:,} of them for an earlier entry, {estimates}" if self.earlier else ""
+            estimates = ", by estimates, which miss about half of the rows exactly at the threshold"
+            by = estimates if self.measure in get_args(PairMeasure) else ""
+            earlier = f"{self.earlier:,} of them for an earlier entry{by}" if self.earlier else ""
             yield figure("kept", self.kept)
             yield figure("removed", self.removed, earlier)
         yield figure("rejected", self.rejected)

@@ -53,6 +53,7 @@ from lshfast.readers.output import output_format
 from lshfast.readers.selection import SparseColumn
 
 if TYPE_CHECKING:
+    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.kinds.items import PointReader
 
@@ -126,9 +127,7 @@ def run_files(
         return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
-    if indexes.against is not None or indexes.save is not None:
-        if isinstance(plan, PointPlan):
-            raise ValueError(f"against and save_index are for texts and sets, not for {plan.kind}s")
+    if (indexes.against is not None or indexes.save is not None) and isinstance(plan, Plan):
         check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
@@ -172,12 +171,15 @@ def _run_held(
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing, plan)
-    with nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index:
+    opened: Any = nullcontext(_point_index(indexes, plan)) if isinstance(plan, PointPlan) else indexes.opened(plan)
+    with opened as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
                     assert points is not None
-                    result = _find_points(corpus, plan, keep, outputs, points, page, folder, memory, progress)
+                    result = _find_points(
+                        corpus, plan, keep, outputs, points, page, folder, memory, index, indexes, progress
+                    )
                 else:
                     result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             page.refused = result
@@ -192,7 +194,10 @@ def _run_held(
                         index.save(saving, overwrite=outputs.overwrite, progress=progress)
         if index is not None and saving and indexes.in_place:
             with _after_outputs(), naming_stage("save"):
-                index.commit(progress=progress)
+                if isinstance(plan, PointPlan):
+                    index.save(saving, overwrite=True, progress=progress)
+                else:
+                    index.commit(progress=progress)
     stages = dict(result.summary.stages)
     if outputs.rows:
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
@@ -288,6 +293,14 @@ def _find(
     return replace(result, options=result.options | {"keep": keep})
 
 
+def _point_index(indexes: Indexes, plan: PointPlan) -> PointIndex | None:
+    if indexes.against is None and indexes.save is None:
+        return None
+    from lshfast.drivers.point_indexes import PointIndex
+
+    return PointIndex.opened(indexes, plan)
+
+
 def _find_points(
     corpus: Corpus,
     plan: PointPlan,
@@ -297,6 +310,8 @@ def _find_points(
     page: DedupPage,
     folder: str | None,
     memory: int | None,
+    index: PointIndex | None,
+    indexes: Indexes,
     progress: Progress | None,
 ) -> DedupResult:
     """Read a corpus of points, find its duplicates, and write all similar pairs."""
@@ -315,10 +330,17 @@ def _find_points(
         similar=None if outputs.pairs is None else write_similar,
         folder=folder,
         memory=memory,
+        earlier=None if index is None or not indexes.against else index.earlier,
         progress=progress,
     )
+    keys, indexed = _Keys(corpus), None
+    if index is not None and indexes.save and points.format is not None:
+        with clock.stage("index"):
+            kept = run.found.kept_rows
+            rows = kept[~run.rows.missing[kept]]
+            indexed = index.add(keys, rows, run.rows.words, points.format, plan, corpus)
     result = run.found.result(
-        run.plan, clock, keys=_Keys(corpus), read=corpus.read, rejected=len(corpus.rejected), by=corpus.by
+        run.plan, clock, keys=keys, read=corpus.read, rejected=len(corpus.rejected), indexed=indexed, by=corpus.by
     )
     return replace(result, options=result.options | {"keep": keep})
 
@@ -364,7 +386,7 @@ def _after_outputs() -> Iterator[None]:
         raise OSError(error.errno, reason, error.filename) from error
 
 
-def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
+def _kinds(corpus: Corpus, index: LSHIndex | PointIndex | None) -> dict[str, str]:
     """Return Arrow's names for the types of all columns that a run adds or writes.
 
     Kept keys have the type of the ids, or are strings if the keys of the index have another type.
@@ -417,7 +439,8 @@ def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPla
     account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0
-        account |= dict(zip(OF_EARLIER, (earlier, earlier | (plan.verify != "exact")), strict=True))
+        estimated = earlier & isinstance(plan, Plan) | (plan.verify != "exact")
+        account |= dict(zip(OF_EARLIER, (earlier, estimated), strict=True))
     return account
 
 
