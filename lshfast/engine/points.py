@@ -16,16 +16,16 @@ import numpy.typing as npt
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
-from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
+from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, renumbered
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import by_preference, sorted_pairs
-from lshfast.join.groups import Groups, component_groups, star_groups
+from lshfast.join.groups import Groups, component_groups, preferred, star_groups
 from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels import distances as kernels
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
@@ -85,20 +85,24 @@ def run_points(
     run = _Run(rows, plan, clock, progress, memory)
     pairs: PairArray | None = None
     if similar is not None:
-        pairs = run.every_pair()
+        pairs = renumbered(run.every_pair(), rows.numbers)
         similar([pairs])
-    groups, forming = run.groups(_preference(values, len(rows)))
+    groups, forming = run.groups(_preference(values, rows))
+    listing = renumbered(forming, rows.numbers) if pairs is None else pairs
     found = Findings.of(
-        groups, forming if pairs is None else pairs, run.copies, None,
-        pairs_found=len(forming if pairs is None else pairs), candidates=run.compared, empty=int(rows.missing.sum()),
+        rows.groups_of_all(groups, float(not is_distance(plan.measure))), listing, rows.copies_of_all(run.copies), None,
+        pairs_found=len(listing), candidates=run.compared, empty=rows.n - len(rows),
     )  # fmt: skip
     return PointRun(found, run.plan)
 
 
-def _preference(keep: str | npt.ArrayLike, n: int) -> npt.ArrayLike | None:
-    if not isinstance(keep, str):
-        return keep
-    return None if keep == "first" else np.arange(n, dtype=np.int64)
+def _preference(keep: str | npt.ArrayLike, rows: _PointRows) -> npt.ArrayLike | None:
+    """Return values of the rows with a point, of which greater ones are kept first."""
+    if isinstance(keep, str):
+        return None if keep == "first" else np.arange(len(rows), dtype=np.int64)
+    values = np.empty(rows.n, np.int64)
+    values[preferred(rows.n, keep)] = np.arange(rows.n, 0, -1, dtype=np.int64)
+    return values[rows.numbers]
 
 
 def pairs_of_points(
@@ -111,16 +115,29 @@ def pairs_of_points(
     progress: Progress | None = None,
 ) -> PairArray:
     """Return the similar pairs of points that are listed, sorted, with their similarities or distances."""
-    return _Run(_PointRows.of(batches, format_of), plan, clock, progress).every_pair(copies)
+    rows = _PointRows.of(batches, format_of)
+    return renumbered(_Run(rows, plan, clock, progress).every_pair(copies), rows.numbers)
 
 
 @dataclass(frozen=True)
 class _PointRows:
-    """All rows of a run."""
+    """The rows of a run that have a point, under numbers of their own, so that rows without one take no memory.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (m, words)
+    numbers : ndarray of int64, shape (m,)
+        Their numbers among all rows.
+    n : int
+        All rows.
+    marks : ndarray of uint64, shape (m, 2)
+        Two hashes of the words, under secret keys.
+    """
 
     words: UInt64Array
-    missing: BoolArray
-    marks: UInt64Array  # of each row: 1, and two hashes under secret keys; or 0 for a row without a point
+    numbers: Int64Array
+    n: int
+    marks: UInt64Array
     format: PointFormat | None
 
     @classmethod
@@ -129,24 +146,35 @@ class _PointRows:
     ) -> _PointRows:
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
-        held, empty = list[GrowingArray | PointFile](), 0
-        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 3)
+        held = list[GrowingArray | PointFile]()
+        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 2)
         for batch in batches:
             missing.extend(batch.missing)
-            marks.extend(_marks(batch, keys))
-            if not held and batch.missing.all():  # the width of the words is not known yet
-                empty += len(batch)
-                continue
-            width = batch.words.shape[1]
-            if not held:
-                held.append(holder(path, width))
-                held[0].extend(np.zeros((empty, width), np.uint64))
-            held[0].extend(batch.words)
-        words = held[0].finished() if held else np.zeros((empty, 1), np.uint64)
-        return cls(words, missing.finished(), marks.finished(), format_of())
+            if len(batch.words):  # the width of the words is not known before
+                if not held:
+                    held.append(holder(path, batch.words.shape[1]))
+                held[0].extend(batch.words)
+                marks.extend(_marks(batch.words, keys))
+        words = held[0].finished() if held else np.zeros((0, 1), np.uint64)
+        numbers = np.flatnonzero(~missing.rows())
+        return cls(words, numbers, len(missing), marks.finished(), format_of())
 
     def __len__(self) -> int:
-        return len(self.missing)
+        return len(self.numbers)
+
+    def groups_of_all(self, groups: Groups, value: float) -> Groups:
+        """Return groups of the rows with a point as groups of all rows; the others are kept, with this similarity."""
+        keeper, labels = np.arange(self.n, dtype=np.int64), np.arange(self.n, dtype=np.int64)
+        similarity = np.full(self.n, value)
+        keeper[self.numbers], labels[self.numbers] = self.numbers[groups.keeper], self.numbers[groups.labels]
+        similarity[self.numbers] = groups.similarity
+        return Groups(keeper, similarity, labels)
+
+    def copies_of_all(self, copies: Int64Array) -> Int64Array:
+        """Return the first copy of each row with a point as that of all rows; a row without one is never a copy."""
+        every = np.arange(self.n, dtype=np.int64)
+        every[self.numbers] = self.numbers[copies]
+        return every
 
     def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
         """Return the values of the kernels' measure of pairs of rows."""
@@ -158,13 +186,13 @@ class _PointRows:
         return values
 
 
-def _marks(batch: PointBatch, keys: tuple[HashKey, HashKey]) -> UInt64Array:
-    """Return 1 and two hashes of the words of each row: uint64 (n, 3); 0 first if a row has no point."""
-    n, width = batch.words.shape
+def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey]) -> UInt64Array:
+    """Return two hashes of the words of each row: uint64 (n, 2)."""
+    n, width = words.shape
     rows = Texts.of_buffer(
-        np.ascontiguousarray(batch.words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
+        np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
     )
-    return np.stack([~batch.missing, *(tokens_of_texts(rows, key) for key in keys)], axis=1).astype(np.uint64)
+    return np.stack([tokens_of_texts(rows, key) for key in keys], axis=1).astype(np.uint64)
 
 
 class _Run:
@@ -190,8 +218,7 @@ class _Run:
         self.compared = 0
         with clock.stage("match", rows.words.nbytes):
             self.copies = equal_rows(rows.marks)
-            different = self.copies == np.arange(len(rows), dtype=np.int64)
-            self._different = np.flatnonzero(different & ~rows.missing)
+            self._different = np.flatnonzero(self.copies == np.arange(len(rows), dtype=np.int64))
             self._memory = memory
             self._check_memory()
             self._buckets = self._choose()
