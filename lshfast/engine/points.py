@@ -18,7 +18,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
-from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, renumbered
+from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs
 from lshfast.index.neighbors.points import PointFormat
@@ -258,8 +258,8 @@ class _Run:
         with self._clock.stage("verify"):
             found = joined_pairs(listed(self._similar(), self.plan))
             sort_pairs(found)
-            if lists_copies(self.plan):
-                found = with_copies(found, self.copies, copies)
+            if copies == "all" or lists_copies(self.plan):
+                found = not_above(with_copies(found, self.copies, copies), self.plan)
             return self._reported(found)
 
     def _similar(self) -> Iterator[PairArray]:
