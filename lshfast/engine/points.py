@@ -30,7 +30,7 @@ from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels import distances as kernels
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets, choose_buckets, one_bucket
+from lshfast.kinds.buckets import PointBuckets, choose_buckets, crowded_codes, one_bucket
 from lshfast.kinds.held_points import PointFile, holder, release
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
@@ -165,7 +165,7 @@ class _PointRows:
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
         """Return groups of the rows with a point as groups of all rows; the others are kept, with this similarity."""
         keeper, labels = np.arange(self.n, dtype=np.int64), np.arange(self.n, dtype=np.int64)
-        similarity = np.full(self.n, value)
+        similarity = np.full(self.n, value, np.float64)
         keeper[self.numbers], labels[self.numbers] = self.numbers[groups.keeper], self.numbers[groups.labels]
         similarity[self.numbers] = groups.similarity
         return Groups(keeper, similarity, labels)
@@ -236,8 +236,11 @@ class _Run:
     def _choose(self) -> PointBuckets | None:
         """Return the buckets of the points; None if codes are compared completely, by blocks of bits."""
         format = self._rows.format
-        if format is None or (self.plan.kind == "code" and self.plan.complete):
+        if format is None:
             return None
+        if self.plan.kind == "code" and self.plan.complete:
+            components = self.plan.groups == "components"
+            return crowded_codes(self._rows.words, format, self.plan, self._different) if components else None
         if self.plan.complete:
             return one_bucket(self._rows.words)
         buckets = choose_buckets(self._rows.words, format, self.plan, self._different)

@@ -30,9 +30,9 @@ MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
 # The measures that are similarities; the others are distances.
 SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine")
 
-# For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; bytes of a row for its marks, codes
-# and groups; bytes of a row while a thread sorts it, and in the blocks of a complete join of codes; and bytes of points
-# that a thread reads at once.
+# For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; of a row, for its marks, codes and
+# groups; of a row while a thread sorts it, and in the blocks of a complete join of codes; and of the points that a
+# thread reads at once.
 BASE_BYTES = 240 << 20
 ROW_BYTES = 200
 SORT_BYTES = 40

@@ -408,6 +408,21 @@ def test_many_copies_and_many_similar_vectors():
         assert found.summary.candidates < 1000 * n
 
 
+def test_components_of_many_similar_codes_need_no_list_of_pairs():
+    codes = np.random.default_rng(1).integers(0, 2**16, (5000, 4), np.uint64)
+    found = lshfast.dedup(codes, kind="code", radius=70, groups="components")
+    assert found.summary.kept == 1
+    assert found.summary.candidates < 1000 * len(codes)
+    codes[::2, 1:] = ~codes[::2, 1:]  # two crowds that are far from each other
+    found = lshfast.dedup(codes, kind="code", radius=70, groups="components")
+    assert np.flatnonzero(found.keep).tolist() == [0, 1]
+    codes[2] = np.uint64(2**48 - 1)  # between them
+    pairs = lshfast.pairs(codes[:300], kind="code", radius=70)
+    right = lshfast.component_groups(300, pairs.view([("i", "<i8"), ("j", "<i8"), ("similarity", "<f8")]))
+    found = lshfast.dedup(codes[:300], kind="code", radius=70, groups="components")
+    assert found.labels.tolist() == right.labels.tolist()
+
+
 def test_vectors_just_below_the_threshold_are_kept():
     """Most pairs are near the threshold, and none is held."""
     rng = np.random.default_rng(1)
