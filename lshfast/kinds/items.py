@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,8 @@ def _column(items: Any) -> Any:
     if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
         pa = optional("pyarrow")
         return items if isinstance(items, pa.Array) else pa.chunked_array(items).combine_chunks()
+    if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
+        raise TypeError(f"vectors and codes must be a sequence or a column of them, not {type(items).__name__}")
     return list(items)
 
 

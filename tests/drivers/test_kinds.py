@@ -13,6 +13,7 @@ import pytest
 
 import lshfast
 from lshfast import dedup_files
+from lshfast.drivers.inputs import Inputs
 from lshfast.readers import DataError
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 
@@ -300,6 +301,23 @@ def test_removed_rows_are_explained_with_the_options_of_the_run(measure, tmp_pat
         assert key in found.output
         assert kept in found.output
         assert f"{value:.4f}" in found.output
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([None, [], [1, 0], [0.5, 1]], "vector"),
+        ([[], ["a", "b"]], "set"),
+        ([None, [1, 2], [2, 3]], "set"),
+        ([[1, 2], "text", [0.5]], "set"),
+        (["text", [0.5]], "text"),
+        ([None, [], None], "text"),
+        ([["a"], [0.5]], "set"),
+    ],
+)
+def test_the_kind_follows_from_the_first_rows(values, kind, tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [{"item": value} for value in values])
+    assert Inputs([str(source)], "item").kind_of_items() == kind
 
 
 # ---- refusals ----

@@ -154,6 +154,13 @@ def test_arrays_that_are_no_vectors(items):
         lshfast.dedup(items, kind="vector")
 
 
+@pytest.mark.parametrize("items", ["[1, 2]", b"ab", {"a": [1.0]}, {1.0, 2.0}, 5, 0.5, None])
+@pytest.mark.parametrize("kind", ["vector", "code"])
+def test_what_is_no_sequence(items, kind):
+    with pytest.raises(TypeError, match="vectors and codes must be a sequence or a column of them, not "):
+        lshfast.dedup(items, kind=kind, **({"radius": 1} if kind == "code" else {}))
+
+
 # ---- codes ----
 
 CODES = [0x0123456789ABCDEF, None, 0xFFFFFFFFFFFFFFFE]
