@@ -49,10 +49,10 @@ class PointIndex:
     on_duplicate: OnDuplicate
 
     @classmethod
-    def opened(cls, indexes: Indexes, plan: PointPlan) -> PointIndex | None:
-        """Open the index of earlier rows into memory, or prepare a new one; None for a run without."""
+    def opened(cls, indexes: Indexes, plan: PointPlan) -> PointIndex:
+        """Open the index of earlier rows, or prepare a new one; use it as a context manager, which writes nothing."""
         if indexes.against is None:
-            return None if indexes.save is None else cls(indexes.name, None, indexes.on_duplicate)
+            return cls(indexes.name, None, indexes.on_duplicate)
         with naming(indexes.against):
             if plan.kind == "code":
                 index: NearNeighbors | HammingIndex = HammingIndex.open(
@@ -69,7 +69,7 @@ class PointIndex:
             return self.index.store.kind
         return None if self.index is None or not len(self.index) else kind_of(self.index.items()[0])
 
-    def earlier(self, words: UInt64Array, missing: Any, format: PointFormat, plan: PointPlan) -> Earlier:
+    def earlier(self, words: UInt64Array, format: PointFormat, plan: PointPlan) -> Earlier:
         """Return the rows that are near to an entry, each with its nearest entry."""
         index = self.index
         assert index is not None
@@ -77,21 +77,19 @@ class PointIndex:
             self._check(format, plan)
         distance = plan.distance_of(format)
         rows, keys, values = list[Int64Array](), list[Any](), list[Any]()
-        present = np.flatnonzero(~missing)
-        for start in range(0, len(present), BATCH_ROWS):
-            some = present[start : start + BATCH_ROWS]
-            best: Any = index.query(format.points_of(words[some]), k=1, threads=plan.threads)
+        for start in range(0, len(words), BATCH_ROWS):
+            best: Any = index.query(format.points_of(words[start : start + BATCH_ROWS]), k=1, threads=plan.threads)
             release(words)
             near = np.flatnonzero(np.diff(best.offsets))
             found = best.distances if isinstance(index, NearNeighbors) else best.distance.astype(np.float64)
             reported = np.cos(found) if plan.measure == "cosine" else found
             within = reported >= plan.bound if plan.measure == "cosine" else found <= distance
-            rows.append(some[near[within]])
+            rows.append(start + near[within])
             listed = best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
             keys += [listed[place] for place in np.flatnonzero(within).tolist()]
             values.append(reported[within])
         empty = np.empty(0)
-        return Earlier(np.concatenate([present[:0], *rows]), keys, np.concatenate([empty, *values]))
+        return Earlier(np.concatenate([np.empty(0, np.int64), *rows]), keys, np.concatenate([empty, *values]))
 
     def _check(self, format: PointFormat, plan: PointPlan) -> None:
         """Raise ValueError if the index holds other points, or does not promise to find those within the radius."""
@@ -110,24 +108,28 @@ class PointIndex:
             )
 
     def add(
-        self, keys: Sequence[Any], rows: Int64Array, words: UInt64Array, format: PointFormat, plan: PointPlan,
-        corpus: Corpus | None = None,
+        self, keys: Sequence[Any], numbers: Int64Array, places: Int64Array, words: UInt64Array, format: PointFormat,
+        plan: PointPlan, corpus: Corpus,
     ) -> int:  # fmt: skip
-        """Insert points under their keys, and return the number of entries that are new or replaced."""
+        """Insert points under their keys, and return the number of entries that are new or replaced.
+
+        The point at place p of the words is that of row numbers[p].
+        """
         if self.index is None:
-            self.index = self._new(format, plan, len(rows))
+            self.index = self._new(format, plan, len(places))
         added, kind = 0, self.kind
-        for start in range(0, len(rows), BATCH_ROWS):
-            some = rows[start : start + BATCH_ROWS]
+        for start in range(0, len(places), BATCH_ROWS):
+            own = places[start : start + BATCH_ROWS]
+            some = numbers[own]
             listed = [keys[row] for row in some.tolist()]
             if kind is not None and kind != type(listed[0]).__name__:
-                raise self._fault(corpus, int(some[0]), f"key {listed[0]!r}: the keys of {self.name} are {KINDS[kind]}")
+                raise corpus.fault(int(some[0]), f"key {listed[0]!r}: the keys of {self.name} are {KINDS[kind]}")
             if self.on_duplicate == "error":
                 known = next((place for place, key in enumerate(listed) if key in self.index), None)
                 if known is not None:
                     reason = f"key {listed[known]!r} is in {self.name} already"
-                    raise self._fault(corpus, int(some[known]), f"{reason} (on-duplicate skip or replace allows that)")
-            points = format.points_of(words[some])
+                    raise corpus.fault(int(some[known]), f"{reason} (on-duplicate skip or replace allows that)")
+            points = format.points_of(words[own])
             column = as_column(listed)
             if isinstance(self.index, NearNeighbors):
                 added += self.index.insert(column, points, threads=plan.threads)
@@ -146,9 +148,12 @@ class PointIndex:
             recall=recall, dtype=dtype, seed=plan.seed, on_duplicate=self.on_duplicate,
         )  # fmt: skip
 
-    @staticmethod
-    def _fault(corpus: Corpus | None, row: int, reason: str) -> ValueError:
-        return ValueError(reason) if corpus is None else corpus.fault(row, reason)
+    def __enter__(self) -> PointIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self.index, NearNeighbors):
+            self.index.close()
 
     def save(self, path: str, overwrite: bool, progress: Progress | None) -> None:
         """Write the index; the file gets its name when it is complete."""

@@ -16,22 +16,22 @@ import numpy.typing as npt
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import NOTHING_EARLIER, Earlier
-from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
+from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import by_preference, sorted_pairs
-from lshfast.join.groups import Groups, component_groups, star_groups
+from lshfast.join.groups import Groups, component_groups, preferred, star_groups
 from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels import distances as kernels
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets, choose_buckets, one_bucket
+from lshfast.kinds.buckets import PointBuckets, choose_buckets, crowded_codes, one_bucket
 from lshfast.kinds.held_points import PointFile, holder, release
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
@@ -59,7 +59,7 @@ def run_points(
     similar: Callable[[Iterable[PairArray]], object] | None = None,
     folder: str | None = None,
     memory: int | None = None,
-    earlier: Callable[[UInt64Array, BoolArray, PointFormat, PointPlan], Earlier] | None = None,
+    earlier: Callable[[UInt64Array, PointFormat, PointPlan], Earlier] | None = None,
     progress: Progress | None = None,
 ) -> PointRun:
     """Find the groups of points, and all similar pairs if they are wanted.
@@ -80,8 +80,8 @@ def run_points(
     memory : int, optional
         Bytes that the process may take; ValueError is raised if the rows need more.
     earlier : callable, optional
-        Returns the rows that are removed for an entry of an index, given their words, which rows have none, the format
-        and the plan. They are compared with no other rows.
+        Returns the rows that are removed for an entry of an index, given their words, the format and the plan. They are
+        compared with no other rows.
     progress : callable, optional
     """
     with clock.stage("read"):
@@ -91,25 +91,29 @@ def run_points(
     before: Earlier | None = None
     if earlier is not None:
         with clock.stage("earlier"):
-            known = rows.format is not None
-            before = earlier(rows.words, rows.missing, rows.format, plan) if known else NOTHING_EARLIER  # type: ignore[arg-type]
+            before = NOTHING_EARLIER if rows.format is None else earlier(rows.words, rows.format, plan)
     run = _Run(rows, plan, clock, progress, memory, before)
     pairs: PairArray | None = None
     if similar is not None:
-        pairs = run.every_pair()
+        pairs = renumbered(run.every_pair(), rows.numbers)
         similar([pairs])
-    groups, forming = run.groups(_preference(values, len(rows)))
+    groups, forming = run.groups(_preference(values, rows))
+    listing = renumbered(forming, rows.numbers) if pairs is None else pairs
     found = Findings.of(
-        groups, forming if pairs is None else pairs, run.copies, before,
-        pairs_found=len(forming if pairs is None else pairs), candidates=run.compared, empty=int(rows.missing.sum()),
+        rows.groups_of_all(groups, float(not is_distance(plan.measure))), listing, rows.copies_of_all(run.copies),
+        None if before is None else replace(before, rows=rows.numbers[before.rows]),
+        pairs_found=len(listing), candidates=run.compared, empty=rows.n - len(rows),
     )  # fmt: skip
     return PointRun(found, run.plan, rows)
 
 
-def _preference(keep: str | npt.ArrayLike, n: int) -> npt.ArrayLike | None:
-    if not isinstance(keep, str):
-        return keep
-    return None if keep == "first" else np.arange(n, dtype=np.int64)
+def _preference(keep: str | npt.ArrayLike, rows: PointRows) -> npt.ArrayLike | None:
+    """Return values of the rows with a point, of which greater ones are kept first."""
+    if isinstance(keep, str):
+        return None if keep == "first" else np.arange(len(rows), dtype=np.int64)
+    values = np.empty(rows.n, np.int64)
+    values[preferred(rows.n, keep)] = np.arange(rows.n, 0, -1, dtype=np.int64)
+    return values[rows.numbers]
 
 
 def pairs_of_points(
@@ -122,16 +126,29 @@ def pairs_of_points(
     progress: Progress | None = None,
 ) -> PairArray:
     """Return the similar pairs of points that are listed, sorted, with their similarities or distances."""
-    return _Run(PointRows.of(batches, format_of), plan, clock, progress).every_pair(copies)
+    rows = PointRows.of(batches, format_of)
+    return renumbered(_Run(rows, plan, clock, progress).every_pair(copies), rows.numbers)
 
 
 @dataclass(frozen=True)
 class PointRows:
-    """All rows of a run."""
+    """The rows of a run that have a point, under numbers of their own, so that rows without one take no memory.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (m, words)
+    numbers : ndarray of int64, shape (m,)
+        Their numbers among all rows.
+    n : int
+        All rows.
+    marks : ndarray of uint64, shape (m, 2)
+        Two hashes of the words, under secret keys.
+    """
 
     words: UInt64Array
-    missing: BoolArray
-    marks: UInt64Array  # of each row: 1, and two hashes under secret keys; or 0 for a row without a point
+    numbers: Int64Array
+    n: int
+    marks: UInt64Array
     format: PointFormat | None
 
     @classmethod
@@ -140,24 +157,35 @@ class PointRows:
     ) -> PointRows:
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
-        held, empty = list[GrowingArray | PointFile](), 0
-        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 3)
+        held = list[GrowingArray | PointFile]()
+        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 2)
         for batch in batches:
             missing.extend(batch.missing)
-            marks.extend(_marks(batch, keys))
-            if not held and batch.missing.all():  # the width of the words is not known yet
-                empty += len(batch)
-                continue
-            width = batch.words.shape[1]
-            if not held:
-                held.append(holder(path, width))
-                held[0].extend(np.zeros((empty, width), np.uint64))
-            held[0].extend(batch.words)
-        words = held[0].finished() if held else np.zeros((empty, 1), np.uint64)
-        return cls(words, missing.finished(), marks.finished(), format_of())
+            if len(batch.words):  # the width of the words is not known before
+                if not held:
+                    held.append(holder(path, batch.words.shape[1]))
+                held[0].extend(batch.words)
+                marks.extend(_marks(batch.words, keys))
+        words = held[0].finished() if held else np.zeros((0, 1), np.uint64)
+        numbers = np.flatnonzero(~missing.rows())
+        return cls(words, numbers, len(missing), marks.finished(), format_of())
 
     def __len__(self) -> int:
-        return len(self.missing)
+        return len(self.numbers)
+
+    def groups_of_all(self, groups: Groups, value: float) -> Groups:
+        """Return groups of the rows with a point as groups of all rows; the others are kept, with this similarity."""
+        keeper, labels = np.arange(self.n, dtype=np.int64), np.arange(self.n, dtype=np.int64)
+        similarity = np.full(self.n, value, np.float64)
+        keeper[self.numbers], labels[self.numbers] = self.numbers[groups.keeper], self.numbers[groups.labels]
+        similarity[self.numbers] = groups.similarity
+        return Groups(keeper, similarity, labels)
+
+    def copies_of_all(self, copies: Int64Array) -> Int64Array:
+        """Return the first copy of each row with a point as that of all rows; a row without one is never a copy."""
+        every = np.arange(self.n, dtype=np.int64)
+        every[self.numbers] = self.numbers[copies]
+        return every
 
     def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
         """Return the values of the kernels' measure of pairs of rows."""
@@ -169,13 +197,13 @@ class PointRows:
         return values
 
 
-def _marks(batch: PointBatch, keys: tuple[HashKey, HashKey]) -> UInt64Array:
-    """Return 1 and two hashes of the words of each row: uint64 (n, 3); 0 first if a row has no point."""
-    n, width = batch.words.shape
+def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey]) -> UInt64Array:
+    """Return two hashes of the words of each row: uint64 (n, 2)."""
+    n, width = words.shape
     rows = Texts.of_buffer(
-        np.ascontiguousarray(batch.words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
+        np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
     )
-    return np.stack([~batch.missing, *(tokens_of_texts(rows, key) for key in keys)], axis=1).astype(np.uint64)
+    return np.stack([tokens_of_texts(rows, key) for key in keys], axis=1).astype(np.uint64)
 
 
 class _Run:
@@ -207,7 +235,7 @@ class _Run:
             different = self.copies == np.arange(len(rows), dtype=np.int64)
             if earlier is not None:
                 different[earlier.rows] = False
-            self._different = np.flatnonzero(different & ~rows.missing)
+            self._different = np.flatnonzero(different)
             self._memory = memory
             self._check_memory()
             self._buckets = self._choose()
@@ -225,8 +253,11 @@ class _Run:
     def _choose(self) -> PointBuckets | None:
         """Return the buckets of the points; None if codes are compared completely, by blocks of bits."""
         format = self._rows.format
-        if format is None or (self.plan.kind == "code" and self.plan.complete):
+        if format is None:
             return None
+        if self.plan.kind == "code" and self.plan.complete:
+            components = self.plan.groups == "components"
+            return crowded_codes(self._rows.words, format, self.plan, self._different) if components else None
         if self.plan.complete:
             return one_bucket(self._rows.words)
         buckets = choose_buckets(self._rows.words, format, self.plan, self._different)
@@ -247,8 +278,8 @@ class _Run:
         with self._clock.stage("verify"):
             found = joined_pairs(listed(self._similar(), self.plan))
             sort_pairs(found)
-            if lists_copies(self.plan):
-                found = with_copies(found, self.copies, copies)
+            if copies == "all" or lists_copies(self.plan):
+                found = not_above(with_copies(found, self.copies, copies), self.plan)
             return self._reported(found)
 
     def _similar(self) -> Iterator[PairArray]:

@@ -11,6 +11,7 @@ from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
 from lshfast.engine.any_plan import AnyPlan
+from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast.engine.plan import Plan
 from lshfast.readers import DataError
@@ -61,7 +62,7 @@ def look_up(path: str, key: str) -> Removed:
     found: float | None = None
     earlier = False
     if place is not None:
-        values = table.columns.get("similarity", table.columns.get("containment"))
+        values = next((table.columns[name] for name in SIMILARITY_NAMES.values() if name in table.columns), None)
         found = None if values is None else float(values[place])
         earlier = str(table.columns.get("earlier", ["false"] * len(keys))[place]).lower() == "true"
     size = len(members) + (1 if place is None else 2)
@@ -110,7 +111,7 @@ def explain(
     kept_key = key if removed is None or removed.kept_key is None else removed.kept_key
     second = other if other is not None else kept_key
     wanted = [key] if second == key or (removed is not None and removed.earlier and other is None) else [key, second]
-    texts = _texts_of(inputs, wanted, progress) if isinstance(plan, Plan) else []
+    texts = _texts_of(inputs, wanted, progress) if isinstance(plan, Plan) and inputs.kind_of_items() == "text" else []
     shared = differences = None
     if len(texts) == 2 and isinstance(plan, Plan):
         own, second_text = texts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +38,10 @@ CANDIDATE_BYTES = 1 << 25
 FIRST_BATCH = 1 << 12
 BATCHES = 8
 
-# Similar pairs of a batch for each of its points, above which the batch is halved, and the smallest batch.
-MOST_PAIRS = 64
+# The smallest batch; and similar pairs of a batch for each of its points, above which the batch is halved: the smallest
+# batch never has so many.
 LEAST_BATCH = 256
+MOST_PAIRS = LEAST_BATCH // 2
 
 
 class _TooManyError(Exception):
@@ -53,6 +55,30 @@ class Meeting:
     left: Int32Array
     right: Int32Array
     value: Float64Array
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @classmethod
+    def none(cls) -> Meeting:
+        """Return no pairs."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Meeting]) -> Meeting:
+        """Return the pairs of several, at least one."""
+        left, right = (np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right"))
+        return cls(left, right, np.concatenate([part.value for part in parts]))
+
+    def of(self, chosen: npt.NDArray[Any]) -> Meeting:
+        """Return some of the pairs."""
+        return Meeting(self.left[chosen], self.right[chosen], self.value[chosen])
+
+    def different(self) -> Meeting:
+        """Return the pairs without repetitions, sorted."""
+        order = np.lexsort((self.right, self.left))
+        new = (np.diff(self.left[order], prepend=-1) != 0) | (np.diff(self.right[order], prepend=-1) != 0)
+        return self.of(order[new])
 
 
 class BucketJoin:
@@ -105,12 +131,12 @@ class BucketJoin:
     def pairs(self) -> Iterator[Meeting]:
         """Yield all similar pairs, each once."""
         rows = np.arange(len(self), dtype=np.int32)
-        for band, meeting in self._between(rows, None, rows):
+        for band, meeting in self._among_bands(rows):
             new = np.ones(len(meeting.left), np.bool_)
             left, right = self._order[meeting.left], self._order[meeting.right]
             for earlier in range(band):
                 new &= self._keys(earlier, left) != self._keys(earlier, right)
-            yield Meeting(meeting.left[new], meeting.right[new], meeting.value[new])
+            yield meeting.of(new)
 
     # ---- groups ----
 
@@ -125,56 +151,86 @@ class BucketJoin:
         kept, done, size = GrowingArray(np.int32), 0, FIRST_BATCH
         while done < n:
             batch = np.arange(done, min(n, done + size), dtype=np.int32)
-            for _, found in self._between(kept.rows(), batch, keeper):
-                _prefer(found, keeper, value)
+            self._compare_with_kept(kept.rows(), batch, keeper, value)
             while len(batch):
                 left = batch[keeper[batch] == batch]
                 try:
-                    found = self._among(left, keeper, MOST_PAIRS * max(len(left), LEAST_BATCH))
+                    found = self._among(left, MOST_PAIRS * max(len(left), LEAST_BATCH))
                 except _TooManyError:
                     batch = batch[: max(LEAST_BATCH, len(batch) // 2)]
                     continue
-                _prefer(found, keeper, value)
+                keeper[found.right], value[found.right] = found.left, found.value
                 break
             kept.extend(batch[keeper[batch] == batch])
             halved = done + size > done + len(batch) and done + len(batch) < n
             done += len(batch)
-            size = max(LEAST_BATCH, len(batch)) if halved else max(FIRST_BATCH, min(2 * size, n // BATCHES))
+            size = max(LEAST_BATCH, len(batch)) if halved else min(2 * size, max(FIRST_BATCH, n // BATCHES))
             if self._progress:
                 self._progress("verify", done, n)
         removed = np.flatnonzero(keeper != np.arange(n, dtype=np.int32)).astype(np.int32)
         return Meeting(keeper[removed], removed, value[removed])
 
-    def _among(self, rows: Int32Array, limits: Int32Array, most: int) -> Meeting:
+    def _compare_with_kept(self, kept: Int32Array, batch: Int32Array, keeper: Int32Array, value: Float64Array) -> None:
+        """Write the first of the kept rows that is similar to each row of the batch, in place of its keeper.
+
+        Rows are compared in 1, 2, 4... bands at a time, whatever the number of threads, and in the next ones with rows
+        before their keeper only.
+        """
+        bands = range(0)
+        while len(kept) and bands.stop < self._bands:
+            bands = range(bands.stop, min(self._bands, 2 * bands.stop + 1))
+            first_of_band = partial(self._first_of_band, kept, batch, keeper[batch])
+            for parts, compared in ordered_map(first_of_band, bands, self._threads):
+                self.compared += compared
+                for found in parts:
+                    new = found.of(found.left < keeper[found.right])
+                    keeper[new.right], value[new.right] = new.left, new.value
+
+    def _first_of_band(
+        self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, band: int
+    ) -> tuple[list[Meeting], int]:
+        """Return, of the rows of the batch, pairs with ever earlier similar kept rows, and how many were compared."""
+        limits, firsts, compared = np.empty(len(self), np.int32), list[Meeting](), 0
+        limits[batch] = keepers
+        for found, count in self._meetings(band, kept, batch, limits, None):
+            compared += count
+            order = np.lexsort((found.left, found.right))
+            new = found.of(order[np.diff(found.right[order], prepend=-1) != 0])
+            new = new.of(new.left < limits[new.right])
+            limits[new.right] = new.left
+            firsts.append(new)
+        return firsts, compared
+
+    def _among(self, rows: Int32Array, most: int) -> Meeting:
         """Return the star of each of these rows that is similar to one of them; too many pairs raise an error."""
-        parts, total = [], 0
-        for _, meeting in self._between(rows, None, limits, most=most):
-            parts.append(meeting)
-            total += len(meeting.left)
-            if total > 4 * most:
-                raise _TooManyError
-        if not total:
-            return Meeting(rows[:0], rows[:0], np.empty(0))
-        left, right = (np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right"))
-        value = np.concatenate([part.value for part in parts])
-        places = np.searchsorted(rows, left), np.searchsorted(rows, right)
-        groups = star_groups(len(rows), as_pairs(*places, value))
+        found, waiting, room = Meeting.none(), [Meeting.none()], most
+        for _, meeting in self._among_bands(rows, most):
+            waiting.append(meeting)
+            room -= len(meeting)
+            if room <= 0:
+                found, waiting, room = Meeting.joined([found, *waiting]).different(), [Meeting.none()], most
+                if len(found) > most:
+                    raise _TooManyError
+        found = Meeting.joined([found, *waiting]).different()
+        left, right = np.searchsorted(rows, found.left), np.searchsorted(rows, found.right)
+        groups = star_groups(len(rows), as_pairs(left, right, found.value))
         removed = np.flatnonzero(groups.keeper != np.arange(len(rows), dtype=np.int64))
         return Meeting(rows[groups.keeper[removed]], rows[removed], groups.similarity[removed])
 
     def forest(self) -> Meeting:
         """Return similar pairs that connect the rows of each component, no more than it takes."""
         n = len(self)
-        rows, labels = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
-        chosen = []
-        for _, found in self._between(rows, None, rows, labels):
-            new = _spanning(found, labels)
-            if len(new.left):
-                joined = set_kernels.components(new.left.astype(np.int64), new.right.astype(np.int64), n)
-                labels[:] = joined[labels]
-                chosen.append(new)
-        left, right = (np.concatenate([rows[:0], *(getattr(part, name) for part in chosen)]) for name in _SIDES)
-        return Meeting(left, right, np.concatenate([np.empty(0), *(part.value for part in chosen)]))
+        rows, labels, chosen = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), [Meeting.none()]
+        # Bands are compared one after the other, while the labels change, so that what is joined is not compared.
+        for band in range(self._bands):
+            for found, compared in self._meetings(band, rows, rows, rows, labels):
+                self.compared += compared
+                new = _spanning(found, labels)
+                if len(new):
+                    joined = set_kernels.components(new.left.astype(np.int64), new.right.astype(np.int64), n)
+                    labels[:] = joined[labels]
+                    chosen.append(new)
+        return Meeting.joined(chosen)
 
     def rows_of(self, found: Meeting) -> npt.NDArray[np.void]:
         """Return pairs of places in the order as sorted pairs of rows, whose similarity is the value of the measure."""
@@ -182,64 +238,41 @@ class BucketJoin:
 
     # ---- the work ----
 
-    def _between(
-        self,
-        left: Int32Array,
-        right: Int32Array | None,
-        limits: Int32Array,
-        labels: Int32Array | None = None,
-        most: int | None = None,
-    ) -> Iterator[tuple[int, Meeting]]:
-        """Yield (band, similar pairs) of rows of two lists, or of one with itself.
-
-        A row of `right` is paired with those of `left` below its limit, and with another label. Limits and labels may
-        change between two of them: what they rule out then is yielded or not.
-        """
-        if not len(left) or (right is not None and not len(right)):
-            return
-        of_band = partial(self._of_band, left, right, limits, labels, most)
-        # With labels, a band is read while they change: one after the other, so that what is joined is not compared.
-        bands = range(self._bands)
-        if labels is not None:
-            for band in bands:
-                for found in self._meetings(band, left, right, limits, labels, None):
-                    yield band, found
-            return
-        for band, parts in zip(bands, ordered_map(of_band, bands, self._threads), strict=True):
+    def _among_bands(self, rows: Int32Array, most: int | None = None) -> Iterator[tuple[int, Meeting]]:
+        """Yield (band, similar pairs) of rows, each row with those before it."""
+        of_band = partial(self._of_band, rows, most)
+        for band, (parts, compared) in enumerate(ordered_map(of_band, range(self._bands), self._threads)):
+            self.compared += compared
             for found in parts:
                 yield band, found
 
-    def _of_band(
-        self,
-        left: Int32Array,
-        right: Int32Array | None,
-        limits: Int32Array,
-        labels: Int32Array | None,
-        most: int | None,
-        band: int,
-    ) -> list[Meeting]:
-        return list(self._meetings(band, left, right, limits, labels, most))
-
-    def _meetings(
-        self,
-        band: int,
-        left: Int32Array,
-        right: Int32Array | None,
-        limits: Int32Array,
-        labels: Int32Array | None,
-        most: int | None,
-    ) -> Iterator[Meeting]:
-        sorted_left = self._sorted(band, left)
-        sorted_right = sorted_left if right is None else self._sorted(band, right)
-        meetings = Meetings(*sorted_left, *sorted_right, self._codes, self._most, limits, labels)
-        out, total = np.empty(self._room, np.uint64), 0
-        while not meetings.done:
-            found = self._verified(out[: meetings.find(out)])
-            total += len(found.left)
+    def _of_band(self, rows: Int32Array, most: int | None, band: int) -> tuple[list[Meeting], int]:
+        """Return the similar pairs of rows in a band, and how many were compared."""
+        numbers = np.arange(len(self), dtype=np.int32)
+        parts, compared, total = list[Meeting](), 0, 0
+        for found, count in self._meetings(band, rows, rows, numbers, None):
+            compared += count
+            total += len(found)
             if most is not None and total > most:
                 raise _TooManyError
-            if len(found.left):
-                yield found
+            parts.append(found)
+        return parts, compared
+
+    def _meetings(
+        self, band: int, left: Int32Array, right: Int32Array, limits: Int32Array, labels: Int32Array | None
+    ) -> Iterator[tuple[Meeting, int]]:
+        """Yield similar pairs of two lists of rows in a band, and how many were compared for them.
+
+        A row of `right` is paired with those of `left` below its limit, and with another label. Limits and labels may
+        change between two of them.
+        """
+        sorted_left = self._sorted(band, left)
+        sorted_right = sorted_left if right is left else self._sorted(band, right)
+        meetings = Meetings(*sorted_left, *sorted_right, self._codes, self._most, limits, labels)
+        out = np.empty(self._room, np.uint64)
+        while not meetings.done:
+            pairs = out[: meetings.find(out)]
+            yield self._verified(pairs), len(pairs)
 
     def _sorted(self, band: int, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
         keys = self._keys(band, self._order[rows])
@@ -252,20 +285,8 @@ class BucketJoin:
         values = np.empty(len(pairs))
         kernels.distances_of_pairs(self._points, rows, *self._measure.kernel, values)
         release(self._points)
-        self.compared += len(pairs)
         near = values <= self._value
         return Meeting(left[near], right[near], values[near])
-
-
-_SIDES = "left", "right"
-
-
-def _prefer(found: Meeting, keeper: Int32Array, value: Float64Array) -> None:
-    """Let the keeper of each right row be the left row, where that is preferred to the one it has."""
-    better = np.flatnonzero(found.left < keeper[found.right])
-    better = better[np.argsort(-found.left[better], kind="stable")]  # of several, the last one stays
-    keeper[found.right[better]] = found.left[better]
-    value[found.right[better]] = found.value[better]
 
 
 def _spanning(found: Meeting, labels: Int32Array) -> Meeting:
@@ -274,4 +295,4 @@ def _spanning(found: Meeting, labels: Int32Array) -> Meeting:
     low, high = np.minimum(left, right), np.maximum(left, right)
     _, first = np.unique(low << np.uint64(32) | high, return_index=True)
     first = first[low[first] != high[first]]
-    return Meeting(found.left[first], found.right[first], found.value[first])
+    return found.of(first)

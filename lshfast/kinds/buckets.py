@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -29,6 +29,9 @@ SCREEN_MISSES = 0.1
 
 # Pairs of points whose distances show how many candidates there will be.
 SAMPLE_PAIRS = 1 << 15
+
+# Similar pairs of codes for each row, above which the components of all codes are found without a list of the pairs.
+LISTED_PAIRS = 64
 
 # What is tried; and nanoseconds: of a row in a band, of a bit of its key, of a pair that is screened, or verified.
 MOST_ROWS = 63
@@ -72,6 +75,14 @@ def one_bucket(points: UInt64Array) -> PointBuckets:
     """Return a single bucket with all points, by which all pairs are compared."""
     no_codes = np.empty((len(points), 0), np.uint64)
     return PointBuckets(Bands(1, 1), 1.0, lambda _, rows: np.zeros(len(rows), np.uint64), no_codes, 0)
+
+
+def crowded_codes(codes: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets | None:
+    """Return a single bucket with all codes if a list of all similar pairs would be long; None if it would not be."""
+    near = np.count_nonzero(_sampled_distances(codes, format, rows, plan.seed) <= plan.bound) / SAMPLE_PAIRS
+    if near * len(rows) / 2 <= LISTED_PAIRS:
+        return None
+    return replace(one_bucket(codes), codes=codes, most=int(plan.bound))
 
 
 def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from lshfast.common.choices import ItemMeasure
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.measure import MOST_WORDS
+from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
 from lshfast.kernels.text import Texts
 from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.measures import PointKind
@@ -21,10 +22,21 @@ from lshfast.kinds.measures import PointKind
 # The metric of a format for each measure of points.
 METRICS: dict[ItemMeasure, str] = {"cosine": "cosine", "angle": "cosine"}
 
+# The least sum of squares of a vector with a direction: a little more than `PointFormat` takes, whose sums have another
+# order.
+LEAST_SQUARES = MOST_COORDINATE**-2 * (1 + 1e-9)
+
 
 @dataclass(frozen=True)
 class PointBatch:
-    """Points of consecutive rows, as words of a format, and which rows have none: their words are zeros."""
+    """Points of consecutive rows, and which rows have none.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (k, words)
+        The words of the k rows that have a point.
+    missing : ndarray of bool, shape (n,)
+    """
 
     words: UInt64Array
     missing: BoolArray
@@ -39,7 +51,9 @@ class PointBatch:
 
     def take(self, rows: Int64Array) -> PointBatch:
         """Return some of the rows."""
-        return PointBatch(self.words[rows], self.missing[rows])
+        missing = self.missing[rows]
+        places = np.cumsum(~self.missing, dtype=np.int64) - 1
+        return PointBatch(self.words[places[rows[~missing]]], missing)
 
 
 class PointReader:
@@ -60,32 +74,25 @@ class PointReader:
 
     def __init__(self, kind: PointKind, measure: ItemMeasure) -> None:
         self.format = None
-        self._kind, self._metric = kind, METRICS.get(measure, measure)
+        self._kind, self._metric, self._form = kind, METRICS.get(measure, measure), _CodeForm()
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
-        """Return the points of a column, and the reasons of its bad rows, whose points are not valid."""
-        n = len(column)
-        values, missing, bad = (_vectors if self._kind == "vector" else _codes)(column, self._width)
-        good = ~missing
-        good[list(bad)] = False
-        if self.format is None:
-            if not good.any():
-                return PointBatch(np.zeros((n, 1), np.uint64), missing), bad
-            self.format = self._format_of(values)
+        """Return the points of a column, and the reasons of its bad rows, which have no points."""
         if self._kind == "vector":
-            bad |= self._unsuitable(values, good)
-            good[list(bad)] = False
-        words = np.zeros((n, self.format.measure.words), np.uint64)
-        if good.all():
-            words = self._words_of(values)
-        elif good.any():
-            words[good] = self._words_of(values[good])
-        return PointBatch(words, missing), bad
-
-    @property
-    def _width(self) -> int | None:
-        """The coordinates of vectors or the bits of codes; None as long as no row has been read."""
-        return None if self.format is None else self.format.dim
+            values, given, bad = _vectors(column, None if self.format is None else self.format.dim)
+        else:
+            values, given, bad = _codes(column, self._form)
+        if len(values) and self.format is None:
+            self.format = self._format_of(values)
+        if self.format is None:
+            return PointBatch(np.empty((0, 1), np.uint64), ~given), bad
+        if self._kind == "vector" and len(values):
+            rows, reasons = np.flatnonzero(given), self._unsuitable(values)
+            bad |= {int(rows[place]): reason for place, reason in reasons.items()}
+            given[rows[list(reasons)]] = False
+            values = np.delete(values, list(reasons), axis=0) if reasons else values
+        words = self._words_of(values) if len(values) else np.empty((0, self.format.measure.words), np.uint64)
+        return PointBatch(words, ~given), bad
 
     def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:
         if self._kind == "code":
@@ -97,27 +104,29 @@ class PointReader:
         assert self.format is not None
         return values if self._kind == "code" else self.format.check(values)[1]
 
-    def _unsuitable(self, values: npt.NDArray[Any], good: BoolArray) -> dict[int, str]:
-        """Return the reasons of vectors that the format cannot hold."""
+    def _unsuitable(self, values: npt.NDArray[Any]) -> dict[int, str]:
+        """Return the reasons of vectors that the format cannot hold, by their places."""
         assert self.format is not None
-        bad: dict[int, str] = {}
+        most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
+        directed, reasons = self.format.metric == "cosine", dict[int, str]()
         with np.errstate(over="ignore", invalid="ignore"):
-            # A sum is finite if all coordinates are and it does not overflow, which is looked at again.
-            sums = values.sum(axis=1, dtype=np.float64)
             rounded = values if values.dtype == self.format.dtype else values.astype(self.format.dtype)
-            doubtful = ~np.isfinite(sums) | (self.format.metric == "cosine") & (sums == 0)
-            if rounded is not values:
-                doubtful |= ~np.isfinite(rounded).all(axis=1)
-        for row in np.flatnonzero(doubtful & good).tolist():
-            finite = np.isfinite(values[row])
+            # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.
+            squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
+            doubtful = ~(squares <= most**2) | (directed & (squares < LEAST_SQUARES))
+        for place in np.flatnonzero(doubtful).tolist():
+            row, finite = values[place], np.isfinite(values[place])
             if not finite.all():
                 at = int(np.argmin(finite))
-                bad[row] = f"coordinate {at} is {values[row, at]}, not a finite number"
-            elif not np.isfinite(rounded[row]).all():
-                bad[row] = f"a coordinate is too large for {self.format.dtype}"
-            elif self.format.metric == "cosine" and not values[row].any():
-                bad[row] = "the vector is zero, which has no direction"
-        return bad
+                reasons[place] = f"coordinate {at} is {row[at]}, not a finite number"
+            elif (np.abs(row) > most).any():
+                at = int(np.argmax(np.abs(row) > most))
+                reasons[place] = f"coordinate {at} is {row[at]}, not in -{most:g}..{most:g}"
+            elif directed and not row.any():
+                reasons[place] = "the vector is zero, which has no direction"
+            elif directed and squares[place] < LEAST_SQUARES:
+                reasons[place] = f"the vector is shorter than {1 / MOST_COORDINATE:g}, which is taken for zero"
+        return reasons
 
 
 def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[PointBatch, PointFormat | None]:
@@ -137,9 +146,12 @@ def _column(items: Any) -> Any:
     if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
         pa = optional("pyarrow")
         return items if isinstance(items, pa.Array) else pa.chunked_array(items).combine_chunks()
+    if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
+        raise TypeError(f"vectors and codes must be a sequence or a column of them, not {type(items).__name__}")
     return list(items)
 
 
+# The values of the rows that are given, (k, dim) or (k, words); which rows these are, (n,); the reasons of bad rows.
 Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
 
@@ -147,83 +159,93 @@ Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
 
 def _vectors(column: Any, dim: int | None) -> Read:
-    """Return vectors as an array, (n, dim), which rows have none, and the reasons of bad rows."""
+    """Return the vectors of a column; `dim` are the coordinates of rows before."""
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.dtype.kind not in "iuf":
             raise ValueError(f"vectors must be numbers of shape (n, dim), not {column.dtype} {column.shape}")
-        if dim not in (None, column.shape[1]):
-            raise ValueError(f"vectors must have {dim} coordinates, as the rows before, not {column.shape[1]}")
-        return _floats(column), np.zeros(len(column), np.bool_), {}
+        values, (n, width) = _floats(column), column.shape
+        if dim not in (None, width):
+            raise ValueError(f"vectors must have {dim} coordinates, as the rows before, not {width}")
+        if not 1 <= width <= _most_coordinates(values):
+            raise ValueError(f"vectors must have 1..{_most_coordinates(values)} coordinates, not {width}")
+        return values, np.ones(n, np.bool_), {}
     if not hasattr(column, "buffers"):
         return _vectors_of_values(column, dim)
-    types, n = optional("pyarrow").types, len(column)
-    missing = column.is_null().to_numpy(zero_copy_only=False)
+    types = optional("pyarrow").types
     if not types.is_nested(column.type) or not hasattr(column.type, "value_type"):
         return _vectors_of_values(column.to_pylist(), dim)
+    given = column.is_valid().to_numpy(zero_copy_only=False)
+    column = column.drop_null() if column.null_count else column
     if types.is_fixed_size_list(column.type):
         width = column.type.list_size
-        flat = column.values.slice(column.offset * width, n * width)
-        offsets = width * np.arange(n + 1, dtype=np.int64)
+        flat = column.values.slice(column.offset * width, len(column) * width)
+        offsets = width * np.arange(len(column) + 1, dtype=np.int64)
     else:
         offsets = np.asarray(column.offsets.to_numpy(zero_copy_only=False), np.int64)
         flat = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     if not (types.is_floating(flat.type) or types.is_integer(flat.type)):
         raise ValueError(f"vectors must be lists of numbers, not {column.type}")
-    numbers = flat.to_numpy(zero_copy_only=False)
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
-    return _ragged(_floats(numbers), offsets, missing, dim, holes)
+    return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, holes)
 
 
 def _ragged(
-    numbers: npt.NDArray[Any], offsets: Int64Array, missing: BoolArray, dim: int | None, holes: BoolArray | None
+    numbers: npt.NDArray[Any], offsets: Int64Array, given: BoolArray, dim: int | None, holes: BoolArray | None
 ) -> Read:
-    """Return rows, which are ``numbers[offsets[i]:offsets[i + 1]]``, as an array."""
-    n, bad = len(missing), dict[int, str]()
-    widths = np.diff(offsets)
-    present = np.flatnonzero(~missing)
+    """Return rows as an array; the i-th one that is given is ``numbers[offsets[i]:offsets[i + 1]]``."""
+    widths, most, bad = np.diff(offsets), _most_coordinates(numbers), dict[int, str]()
     if dim is None:
-        dim = int(widths[present[0]]) if len(present) else 1
-        if dim == 0:
-            bad[int(present[0])] = "the vector has no coordinates"
-            dim = 1
-    for row in present[widths[present] != dim].tolist():
-        bad.setdefault(row, f"the vector has {widths[row]} coordinates, not {dim} as the rows before")
+        dim = int(next(iter(widths[(widths >= 1) & (widths <= most)]), 0))
+    reasons = {int(place): _other_width(int(widths[place]), dim, most) for place in np.flatnonzero(widths != dim)}
+    if dim == 0:
+        reasons = {place: _other_width(int(width), dim, most) for place, width in enumerate(widths)}
     if holes is not None:
         marks = np.concatenate([[0], np.cumsum(holes, dtype=np.int64)])
-        for row in np.flatnonzero((marks[offsets[1:]] > marks[offsets[:-1]]) & ~missing).tolist():
-            bad.setdefault(row, "a coordinate is null")
-    if len(numbers) == n * dim and (widths == dim).all():
-        return numbers.reshape(n, dim), missing, bad
-    values = np.zeros((n, dim), numbers.dtype)
-    fit = np.flatnonzero(~missing & (widths == dim))
-    values[fit] = numbers[offsets[fit][:, np.newaxis] + np.arange(dim, dtype=np.int64)]
-    return values, missing, bad
+        for place in np.flatnonzero(marks[offsets[1:]] > marks[offsets[:-1]]).tolist():
+            reasons.setdefault(place, "a coordinate is null")
+    if not reasons:
+        return numbers.reshape(len(widths), dim or 1), given, bad
+    rows, places = np.flatnonzero(given), np.delete(np.arange(len(widths), dtype=np.int64), list(reasons))
+    bad |= {int(rows[place]): reason for place, reason in reasons.items()}
+    given = given.copy()
+    given[list(bad)] = False
+    return numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)], given, bad
+
+
+def _most_coordinates(values: npt.NDArray[Any]) -> int:
+    """Return the most coordinates of a vector, of which one word is for its length."""
+    return (MOST_WORDS - 1) * 8 // values.itemsize
+
+
+def _other_width(width: int, dim: int, most: int) -> str:
+    if width == 0:
+        return "the vector has no coordinates"
+    if width > most:
+        return f"the vector has {width} coordinates, more than {most}"
+    return f"the vector has {width} coordinates, not {dim} as the rows before"
 
 
 def _vectors_of_values(items: Iterable[Any], dim: int | None) -> Read:
     """Return vectors that are Python values: lists or arrays of numbers, JSON texts of them, or None."""
-    rows, lost, bad = list[npt.NDArray[Any]](), list[bool](), dict[int, str]()
+    rows, given, bad = list[npt.NDArray[Any]](), list[bool](), dict[int, str]()
     for row, item in enumerate(decoded_lists(items)):
-        lost.append(item is None)
+        given.append(item is not None)
+        if item is None:
+            continue
         try:
-            array = np.asarray([] if item is None else item)
-            if item is not None and (array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf")):
+            array = np.asarray(item)
+            if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf"):
                 raise ValueError
-        except ValueError:
-            bad[row], array = f"not a list of numbers: {shortened(item)}", np.empty(0)
-        rows.append(array)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            bad[row], given[row] = f"not a list of numbers: {shortened(item)}", False
+        else:
+            rows.append(array)
     wide = any(array.dtype.itemsize > 4 for array in rows if len(array))
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     numbers = np.concatenate([np.empty(0, np.float64 if wide else np.float32), *map(_floats, rows)])
-    values, missing, others = _ragged(numbers, offsets, np.array([*lost], np.bool_), _first_dim(rows, bad, dim), None)
-    return values, missing, others | bad
-
-
-def _first_dim(rows: Sequence[npt.NDArray[Any]], bad: dict[int, str], dim: int | None) -> int | None:
-    if dim is not None:
-        return dim
-    return next((len(array) for row, array in enumerate(rows) if len(array) and row not in bad), None)
+    values, found, others = _ragged(numbers, offsets, np.array(given, np.bool_), dim, None)
+    return values, found, bad | others
 
 
 def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -236,25 +258,38 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 # ---- codes ----
 
 
-def _codes(column: Any, bits: int | None) -> Read:
-    """Return codes as words, (n, words), which rows have none, and the reasons of bad rows."""
+@dataclass
+class _CodeForm:
+    """What the first code decides for the others: its words, and the length of hexadecimal digits or bytes."""
+
+    words: int | None = None
+    length: tuple[type, int] | None = None
+
+
+def _codes(column: Any, form: _CodeForm) -> Read:
+    """Return the codes of a column."""
     if isinstance(column, Texts):
         column = [column[row].decode("ascii", "replace") or None for row in range(len(column))]
-    elif hasattr(column, "buffers"):
-        whole = _codes_of_arrow(column)
+    given = None
+    if hasattr(column, "buffers"):
+        given = column.is_valid().to_numpy(zero_copy_only=False)
+        whole = _codes_of_arrow(column.drop_null() if column.null_count else column)
         column = column.to_pylist() if whole is None else whole
-    if isinstance(column, np.ndarray):
-        words = codes_of(column, None)
-        if bits not in (None, 64 * words.shape[1]):
-            raise ValueError(f"codes must have {bits} bits, as the rows before, not {64 * words.shape[1]}")
-        return words, np.zeros(len(words), np.bool_), {}
-    return _codes_of_values(column, bits)
+    if not isinstance(column, np.ndarray):
+        return _codes_of_values(column, form)
+    words = codes_of(column, None)
+    if form.words not in (None, words.shape[1]):
+        raise ValueError(
+            f"codes must have {64 * (form.words or 0)} bits, as the rows before, not {64 * words.shape[1]}"
+        )
+    form.words = words.shape[1]
+    return words, np.ones(len(words), np.bool_) if given is None else given, {}
 
 
 def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
     """Return a column without nulls of words or of bytes of one length as an array; None for others."""
     types, n, kind = optional("pyarrow").types, len(column), column.type
-    if column.null_count or not n:
+    if not n:
         return None
     if types.is_uint64(kind) or types.is_int64(kind):
         return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -270,49 +305,54 @@ def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
     return None
 
 
-def _codes_of_values(items: Sequence[Any], bits: int | None) -> Read:
+def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     """Return codes that are Python values: hexadecimal texts, bytes, ints, lists of bytes, or None."""
-    items = [None if isinstance(item, str) and not item else item for item in items]
-    missing = np.array([item is None for item in items], np.bool_)
-    given: list[Any] = [bytes(item) if _is_bytes(item) else item for item in items]
-    present = [given[row] for row in np.flatnonzero(~missing).tolist()]
-    bad: dict[int, str] = {}
-    if not present:
-        return np.zeros((len(items), 1), np.uint64), missing, bad
+    given = np.array([not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_)
+    rows = np.flatnonzero(given)
+    codes: list[Any] = [bytes(items[row]) if _is_bytes(items[row]) else items[row] for row in rows.tolist()]
+    length = _length_of(codes[0]) if codes else None
     try:
-        words = codes_of(present, None)
-    except (TypeError, ValueError):
+        words = codes_of(codes, None) if codes and form.length in (None, length) else None
+    except (TypeError, ValueError, RecursionError):
         words = None
-    width = 0 if words is None else words.shape[1]
-    if words is None or (bits is not None and bits != 64 * width):
-        return _codes_one_by_one(given, missing, bits)
-    values = np.zeros((len(items), width), np.uint64)
-    values[~missing] = words
-    return values, missing, bad
+    if words is not None and form.words in (None, words.shape[1]):
+        form.words, form.length = words.shape[1], length
+        return words, given, {}
+    return _codes_one_by_one(codes, rows, given, form)
 
 
-def _codes_one_by_one(given: Sequence[Any], missing: BoolArray, bits: int | None) -> Read:
-    """Return codes of which some are bad."""
-    rows, bad, length = dict[int, UInt64Array](), dict[int, str](), None
-    for row in np.flatnonzero(~missing).tolist():
-        item = given[row]
-        own = (type(item), len(item)) if isinstance(item, (str, bytes)) else (type(item), 0)
+def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, form: _CodeForm) -> Read:
+    """Return codes of which some may be bad, or are ints with fewer words than the first ones."""
+    found, bad, ints = list[UInt64Array](), dict[int, str](), _length_of(0)
+    for row, code in zip(rows.tolist(), codes, strict=True):
+        length = _length_of(code)
         try:
-            word = codes_of([item], None)[0]
-        except (TypeError, ValueError) as error:
+            word = codes_of([code], None)[0]
+        except (TypeError, ValueError, RecursionError) as error:
             bad[row] = str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
             continue
-        if bits is not None and 64 * len(word) != bits:
-            bad[row] = f"the code has {64 * len(word)} bits, not {bits} as the rows before: {shortened(item)}"
-        elif length not in (None, own):
-            bad[row] = f"the code is not like the rows before: {shortened(item)}"
+        if form.length not in (None, length):
+            bad[row] = f"the code is not like the rows before: {shortened(code)}"
+        elif form.words is not None and (len(word) > form.words or (len(word) < form.words and length != ints)):
+            bad[row] = (
+                f"the code has {64 * len(word)} bits, not {64 * form.words} as the rows before: {shortened(code)}"
+            )
         else:
-            rows[row], length = word, own
-    width = len(next(iter(rows.values()))) if rows else 1
-    values = np.zeros((len(given), width), np.uint64)
-    for row, word in rows.items():
-        values[row] = word
-    return values, missing, bad
+            form.words, form.length = form.words or len(word), length
+            found.append(word)
+    words = np.zeros((len(found), form.words or 1), np.uint64)
+    for place, word in enumerate(found):
+        words[place, : len(word)] = word
+    given = given.copy()
+    given[list(bad)] = False
+    return words, given, bad
+
+
+def _length_of(code: Any) -> tuple[type, int]:
+    """Return the type of a code, and its length if all codes must have it."""
+    if isinstance(code, (str, bytes)):
+        return type(code), len(code)
+    return (int, 0) if isinstance(code, (int, np.integer)) else (type(code), 0)
 
 
 def _is_bytes(item: Any) -> bool:

@@ -101,6 +101,8 @@ def read_sets(column: Any) -> tuple[Any, dict[int, str]]:
             bad[row], parts = f"not a list of {wanted}, as sets are: {shortened(item)}", ()
         elif not all(type(part) is own for part in parts):
             bad[row], parts = f"not a list of one type: {shortened(item)}", ()
+        elif own is str and not all(map(_is_text, parts)):
+            bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
         elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
             bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
         elif parts:
@@ -113,6 +115,14 @@ def read_sets(column: Any) -> tuple[Any, dict[int, str]]:
     return (offsets, Texts(flat)), bad
 
 
+def _is_text(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
     """Yield the values; a text that begins like a list of JSON is decoded."""
     texts = isinstance(items, Texts)
@@ -121,12 +131,16 @@ def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
         if isinstance(text, str):
             try:
                 yield json.loads(text) if text.strip() else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 yield text
         else:
             yield item
 
 
 def shortened(value: Any) -> str:
-    shown = repr(value)
+    """Return the beginning of a value as Python writes it."""
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # a number of too many digits, or too many lists within each other
+        return f"a {type(value).__name__} that is too large to be shown"
     return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
 from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify
@@ -137,12 +139,16 @@ class PointPlan:
         """Return the largest value of the kernels' measure of a similar pair."""
         if self.measure != "cosine":
             return format.value_at(min(self.bound, format.longest))
-        value = 1 - self.bound
-        while 1 - value < self.bound:
-            value = math.nextafter(value, 0)
-        while 1 - math.nextafter(value, 2) >= self.bound:
-            value = math.nextafter(value, 2)
-        return value
+        # The largest value with 1 - value >= bound, by bisection of the bits: near 0 there are many more doubles than
+        # differences from 1.
+        low, high = 0, int(np.float64(2).view(np.int64))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if 1 - float(np.int64(middle).view(np.float64)) >= self.bound:
+                low = middle
+            else:
+                high = middle - 1
+        return float(np.int64(low).view(np.float64))
 
     def reported(self, format: PointFormat, values: Float64Array) -> Float64Array:
         """Return the similarities or distances that values of the kernels' measure stand for."""

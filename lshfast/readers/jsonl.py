@@ -268,15 +268,25 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
 
 
 def first_value(file: File) -> Any:
-    """Return the first value of the column that is not null in the first rows, bad rows left out; None if none is."""
+    """Return the first value of the column in the first rows that is not null and not an empty list; None if none is.
+
+    Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned: some programs write
+    1.0 as 1.
+    """
+    first: Any = None
     for _, record, _, _ in islice(records(file), TYPED_ROWS):
         try:
             value = value_at(record, file.layout.column)
         except (LookupError, TypeError):
             continue
-        if value is not None:
-            return value
-    return None
+        if value is None or value == []:
+            continue
+        if not isinstance(value, list) or not all(type(part) is int for part in value):
+            numbers = isinstance(value, list) and all(type(part) in (int, float) for part in value)
+            return value if first is None or numbers else first
+        if first is None:
+            first = value
+    return first
 
 
 def _value(data: bytes) -> Any:

@@ -48,6 +48,28 @@ static void gather(const struct meetings *state, size_t size) {
     }
 }
 
+/* See whether all rows of a chunk have one label. So a crowd that is connected is passed in n²/512 steps. */
+static void look_at_labels(struct meetings *state, size_t size) {
+    const int32_t *rows = state->left.rows + state->begun, *labels = state->labels;
+    state->uniform = labels && size;
+    for (size_t i = 1; i < size && state->uniform; i++) state->uniform = labels[rows[i]] == labels[rows[0]];
+}
+
+/* The number of rows of the chunk that are paired with a row: the first ones, since rows rise. */
+static size_t paired(const struct meetings *state, int32_t row) {
+    const int32_t *rows = state->left.rows + state->begun, limit = state->limits[row];
+    size_t size = chunk_size(state), low = 0;
+    if (size == 0 || rows[0] >= limit) return 0;
+    if (state->uniform && state->labels[rows[0]] == state->labels[row]) return 0;
+    if (rows[size - 1] < limit) return size;
+    while (low < size) {
+        size_t middle = (low + size) / 2;
+        if (rows[middle] < limit) low = middle + 1;
+        else size = middle;
+    }
+    return low;
+}
+
 /* Compare the next right row with the first `size` rows of the chunk, which are below its limit. */
 static size_t compare(struct meetings *state, int32_t row, size_t size, uint64_t *pairs) {
     const int32_t *rows = state->left.rows + state->begun, *labels = state->labels;
@@ -67,16 +89,17 @@ static size_t compare(struct meetings *state, int32_t row, size_t size, uint64_t
 
 size_t meetings_find(struct meetings *state, uint64_t *pairs, size_t room, size_t work) {
     size_t made = 0;
+    look_at_labels(state, chunk_size(state)); /* they may have changed */
     while (work) {
         if (state->row == state->right.end) { /* also at the beginning, when both are 0 */
             state->begun += state->right.end > state->right.first ? chunk_size(state) : 0;
             if (state->begun == state->left.end && !next_bucket(state, &work)) break;
             state->row = state->right.first;
             if (state->words) gather(state, chunk_size(state));
+            look_at_labels(state, chunk_size(state));
         }
-        int32_t row = state->right.rows[state->row], limit = state->limits[row];
-        size_t size = chunk_size(state);
-        while (size && state->left.rows[state->begun + size - 1] >= limit) size--;
+        int32_t row = state->right.rows[state->row];
+        size_t size = paired(state, row);
         if (made + size > room) break;
         if (size) made += compare(state, row, size, pairs + made);
         state->row++;

@@ -36,6 +36,7 @@ struct meetings {
     uint64_t *chunk;   /* room for MEETINGS_CHUNK codes */
     int32_t *unequal;  /* room for MEETINGS_CHUNK counts */
     size_t begun, row; /* the first place of the left list whose chunk is in use; the next place of the right list */
+    int uniform;       /* whether the rows of that chunk have one label */
     size_t compared;   /* pairs of rows whose codes were compared, or that were written without codes */
     int done;
 };

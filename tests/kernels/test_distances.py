@@ -155,3 +155,50 @@ def test_what_is_refused():
         kernel.distances(words, words, "euclidean", "float64", 3, np.empty(3))
     with pytest.raises(ValueError, match="out must be aligned"):
         kernel.distances(words, words, "euclidean", "float64", 3, np.empty(17, np.uint8)[1:].view(np.float64))
+
+
+# ---- pairs of rows ----
+
+
+def of_pairs(points, pairs, measure, layout, dim):
+    """Return the distances of pairs, (row, row)."""
+    out = np.full(len(pairs), np.nan)
+    numbers = np.array([right << 32 | left for left, right in pairs], np.uint64)
+    kernel.distances_of_pairs(points, numbers, measure, layout, dim, out)
+    return out.tolist()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("measure", MEASURES)
+def test_distances_of_pairs_are_those_of_rows(level, measure, dtype):
+    for dim in (1, 7, 33, 768):
+        words = packed(RNG.standard_normal((9, dim)).astype(FLOATS[dtype]), measure)
+        pairs = [(left, right) for left in range(9) for right in range(9)]
+        for count in (0, 1, 3, 4, 5, 81):  # rows are fetched four pairs before
+            some = pairs[:count]
+            rows = [np.array([pair[side] for pair in some], np.int64) for side in range(2)]
+            right = distances(words[rows[0]], words[rows[1]], measure, dtype, dim).tolist() if some else []
+            assert of_pairs(words, some, measure, dtype, dim) == right
+
+
+@pytest.mark.parametrize("words", [1, 4, 5])
+def test_distances_of_pairs_of_codes(level, words):
+    codes = RNG.integers(0, 2**64, (5, words), np.uint64)
+    pairs = [(0, 4), (4, 0), (2, 2)]
+    right = [float(reference.hamming(codes[i].tolist(), codes[j].tolist())) for i, j in pairs]
+    assert of_pairs(codes, pairs, "hamming", "bits", words) == right
+
+
+def test_pairs_that_are_refused():
+    points = np.zeros((3, 2), np.uint64)
+    for pairs in ([(0, 3)], [(3, 0)], [(0, 1), (1, 2**32 - 1)], [(2**32 - 1, 0)]):
+        with pytest.raises(ValueError, match=f"below 3, the number of points, unlike those of pair {len(pairs) - 1}"):
+            of_pairs(points, pairs, "euclidean", "float64", 2)
+    with pytest.raises(ValueError, match="rows of 3 words, not of 2"):
+        of_pairs(points, [(0, 1)], "euclidean", "float64", 3)
+    with pytest.raises(ValueError, match="out must have 1 elements, one for each pair, not 2"):
+        kernel.distances_of_pairs(points, np.zeros(1, np.uint64), "euclidean", "float64", 2, np.empty(2))
+    with pytest.raises(ValueError, match="below 0"):
+        of_pairs(points[:0], [(0, 0)], "euclidean", "float64", 2)
+    with pytest.raises(ValueError, match="no measure 'L2'"):
+        of_pairs(points, [], "L2", "float64", 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -171,7 +171,7 @@ def _run_held(
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing, plan)
-    opened: Any = nullcontext(_point_index(indexes, plan)) if isinstance(plan, PointPlan) else indexes.opened(plan)
+    opened: Any = _point_index(indexes, plan) if isinstance(plan, PointPlan) else indexes.opened(plan)
     with opened as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
@@ -293,9 +293,10 @@ def _find(
     return replace(result, options=result.options | {"keep": keep})
 
 
-def _point_index(indexes: Indexes, plan: PointPlan) -> PointIndex | None:
+def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[PointIndex | None]:
+    """Open the index of earlier points, or prepare a new one."""
     if indexes.against is None and indexes.save is None:
-        return None
+        return nullcontext()
     from lshfast.drivers.point_indexes import PointIndex
 
     return PointIndex.opened(indexes, plan)
@@ -336,9 +337,9 @@ def _find_points(
     keys, indexed = _Keys(corpus), None
     if index is not None and indexes.save and points.format is not None:
         with clock.stage("index"):
-            kept = run.found.kept_rows
-            rows = kept[~run.rows.missing[kept]]
-            indexed = index.add(keys, rows, run.rows.words, points.format, plan, corpus)
+            numbers = run.rows.numbers
+            kept = np.flatnonzero(run.found.kept[numbers])
+            indexed = index.add(keys, numbers, kept, run.rows.words, points.format, plan, corpus)
     result = run.found.result(
         run.plan, clock, keys=keys, read=corpus.read, rejected=len(corpus.rejected), indexed=indexed, by=corpus.by
     )
@@ -366,9 +367,10 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         check_different([*paths, outputs.page.path])
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        from lshfast.index.stores.file import check_target
+        if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it themselves
+            from lshfast.index.stores.file import check_target
 
-        check_target(indexes.save, outputs.overwrite)
+            check_target(indexes.save, outputs.overwrite)
         check_different([*paths, indexes.save])
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
