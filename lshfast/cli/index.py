@@ -226,7 +226,12 @@ def info(index: IndexFile) -> None:
     """
     with one_line_errors():
         from lshfast.drivers.indexes import key_kind, opened_index
+        from lshfast.jobs.index import describe_points
 
+        of_points = describe_points(index)
+        if of_points is not None:
+            show(f"{index}\n{of_points}", sys.stdout)
+            return
         with opened_index(index) as opened:
             show(index_table(index, opened, key_kind(opened)), sys.stdout)
 

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -256,6 +256,21 @@ def key_lines(path: str) -> Iterator[str]:
                 raise DataError(path, number, "not UTF-8") from None
             if key:
                 yield key
+
+
+def describe_points(path: str) -> str | None:
+    """Return the plan and the figures of an index of vectors or codes as text; None for an index of texts or sets."""
+    from lshfast.index.hamming import HammingIndex
+    from lshfast.index.neighbors import NearNeighbors
+
+    for kind in (NearNeighbors, HammingIndex):
+        try:
+            index = kind.open(path)
+        except ValueError:  # it is of another class, or damaged: then the other classes say so
+            continue
+        with index if isinstance(index, NearNeighbors) else nullcontext():
+            return f"{index.describe()}\n{index.stats()}"
+    return None
 
 
 def verify_index(path: str) -> tuple[int, int]:
