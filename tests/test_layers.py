@@ -39,8 +39,9 @@ BELOW["web"] = ["reports", *BELOW["fingerprints"]]
 BELOW["passages"] = BELOW["quality"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
+BELOW["genomes"] = ["readers", "join", *BELOW["join"]]
 BELOW["records"] = ["reports", "join", *BELOW["join"]]
-BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
+BELOW["jobs"] = ["genomes", "records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}
 

@@ -119,3 +119,18 @@ size_t kmers_sample(const struct kmers_kernels *kernels, const uint8_t *letters,
     }
     return found;
 }
+
+size_t kmers_compare(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t bottom, size_t *shared, size_t *all) {
+    size_t i = 0, j = 0, seen = 0, both = 0;
+    while (i < n && j < m && seen < bottom) {
+        const uint64_t x = a[i], y = b[j];
+        both += x == y;
+        i += x <= y;
+        j += y <= x;
+        seen++;
+    }
+    const size_t left = n - i + m - j; /* one of them has ended, or there are enough */
+    *shared = both;
+    *all = bottom - seen < left ? bottom : seen + left;
+    return seen;
+}

@@ -43,6 +43,10 @@ size_t kmers_sample(const struct kmers_kernels *kernels, const uint8_t *letters,
  * Return the number of letters. There is room for n + 1. */
 size_t kmers_letters(const uint8_t *characters, size_t n, uint8_t *letters);
 
+/* Compare two sketches of the smallest hashes, ascending and distinct: *all is the number of the smallest hashes of both
+ * together, at most `bottom`, and *shared how many of these both have. Return the steps taken. */
+size_t kmers_compare(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t bottom, size_t *shared, size_t *all);
+
 enum kmers_event {
     KMERS_MORE,   /* all bytes are used */
     KMERS_RECORD, /* the header of a record has been read: the letters so far are of records before it */

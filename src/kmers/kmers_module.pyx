@@ -1,12 +1,15 @@
 """Samples of the hashes of k-mers: of sequences, and of FASTA and FASTQ that is read in pieces."""
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
+
+cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "kmers/kmers.h":
     const size_t KMERS_SLACK
@@ -16,6 +19,7 @@ cdef extern from "kmers/kmers.h":
     const kmers_kernels* const* kmers_levels
     size_t kmers_sample(const kmers_kernels*, const uint8_t*, size_t, unsigned, uint64_t, uint64_t*) nogil
     size_t kmers_letters(const uint8_t*, size_t, uint8_t*) nogil
+    size_t kmers_compare(const uint64_t*, size_t, const uint64_t*, size_t, size_t, size_t*, size_t*) nogil
     enum kmers_event:
         KMERS_MORE
         KMERS_RECORD
@@ -154,8 +158,11 @@ cdef class KmerReader:
                 f"must have as many characters as the sequence ({self._parser.length}), not {self._parser.quality}"
             )
 
-    def sample(self, const uint8_t[::1] characters not None, uint64_t[::1] out not None):
-        """Write the hashes of one sequence to `out`, which has room for one for each character; return their number."""
+    def sample(self, const uint8_t[::1] characters not None, uint64_t[::1] out not None, bint begins):
+        """Write the hashes of a part of a sequence to `out`, which has room for one for each character.
+
+        The sequence begins, or is continued. Return the number of hashes.
+        """
         cdef size_t at, size, written, found = 0
         cdef uint64_t last_pause = 0
         if len(out) < len(characters):
@@ -164,7 +171,8 @@ cdef class KmerReader:
             return 0
         check_out(&out[0], sizeof(uint64_t))
         cdef const kmers_kernels* kernels = kmers_levels[level_in_use()[0]]
-        self._kept = 0
+        if begins:
+            self._kept = 0
         with nogil:
             at = 0
             while at < <size_t>len(characters):
@@ -173,7 +181,6 @@ cdef class KmerReader:
                 found += self._sample(kernels, written, &out[0] + found)
                 at += size
                 pause(&last_pause)
-        self._kept = 0
         return found
 
     cdef size_t _sample(self, const kmers_kernels* kernels, size_t written, uint64_t* out) noexcept nogil:
@@ -183,3 +190,44 @@ cdef class KmerReader:
         self._kept = min(have, <size_t>(self.k - 1))
         memmove(&self._letters[0], &self._letters[have - self._kept], self._kept)
         return found
+
+
+def bottom_shared(const int64_t[::1] offsets not None, const uint64_t[::1] hashes not None,
+                  const int64_t[::1] other_offsets not None, const uint64_t[::1] other_hashes not None,
+                  const int64_t[::1] i not None, const int64_t[::1] j not None, Py_ssize_t bottom):
+    """Compare sketches of the smallest hashes, row i of one collection with row j of the other, ascending and distinct.
+
+    Return two arrays of int64: how many of the smallest hashes of both together both have, and how many of these there
+    are, at most `bottom`.
+    """
+    cdef Py_ssize_t at, count = len(i), n = len(offsets) - 1, m = len(other_offsets) - 1
+    cdef size_t work = 0, shared, every
+    cdef uint64_t last_pause = 0
+    if bottom < 1:
+        raise ValueError(f"bottom must be at least 1, not {bottom}")
+    if n < 0 or m < 0:
+        raise ValueError("offsets must hold at least one number: n + 1 for n rows")
+    if len(j) != count:
+        raise ValueError(f"i and j must have the same length, not {count} and {len(j)}")
+    offsets, other_offsets, i, j = aligned(offsets), aligned(other_offsets), aligned(i), aligned(j)
+    hashes, other_hashes = aligned(hashes), aligned(other_hashes)
+    if not (rows_are_valid(&offsets[0], n, len(hashes)) and rows_are_valid(&other_offsets[0], m, len(other_hashes))):
+        raise ValueError("offsets must ascend within the hashes")
+    for at in range(count):
+        if not (0 <= i[at] < n and 0 <= j[at] < m):
+            raise ValueError(f"i and j must be rows, below {n} and {m}, not {i[at]} and {j[at]}")
+    shared_array, all_array = np.empty(count, np.int64), np.empty(count, np.int64)
+    cdef int64_t[::1] both = shared_array, together = all_array
+    cdef const uint64_t* a = &hashes[0] if len(hashes) else NULL
+    cdef const uint64_t* b = &other_hashes[0] if len(other_hashes) else NULL
+    with nogil:
+        for at in range(count):
+            work += 1 + kmers_compare(
+                a + offsets[i[at]] if a else NULL, offsets[i[at] + 1] - offsets[i[at]],
+                b + other_offsets[j[at]] if b else NULL, other_offsets[j[at] + 1] - other_offsets[j[at]],
+                bottom, &shared, &every)
+            both[at], together[at] = shared, every
+            if work >= WORK:
+                work = 0
+                pause(&last_pause)
+    return shared_array, all_array
