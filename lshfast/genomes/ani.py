@@ -181,19 +181,22 @@ class _Spread:
         return np.where(c > 0, (low + high) / 2, 0.0)
 
     def _moments(self, x: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the mean and the standard deviation of the containment for identities x in (0, 1)."""
+        """Return the mean and the standard deviation of the containment for identities x in [0, 1].
+
+        The formula of the variance divides by 1 - x, by which these sums, of powers of x, have already been divided:
+        `sums` is 1 + x + ... + x ** (k - 1), and the others are of such sums.
+        """
         k, n, p = self.k, self.kmers, 1 - x
-        same, sums = np.ones_like(x), np.zeros_like(x)
-        for _ in range(k):
-            sums += same
+        same, sums = x, np.ones_like(x)
+        all_sums, weighted = np.zeros_like(x), np.zeros_like(x)
+        for _ in range(k - 1):
+            all_sums += sums
+            weighted = x * (weighted + sums)
+            sums = sums + same
             same = same * x
-        q = p * sums  # that a k-mer is different: 1 - x ** k, without cancellation
+        q = p * sums  # that a k-mer is different: 1 - x ** k
         different = n * q
-        variance = (
-            n * same * (q * (2 * k - 1) + 2 * (sums - k))
-            + k * (k - 1) * same**2
-            + 2 * same / p**2 * ((1 + (k - 1) * same) * p - q)
-        )
+        variance = n * same * (q * (2 * k - 1) - 2 * p * all_sums) + k * (k - 1) * same**2 - 2 * same * weighted
         variance = np.maximum(variance, 0.0)
         sampled = n * different - variance - different**2
         total = self.sampling * np.maximum(sampled, 0.0) + variance / n**2

@@ -14,7 +14,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import UInt64Array
 from lshfast.common.visible import visible
-from lshfast.genomes.sketches import AT_ONCE, MAX_UNPACKED, Gathering, KmerSketches, Sampling, sketches_of
+from lshfast.genomes.sketches import AT_ONCE, FIRST, MAX_UNPACKED, Gathering, KmerSketches, Sampling, sketches_of
 from lshfast.kernels.kmers import MOST_NAME_BYTES, KmerReader
 from lshfast.readers.files import DataError, File, Layout, OnError, Reject
 from lshfast.readers.lines import opened
@@ -162,14 +162,14 @@ class SequenceFiles:
 
     def _pieces(self, file: File) -> Iterator[memoryview]:
         """Yield the bytes of a file, and a line end; a piece is valid until the next one."""
-        buffer, unpacked = bytearray(AT_ONCE), 0
+        buffer, unpacked, size = memoryview(bytearray(AT_ONCE)), 0, FIRST
         with opened(file) as (stream, raw):
-            while got := stream.readinto(buffer):
-                unpacked += got
+            while got := stream.readinto(buffer[:size]):
+                unpacked, size = unpacked + got, min(AT_ONCE, 2 * size)
                 if stream is not raw and unpacked > self.max_unpacked:
                     limit = f"{self.max_unpacked:,} bytes; max_unpacked (--max-unpacked) raises this limit"
                     raise file.fault(None, f"unpacks to more than {limit}")
-                yield memoryview(buffer)[:got]
+                yield buffer[:got]
         yield memoryview(b"\n")
 
 

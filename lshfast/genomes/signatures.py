@@ -30,6 +30,7 @@ from lshfast.genomes.sketches import (
     MOST_SCALED,
     KmerSketches,
     Sampling,
+    distinct_numbers,
     most_hash,
     put_together,
     sketches_of,
@@ -224,7 +225,7 @@ def _hashes(values: list[Any], place: str) -> UInt64Array:
         raise FormatError(f"{place}: mins must be whole numbers")
     if values and not 0 <= min(values) <= max(values) <= MOST_HASH:
         raise FormatError(f"{place}: mins must be in 0..2**64 - 1")
-    return np.unique(np.array(values, np.uint64))
+    return distinct_numbers(np.array(values, np.uint64))
 
 
 def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, overwrite: bool = False) -> None:
