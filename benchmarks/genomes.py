@@ -65,7 +65,9 @@ def make(folder: Path, genomes: int, letters: int, each: int, packed: bool) -> l
         genome[places] = (genome[places] + rng.integers(1, 4, int(places.sum()), np.uint8)) % 4
         path = folder / f"g{number:05}.fa{'.gz' if packed else ''}"
         text = b"".join(
-            b">contig_%d\n" % contig + b"\n".join(part[at : at + LINE].tobytes() for at in range(0, len(part), LINE)) + b"\n"
+            b">contig_%d\n" % contig
+            + b"\n".join(part[at : at + LINE].tobytes() for at in range(0, len(part), LINE))
+            + b"\n"
             for contig, part in enumerate(np.array_split(LETTERS[genome], 3))
         )
         path.write_bytes(gzip.compress(text, 4, mtime=0) if packed else text)
@@ -160,7 +162,9 @@ def main() -> int:
     parser.add_argument("--gzip", action="store_true")
     parser.add_argument("--sourmash", default=shutil.which("sourmash"))
     parser.add_argument("--mash", default=shutil.which("mash"))
-    parser.add_argument("--folder", type=Path, help="where the genomes are written, and stay; by default a temporary one")
+    parser.add_argument(
+        "--folder", type=Path, help="where the genomes are written, and stay; by default a temporary one"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
@@ -198,7 +202,10 @@ def main() -> int:
             "mash": lambda: greatest_difference(mash_own, mash_anis(outs["mash"] / "distances.tsv")),
         }
         differences = {name: find() for name, find in others.items() if name in entrants}
-    print(f"{given.genomes:,} genomes of {given.letters:,} letters, {len(own):,} pairs with ANI {LEAST} or more, {CPUS} CPUs")
+    print(
+        f"{given.genomes:,} genomes of {given.letters:,} letters, {len(own):,} pairs with ANI {LEAST} or more; "
+        f"{CPUS} CPUs"
+    )
     print(f"{'':<20}{'seconds':>9}{'CPU':>9}{'times lshfast':>15}{'ANI differs by':>16}")
     for name, turns in took.items():
         first = took["lshfast, bottom" if name in ("mash", "lshfast, bottom") else "lshfast, scaled"]

@@ -16,7 +16,7 @@ def genomes_command(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="FASTA or FASTQ (also .gz, .bz2, .xz, .zst), 'patterns*', folders with --glob; .sig, .zip of sourmash.",
+            help="FASTA or FASTQ (also .gz, .bz2, .xz, .zst), patterns, folders with --glob; .sig, .zip of sourmash.",
             show_default=False,
         ),
     ],
@@ -60,10 +60,10 @@ def genomes_command(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare genomes by samples of their k-mers.
+    """Find the pairs of similar genomes.
 
-    Writes the pairs of similar files or records: hashes that both sketches have, Jaccard similarity, containments, and
-    the average nucleotide identity (ANI) with an interval of 95 %.
+    Genomes are files or records, and are compared by samples of their k-mers. Writes what both samples have in common,
+    their Jaccard similarity and containments, and the average nucleotide identity (ANI) with an interval of 95 %.
     """
     with one_line_errors():
         from lshfast.common.checks import check_int
@@ -72,9 +72,7 @@ def genomes_command(
         from lshfast.jobs.genomes import GenomeInputs, compare_genomes
 
         least = 0 if bottom is None else check_int("--bottom", bottom, 1, MOST_BOTTOM)
-        source = GenomeInputs(
-            inputs, Sampling(k, scaled, least), records, glob, on_error, max_unpacked, max_signature
-        )
+        source = GenomeInputs(inputs, Sampling(k, scaled, least), records, glob, on_error, max_unpacked, max_signature)
         with Watch(quiet, output) as watch:
             summary = compare_genomes(
                 source,

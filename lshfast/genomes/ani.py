@@ -208,11 +208,11 @@ def _log(x: Float64Array) -> Float64Array:
     mantissa, exponent = np.frexp(x)
     small = mantissa < ROOT_HALF
     mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
-    t = (mantissa - 1) / (mantissa + 1)
+    t: Float64Array = (mantissa - 1) / (mantissa + 1)
     square, terms = t * t, np.zeros_like(t)
     for i in range(LOG_TERMS, 0, -1):
         terms = (terms + 1 / (2 * i - 1)) * (square if i > 1 else 1.0)
-    return exponent * LOG_2 + 2 * t * terms
+    return np.asarray(exponent * LOG_2 + 2 * t * terms)
 
 
 def _root(c: Float64Array, k: int) -> Float64Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,26 @@ class _Item(NamedTuple):
     line: int | None
     hashes: UInt64Array
     letters: int
+
+
+@dataclass
+class _Open:
+    """A file or record that is being read: its name, or what is wrong with it; the letters that were read before."""
+
+    sampling: InitVar[Sampling]
+    name: str | ValueError
+    line: int | None
+    letters: int
+    gathering: Gathering = field(init=False)
+
+    def __post_init__(self, sampling: Sampling) -> None:
+        self.gathering = Gathering(sampling)
+
+    def closed(self, file: File, letters: int) -> _Item | DataError:
+        """Return the item after its last letter, or its fault."""
+        if isinstance(self.name, ValueError):
+            return file.fault(self.line, str(self.name))
+        return _Item(self.name, self.line, self.gathering.finished(), letters - self.letters)
 
 
 @dataclass
@@ -71,7 +91,7 @@ class SequenceFiles:
     ) -> SequenceFiles:
         """List files, folders (with `glob`), patterns and URLs; the errors are those of `sketch_files`."""
         limit, paths = check_bytes("max_unpacked", max_unpacked), list(paths)
-        for path in map(os.fspath, paths):
+        for path in [os.fspath(path) for path in paths]:
             if path == "-":
                 raise ValueError("standard input (-) cannot be read as sequences: name files")
             if glob is None and os.path.isdir(path):
@@ -119,7 +139,10 @@ class SequenceFiles:
         faults: list[DataError] = []
         try:
             for item in self._items(file):
-                (items if isinstance(item, _Item) else faults).append(item)
+                if isinstance(item, _Item):
+                    items.append(item)
+                else:
+                    faults.append(item)
         except DataError as error:
             reason = f"{error.reason}; records after it are not read" if self.records else error.reason
             faults.append(file.fault(error.line, reason))
@@ -127,38 +150,29 @@ class SequenceFiles:
 
     def _items(self, file: File) -> Iterator[_Item | DataError]:
         """Yield the items of a file; what makes the rest of the file unreadable is raised."""
-        gathering = Gathering(self.sampling)
-        reader = KmerReader(self.sampling.k, gathering.most)
-        out = np.empty(AT_ONCE + 1, np.uint64)
-        begun, letters = False, 0
+        reader = KmerReader(self.sampling.k, self.sampling.most)
+        out = np.empty(AT_ONCE, np.uint64)
+        item = None if self.records else _Open(self.sampling, file.name, None, 0)
         try:
             for data in self._pieces(file):
                 at = 0
                 while at < len(data):
-                    reader.most = gathering.most
-                    at, count, record = reader.read(data, at, out, self.records)
-                    gathering.add(out[:count])
-                    if record:
-                        if begun:
-                            yield self._record(file, line, name, gathering, reader.letters - letters)
-                        begun, letters, line, name = True, reader.letters, reader.record_line, _name_of(reader)
-                        gathering = Gathering(self.sampling)
+                    if item is not None:
+                        reader.most = item.gathering.most
+                    at, count, begins = reader.read(data, at, out, self.records)
+                    if item is not None:
+                        item.gathering.add(out[:count])
+                    if begins:
+                        if item is not None:
+                            yield item.closed(file, reader.letters)
+                        item = _Open(self.sampling, _name_of(reader), reader.record_line, reader.letters)
             reader.finish()
+        except DataError:
+            raise
         except ValueError as error:
-            if isinstance(error, DataError):
-                raise
             raise file.fault(reader.line, str(error)) from None
-        if begun:
-            yield self._record(file, line, name, gathering, reader.letters - letters)
-        elif not self.records:
-            yield _Item(file.name, None, gathering.finished(), reader.letters)
-
-    def _record(
-        self, file: File, line: int, name: str | ValueError, gathering: Gathering, letters: int
-    ) -> _Item | DataError:
-        if isinstance(name, ValueError):
-            return file.fault(line, str(name))
-        return _Item(name, line, gathering.finished(), letters)
+        if item is not None:
+            yield item.closed(file, reader.letters)
 
     def _pieces(self, file: File) -> Iterator[memoryview]:
         """Yield the bytes of a file, and a line end; a piece is valid until the next one."""
@@ -249,5 +263,3 @@ def sketch_files(
         paths, sampling, records=records, glob=glob, on_error=on_error, max_unpacked=max_unpacked
     )
     return source.sketches(threads, progress)
-
-

@@ -1,7 +1,7 @@
 """Signature files of sourmash: JSON (.sig, also .gz), and .zip collections of these.
 
-A file is a list of signatures, each with sketches for several k. Only sketches of DNA are read, and of them those of one
-k. What is in a file is not trusted: sizes are limited before anything is parsed, and values are checked.
+A file is a list of signatures, each with sketches for several k. Only sketches of DNA with one k are read. What is in a
+file is not trusted: sizes are limited before anything is parsed, and values are checked.
 """
 
 from __future__ import annotations

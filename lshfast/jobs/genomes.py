@@ -40,7 +40,7 @@ class GenomeInputs:
     """Files of sequences and of sketches, and how they are read; see `lshfast.genomes.sketch_files`."""
 
     paths: Sequence[str]
-    sampling: Sampling = Sampling()
+    sampling: Sampling
     records: bool = False
     glob: str | None = None
     on_error: OnError = "stop"
@@ -122,9 +122,7 @@ class _Opened:
         own = self._inputs
         for path in self.signatures:
             parts.append(
-                read_signatures(
-                    path, k=own.sampling.k, max_signature=own.max_signature, max_unpacked=own.max_unpacked
-                )
+                read_signatures(path, k=own.sampling.k, max_signature=own.max_signature, max_unpacked=own.max_unpacked)
             )
         return put_together(parts)
 

@@ -40,7 +40,9 @@ def test_pairs_of_files(files, tmp_path):
     result = run("genomes", *files, "-o", out, "--scaled", 50, "-k", 21)
     rows = rows_of(out)
     assert list(rows[0]) == COLUMNS
-    assert [(row["a"], row["b"]) for row in rows] == [(str(files[i]), str(files[j])) for i, j in [(0, 1), (0, 2), (1, 2)]]
+    assert [(row["a"], row["b"]) for row in rows] == [
+        (str(files[i]), str(files[j])) for i, j in [(0, 1), (0, 2), (1, 2)]
+    ]
     assert float(rows[1]["containment_a"]) < 0.6 < float(rows[1]["containment_b"]) == float(rows[1]["containment"])
     assert 0.994 < float(rows[1]["ani"]) < 0.998
     assert "3 sketched + 0 rejected" in result.stderr
@@ -123,5 +125,13 @@ def test_outputs_are_no_inputs(files, tmp_path):
     said = failing(2, "genomes", saved, "-o", tmp_path / "new.csv", "--save-sketches", saved, "--overwrite")
     assert "the output is one of the inputs" in said
     assert "two outputs of one name" in failing(
-        2, "genomes", files[0], "-o", tmp_path / "b.sig", "--output-format", "csv", "--save-sketches", tmp_path / "b.sig"
+        2,
+        "genomes",
+        files[0],
+        "-o",
+        tmp_path / "b.sig",
+        "--output-format",
+        "csv",
+        "--save-sketches",
+        tmp_path / "b.sig",
     )

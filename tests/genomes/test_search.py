@@ -91,8 +91,16 @@ def test_errors():
         (lambda: genomes.pairs(own, ani=float("nan")), ValueError, r"ani must be in 0\.\.1, not nan"),
         (lambda: genomes.pairs(own, jaccard="a"), TypeError, "jaccard must be a number"),
         (lambda: genomes.pairs(own, ani=0.9, jaccard=0.1), ValueError, "only one of ani, jaccard and containment"),
-        (lambda: genomes.pairs(sketches([{1}], bottom=5), containment=0.5), ValueError, "do not estimate a containment"),
-        (lambda: genomes.pairs(own, sketches([{1}], k=9)), ValueError, "the same k and bottom, not k=7, bottom=0 and k=9"),
+        (
+            lambda: genomes.pairs(sketches([{1}], bottom=5), containment=0.5),
+            ValueError,
+            "do not estimate a containment",
+        ),
+        (
+            lambda: genomes.pairs(own, sketches([{1}], k=9)),
+            ValueError,
+            "the same k and bottom, not k=7, bottom=0 and k=9",
+        ),
         (lambda: genomes.pairs(own, sketches([{1}], bottom=5)), ValueError, "the same k and bottom"),
         (lambda: genomes.pairs(own, threads=0), ValueError, "threads must be at least 1"),
     ]:

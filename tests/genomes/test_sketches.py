@@ -155,7 +155,9 @@ def test_many_files_on_several_threads(tmp_path):
     for number, text in enumerate(items):
         (tmp_path / f"{number:02}.fa").write_text(f">x\n{text}")
     told = []
-    found = genomes.sketch_files([tmp_path], glob="*.fa", k=21, scaled=10, threads=3, progress=lambda *now: told.append(now))
+    found = genomes.sketch_files(
+        [tmp_path], glob="*.fa", k=21, scaled=10, threads=3, progress=lambda *now: told.append(now)
+    )
     assert rows_of(found) == [kmers.sketch([text], 21, 10) for text in items]
     assert [name[-5:] for name in found.names] == [f"{number:02}.fa" for number in range(12)]
     assert told[-1] == ("read", told[-1][2], told[-1][2])
@@ -279,7 +281,13 @@ def test_mash_itself(tmp_path):
     subprocess.run(["mash", "sketch", "-s", "200", "-o", tmp_path / "all.msh", *names], check=True, capture_output=True)
     said = subprocess.run(["mash", "dist", *[tmp_path / "all.msh"] * 2], check=True, capture_output=True, text=True)
     found = genomes.pairs(genomes.sketch_files(names, k=21, bottom=200), ani=0)
-    own = {(names[i], names[j]): (shared, mash) for i, j, shared, mash in found[["i", "j", "shared", "mash_ani"]].tolist()}
+    own = {
+        (names[i], names[j]): (shared, mash) for i, j, shared, mash in found[["i", "j", "shared", "mash_ani"]].tolist()
+    }
     rows = [line.split("\t") for line in said.stdout.splitlines()]
-    theirs = {(a, b): (int(shared.split("/")[0]), pytest.approx(1 - float(d), rel=1e-5)) for a, b, d, _, shared in rows if a < b}
+    theirs = {
+        (a, b): (int(shared.split("/")[0]), pytest.approx(1 - float(d), rel=1e-5))
+        for a, b, d, _, shared in rows
+        if a < b
+    }
     assert own == theirs

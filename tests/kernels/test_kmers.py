@@ -133,7 +133,9 @@ fasta_lines = st.lists(st.text(st.sampled_from("ACGTacgtN@+"), max_size=12), max
 ends = st.sampled_from(["\n", "\r\n"])
 
 
-@given(st.lists(st.tuples(names, fasta_lines), min_size=1, max_size=5), ends, st.lists(st.integers(0, 9)), st.booleans())
+@given(
+    st.lists(st.tuples(names, fasta_lines), min_size=1, max_size=5), ends, st.lists(st.integers(0, 9)), st.booleans()
+)
 def test_fasta(level, records, end, sizes, separate):
     lines, line, expected = [], 1, []
     for name, sequence in records:
