@@ -82,8 +82,8 @@ static size_t hash(const uint8_t *letters, const uint8_t *complement, size_t n, 
 
 const struct kmers_kernels kmers_scalar = {hash};
 
-/* AVX2 has no product of 64-bit lanes: three of 32 bits instead take as long as the scalar ones. */
-/* AVX2 has no product of 64-bit lanes. With three of 32 bits instead, a k-mer takes 0.84 of the time: too little for a kernel of its own. */
+/* AVX2 has no product of 64-bit lanes. With three of 32 bits instead, a k-mer took 0.84 of the scalar time: too little for a
+ * kernel of its own. */
 const struct kmers_kernels *const kmers_levels[CPU_LEVELS] =
     CPU_TABLE(&kmers_scalar, &kmers_scalar, &kmers_avx512, &kmers_scalar);
 
