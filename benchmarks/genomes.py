@@ -10,6 +10,8 @@ cache is warm. sourmash sketches in one thread, so that it is started once for e
 plugin branchwater takes part where it is installed. lshfast runs with the sampling of each other contestant: scaled
 1000 with k=31, and Mash's 1,000 smallest hashes with k=21.
 
+`pip install sourmash` and Debian's package `mash` give the others; in pip's environment of lshfast or another one.
+
 Printed are medians of seconds and CPU seconds, and the greatest difference of the ANI of a pair from the others'.
 Exits with 1 if it is 0.001 or more.
 """

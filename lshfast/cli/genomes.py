@@ -26,7 +26,12 @@ def genomes_command(
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
     k: Annotated[int, typer.Option("-k", "--k", help="Letters of a k-mer, 1 to 64.")] = 31,
-    scaled: Annotated[int, typer.Option(help="Keep about one in so many k-mers (FracMinHash).")] = 1000,
+    scaled: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Keep about one in N k-mers, as sourmash does (default: 1000).", show_default=False
+        ),
+    ] = None,
     bottom: Annotated[
         int | None,
         typer.Option(metavar="N", help="Keep the N smallest hashes instead, as Mash does.", show_default=False),
@@ -71,8 +76,18 @@ def genomes_command(
         from lshfast.genomes.sketches import MOST_BOTTOM, Sampling
         from lshfast.jobs.genomes import GenomeInputs, compare_genomes
 
+        if scaled is not None and bottom is not None:
+            raise ValueError("only one of --scaled and --bottom may be given")
         least = 0 if bottom is None else check_int("--bottom", bottom, 1, MOST_BOTTOM)
-        source = GenomeInputs(inputs, Sampling(k, scaled, least), records, glob, on_error, max_unpacked, max_signature)
+        source = GenomeInputs(
+            inputs,
+            Sampling(k, 1000 if scaled is None else scaled, least),
+            records,
+            glob,
+            on_error,
+            max_unpacked,
+            max_signature,
+        )
         with Watch(quiet, output) as watch:
             summary = compare_genomes(
                 source,

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast.common.atomic_files import printable
 from lshfast.common.checks import check_bool, check_bytes
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import UInt64Array
-from lshfast.common.visible import visible
 from lshfast.genomes.sketches import AT_ONCE, FIRST, MAX_UNPACKED, Gathering, KmerSketches, Sampling, sketches_of
 from lshfast.kernels.kmers import MOST_NAME_BYTES, KmerReader
 from lshfast.readers.files import DataError, File, Layout, OnError, Reject
@@ -32,12 +32,13 @@ class _Item(NamedTuple):
 
 @dataclass
 class _Open:
-    """A file or record that is being read: its name, or what is wrong with it; the letters that were read before."""
+    """A file or record that is read: its name, what is wrong with it or "", and the letters read before it."""
 
     sampling: InitVar[Sampling]
-    name: str | ValueError
-    line: int | None
-    letters: int
+    name: str
+    fault: str = ""
+    line: int | None = None
+    letters: int = 0
     gathering: Gathering = field(init=False)
 
     def __post_init__(self, sampling: Sampling) -> None:
@@ -45,8 +46,8 @@ class _Open:
 
     def closed(self, file: File, letters: int) -> _Item | DataError:
         """Return the item after its last letter, or its fault."""
-        if isinstance(self.name, ValueError):
-            return file.fault(self.line, str(self.name))
+        if self.fault:
+            return file.fault(self.line, self.fault)
         return _Item(self.name, self.line, self.gathering.finished(), letters - self.letters)
 
 
@@ -90,13 +91,13 @@ class SequenceFiles:
         max_unpacked: int | str = MAX_UNPACKED,
     ) -> SequenceFiles:
         """List files, folders (with `glob`), patterns and URLs; the errors are those of `sketch_files`."""
-        limit, paths = check_bytes("max_unpacked", max_unpacked), list(paths)
-        for path in [os.fspath(path) for path in paths]:
-            if path == "-":
+        limit, places = check_bytes("max_unpacked", max_unpacked), [os.fspath(path) for path in paths]
+        for place in places:
+            if place == "-":
                 raise ValueError("standard input (-) cannot be read as sequences: name files")
-            if glob is None and os.path.isdir(path):
-                raise ValueError(f"{visible(path)}: a folder needs glob (--glob), such as '*.fa.gz'")
-        files = list_files(paths, Layout(format="text", glob=glob, on_error=on_error))
+            if glob is None and os.path.isdir(place):
+                raise ValueError(f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'")
+        files = list_files(places, Layout(format="text", glob=glob, on_error=on_error))
         return cls(files, sampling, check_bool("records", records), limit)
 
     @property
@@ -110,19 +111,18 @@ class SequenceFiles:
         letters, done, total = 0, 0, sum(file.size for file in self.files)
         sketches: list[UInt64Array] = []
         work = ordered_map(self._sketched, self.files, thread_count(threads))
-        for file, (items, faults) in zip(self.files, work, strict=True):
+        for file, items in zip(self.files, work, strict=True):
             for item in items:
                 self.read += 1
-                if item.name in names:
+                if isinstance(item, DataError):
+                    self._refuse(file, item)
+                elif item.name in names:
                     reason = f"a record named {item.name!r} is already in {names[item.name]}; names must be different"
                     self._refuse(file, file.fault(item.line, reason))
-                    continue
-                names[item.name] = f"{file.name}:{item.line}" if item.line else file.name
-                sketches.append(item.hashes)
-                letters += item.letters
-            for fault in faults:
-                self.read += 1
-                self._refuse(file, fault)
+                else:
+                    names[item.name] = f"{file.name}:{item.line}" if item.line else file.name
+                    sketches.append(item.hashes)
+                    letters += item.letters
             done += file.size
             if progress:
                 progress("read", done, total)
@@ -133,26 +133,24 @@ class SequenceFiles:
             raise fault
         self.rejected.append(Reject(fault.path, fault.line, fault.reason))
 
-    def _sketched(self, file: File) -> tuple[list[_Item], list[DataError]]:
-        """Return the good items of a file, and what is wrong with the others."""
-        items: list[_Item] = []
-        faults: list[DataError] = []
+    def _sketched(self, file: File) -> list[_Item | DataError]:
+        """Return the items of a file, for a bad one what is wrong with it; none after one that stops the run."""
+        items: list[_Item | DataError] = []
         try:
             for item in self._items(file):
-                if isinstance(item, _Item):
-                    items.append(item)
-                else:
-                    faults.append(item)
+                items.append(item)
+                if isinstance(item, DataError) and file.layout.on_error == "stop":
+                    break
         except DataError as error:
             reason = f"{error.reason}; records after it are not read" if self.records else error.reason
-            faults.append(file.fault(error.line, reason))
-        return items, faults
+            items.append(file.fault(error.line, reason))
+        return items
 
     def _items(self, file: File) -> Iterator[_Item | DataError]:
         """Yield the items of a file; what makes the rest of the file unreadable is raised."""
         reader = KmerReader(self.sampling.k, self.sampling.most)
         out = np.empty(AT_ONCE, np.uint64)
-        item = None if self.records else _Open(self.sampling, file.name, None, 0)
+        item = None if self.records else _Open(self.sampling, file.name)
         try:
             for data in self._pieces(file):
                 at = 0
@@ -165,12 +163,15 @@ class SequenceFiles:
                     if begins:
                         if item is not None:
                             yield item.closed(file, reader.letters)
-                        item = _Open(self.sampling, _name_of(reader), reader.record_line, reader.letters)
-            reader.finish()
+                        item = _Open(self.sampling, *_name_of(reader), reader.record_line, reader.letters)
         except DataError:
             raise
         except ValueError as error:
             raise file.fault(reader.line, str(error)) from None
+        try:
+            reader.finish()
+        except ValueError as error:
+            raise file.fault(reader.record_line or None, str(error)) from None
         if item is not None:
             yield item.closed(file, reader.letters)
 
@@ -187,14 +188,15 @@ class SequenceFiles:
         yield memoryview(b"\n")
 
 
-def _name_of(reader: KmerReader) -> str | ValueError:
-    """Return the first word of a header, or what is wrong with it."""
-    words = reader.name.split(maxsplit=1)
-    if not words or reader.name[:1].isspace():
-        return ValueError("a record without a name: it is the first word after > or @")
-    if reader.cut and len(words) == 1 and not reader.name[-1:].isspace():
-        return ValueError(f"the name of a record is longer than {MOST_NAME_BYTES} bytes")
-    return words[0].decode("utf-8", "backslashreplace")
+def _name_of(reader: KmerReader) -> tuple[str, str]:
+    """Return the first word of a header, and what is wrong with it or ""."""
+    header = reader.name
+    words = header.split(maxsplit=1)
+    if not words or header[:1].isspace():
+        return "", "a record without a name: it is the first word after > or @"
+    if reader.cut and len(words) == 1 and not header[-1:].isspace():
+        return "", f"the name of a record is longer than {MOST_NAME_BYTES} bytes"
+    return words[0].decode("utf-8", "backslashreplace"), ""
 
 
 def sketch_files(

@@ -248,7 +248,14 @@ def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, ov
 
     Examples
     --------
-    See `read_signatures`.
+    >>> import os, tempfile
+    >>> from lshfast import genomes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "one.sig")
+    ...     genomes.write_signatures(path, genomes.sketch(["ACGTT"], names=["short"], k=5, scaled=1))
+    ...     with open(path) as file:
+    ...         print(file.read()[:90])
+    [{"class":"sourmash_signature","email":"","hash_function":"0.murmur64","filename":"short",
     """
     check_signature_path(path)
     with atomic_file(path, overwrite) as file:

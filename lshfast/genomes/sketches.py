@@ -53,6 +53,12 @@ class Sampling:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from lshfast.genomes import Sampling
+    >>> Sampling(21).most, Sampling(21, bottom=1000)
+    (18446744073709552, Sampling(k=21, scaled=0, bottom=1000))
     """
 
     k: int = 31
@@ -87,13 +93,20 @@ class KmerSketches:
         Letters of all sequences; 0 if that is not known.
     rejected : list of Reject
         Files and records that were skipped.
+
+    Examples
+    --------
+    >>> from lshfast import genomes
+    >>> found = genomes.sketch(["GATTACA" * 9], names=["repeats"], k=21, scaled=1)
+    >>> found.names, found.sets[0][:2].tolist(), found.sampling
+    (['repeats'], [...], Sampling(k=21, scaled=1, bottom=0))
     """
 
-    names: list[str]
+    names: list[str] = field(repr=False)
     sets: TokenSets
     sampling: Sampling
     letters: int = 0
-    rejected: list[Reject] = field(default_factory=list)
+    rejected: list[Reject] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.sets):
@@ -104,6 +117,20 @@ class KmerSketches:
 
     def at_scale(self, scaled: int) -> KmerSketches:
         """Return the sketches with a `scaled` that is at least theirs: hashes above 2**64 / scaled are left out.
+
+        Parameters
+        ----------
+        scaled : int
+            From that of these sketches to 2**32.
+
+        Returns
+        -------
+        KmerSketches
+
+        Raises
+        ------
+        ValueError
+            If it is out of range, or the sketches are of the smallest hashes.
 
         Examples
         --------
@@ -137,6 +164,8 @@ def made_alike(parts: Sequence[KmerSketches]) -> list[KmerSketches]:
 
 def put_together(parts: Sequence[KmerSketches]) -> KmerSketches:
     """Return the sketches of several collections as one."""
+    if len(parts) == 1:
+        return parts[0]
     parts = made_alike(parts)
     return KmerSketches(
         [name for part in parts for name in part.names],

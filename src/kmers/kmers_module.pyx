@@ -95,7 +95,7 @@ cdef class KmerReader:
 
     @property
     def record_line(self):
-        """The line of the header of the record."""
+        """The line of the header of the record; 0 before the first."""
         return self._parser.record_line
 
     @property
@@ -148,14 +148,17 @@ cdef class KmerReader:
         return at, found, bool(records and event == KMERS_RECORD)
 
     def finish(self):
-        """Raise ValueError unless the file may end here; its last byte that was read was a line end."""
+        """Raise ValueError unless the file may end here; its last byte that was read was a line end.
+
+        The error says what is wrong in the record of `record_line`.
+        """
         if self._parser.state == KMERS_START:
             raise ValueError("an empty file; FASTA and FASTQ have at least one record")
         if self._parser.fastq and self._parser.state in (KMERS_LINE, KMERS_PLUS, KMERS_QUALITY):
             part = "sequence" if self._parser.state == KMERS_LINE else "quality"
             raise ValueError(
-                f"FASTQ: the file ends in the {part} of the record of line {self._parser.record_line}; the quality "
-                f"must have as many characters as the sequence ({self._parser.length}), not {self._parser.quality}"
+                f"FASTQ: the file ends in the {part} of this record; the quality must have as many characters as the "
+                f"sequence ({self._parser.length}), not {self._parser.quality}"
             )
 
     def sample(self, const uint8_t[::1] characters not None, uint64_t[::1] out not None, bint begins):

@@ -106,6 +106,7 @@ def test_empty_sketches_are_counted(tmp_path):
         (2, ["-k", 65], "k must be in 1..64, not 65"),
         (2, ["--scaled", 0], "scaled must be in 1..4294967296, not 0"),
         (2, ["--bottom", 0], "--bottom must be in 1..536870912, not 0"),
+        (2, ["--bottom", 5, "--scaled", 10], "only one of --scaled and --bottom may be given"),
         (2, ["--ani", 2], "ani must be in 0..1, not 2"),
         (2, ["--ani", 0.9, "--jaccard", 0.5], "only one of ani, jaccard and containment may be given"),
         (2, ["--bottom", 5, "--containment", 0.5], "do not estimate a containment"),
