@@ -44,6 +44,9 @@ MARGIN, LEAST_JOINED = 1e-9, 1e-6
 # Pairs of sketches of the smallest hashes that are compared at a time.
 COMPARED = 1 << 12
 
+# More than the hashes of a sketch that can be joined.
+COUNTS = 2**30
+
 _SHARING = np.dtype([("i", np.int64), ("j", np.int64), ("shared", np.int64)])
 
 
@@ -191,12 +194,16 @@ def _with_containment(
     for name in ("i", "j", "shared"):
         result[name] = found[name]
     shared, a, b = found["shared"], left.counts[found["i"]], right.counts[found["j"]]
-    smaller = np.minimum(a, b)
     result["jaccard"] = shared / (a + b - shared)
-    result["containment"] = shared / smaller
     result["containment_i"], result["containment_j"] = shared / a, shared / b
-    result["ani"] = ani_of_containment(result["containment"], sampling.k)
-    result["ani_low"], result["ani_high"] = ani_interval(result["containment"], smaller, sampling.k, sampling.scaled)
+    smaller = np.minimum(a, b)
+    numbers, rows = np.unique(shared * COUNTS + smaller, return_inverse=True)  # many pairs have the same two
+    shared, smaller = np.divmod(numbers, COUNTS)
+    containment = shared / smaller
+    result["containment"] = containment[rows]
+    result["ani"] = ani_of_containment(containment, sampling.k)[rows]
+    low, high = ani_interval(containment, smaller, sampling.k, sampling.scaled)
+    result["ani_low"], result["ani_high"] = low[rows], high[rows]
     return result
 
 
