@@ -25,7 +25,7 @@ def genomes_command(
     ],
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
-    k: Annotated[int, typer.Option("-k", "--k", help="Letters of a k-mer, 1 to 64.")] = 31,
+    k: Annotated[int, typer.Option("-k", help="Letters of a k-mer, 1 to 64.")] = 31,
     scaled: Annotated[
         int | None,
         typer.Option(
