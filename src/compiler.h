@@ -11,6 +11,7 @@
 
 #ifdef LSHFAST_MSVC
 #include <intrin.h>
+#include <stdlib.h>
 #endif
 
 /* TARGET("avx2") before a function lets it use those instructions. MSVC lets all functions use all. */
@@ -101,10 +102,19 @@ static inline uint64_t ones_of(uint64_t x) {
 #endif
 }
 
+/* x with its bytes in the other order. */
+static inline uint64_t swapped_bytes(uint64_t x) {
+#ifdef LSHFAST_MSVC
+    return _byteswap_uint64(x);
+#else
+    return __builtin_bswap64(x);
+#endif
+}
+
 /* x from or to the order of bytes in which the lowest comes first. */
 static inline uint64_t little_endian(uint64_t x) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
+    x = swapped_bytes(x);
 #endif
     return x;
 }

@@ -41,8 +41,9 @@ BELOW["passages"] = BELOW["quality"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = ["drivers", *BELOW["drivers"]]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
+BELOW["genomes"] = ["readers", "join", *BELOW["join"]]
 BELOW["records"] = ["reports", "join", *BELOW["join"]]
-BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
+BELOW["jobs"] = ["genomes", "records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}
 

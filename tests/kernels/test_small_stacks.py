@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from lshfast.kernels import affine, bands, bits, cardinality, sets, simhash, sketch, text, trees, weighted
+from lshfast.kernels import affine, bands, bits, cardinality, kmers, sets, simhash, sketch, text, trees, weighted
 
 K = 128
 texts = text.Texts(["the quick brown fox " * 5000, "naïve café, 東京 " * 3000, ""])
@@ -34,6 +34,7 @@ def work():
     bands.band_keys(out, 16, 8, np.empty((2, 16), np.uint64))
     bands.pairs_of_band((numbers % 5000).reshape(-1, 1), 0, members, 10**6)
     bands.order(numbers)
+    kmers.KmerReader(31, 2**60).sample(b"GATTACAN" * 5000, np.empty(40_000, np.uint64), True)
     sets.distinct(offsets, numbers)
     trees.Run.build(signatures, rows, 8)
     weighted.shells(offsets, numbers, weights, weighted.constants(1, K)[0], 900.0, out)

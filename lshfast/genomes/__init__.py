@@ -1,0 +1,41 @@
+"""Genomes: sketches of their k-mers, with the hash values of sourmash and Mash, and pairs of similar ones.
+
+docs/genomes.md explains them.
+"""
+
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.genomes.ani import ani_interval, ani_of_containment, ani_of_jaccard
+    from lshfast.genomes.reading import sketch_files
+    from lshfast.genomes.search import GENOME_PAIR, pairs
+    from lshfast.genomes.signatures import read_signatures, write_signatures
+    from lshfast.genomes.sketches import KmerSketches, Sampling, sketch
+
+__all__ = [
+    "GENOME_PAIR",
+    "KmerSketches",
+    "Sampling",
+    "ani_interval",
+    "ani_of_containment",
+    "ani_of_jaccard",
+    "pairs",
+    "read_signatures",
+    "sketch",
+    "sketch_files",
+    "write_signatures",
+]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "ani": "ani_interval ani_of_containment ani_of_jaccard",
+            "reading": "sketch_files",
+            "search": "GENOME_PAIR pairs",
+            "signatures": "read_signatures write_signatures",
+            "sketches": "KmerSketches Sampling sketch",
+        },
+    )

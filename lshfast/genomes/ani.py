@@ -1,0 +1,235 @@
+"""Average nucleotide identity (ANI) from the similarity of sketches, with intervals.
+
+Logarithms and roots are computed from +, -, * and / alone, so they have the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of, check_int, numbers_of
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.genomes.sketches import MOST_SCALED
+from lshfast.kernels.kmers import MOST_LETTERS
+
+# The quantile of the normal distribution for intervals of 95 %.
+NORMAL_95 = 1.959963984540054
+
+LOG_2, ROOT_HALF = 0.6931471805599453, 0.7071067811865476
+LOG_TERMS = 12  # of the series; the last one is below 1e-18 of the sum
+STEPS = 60  # of a bisection, and at most of Newton's method
+ROWS = 1 << 14  # intervals that are computed at a time
+
+
+def ani_of_jaccard(jaccard: npt.ArrayLike, k: int) -> Float64Array:
+    """Return the ANI by the Mash distance: 1 - D with D = -ln(2 j / (1 + j)) / k.
+
+    Parameters
+    ----------
+    jaccard : array_like of float, shape (n,)
+        Jaccard similarities j of sets of k-mers, in [0, 1].
+    k : int
+        Letters of a k-mer, in 1..64.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In [0, 1]; 0 where j is 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome Biology 17:132,
+    2016.
+
+    Examples
+    --------
+    >>> from lshfast import genomes
+    >>> genomes.ani_of_jaccard([0, 0.5, 1], k=21).round(6).tolist()
+    [0.0, 0.980692, 1.0]
+    """
+    k, j = check_int("k", k, 1, MOST_LETTERS), numbers_of(jaccard, "jaccard", 0, 1)
+    common = 2 * j / (1 + j)
+    return np.maximum(0.0, 1 + np.where(common > 0, _log(np.where(common > 0, common, 1.0)), -np.inf) / k)
+
+
+def ani_of_containment(containment: npt.ArrayLike, k: int) -> Float64Array:
+    """Return the ANI by the containment c of k-mers of one sequence in another: c ** (1 / k).
+
+    Each letter is assumed to be different independently, with the probability 1 - ANI.
+
+    Parameters
+    ----------
+    containment : array_like of float, shape (n,)
+        In [0, 1].
+    k : int
+        Letters of a k-mer, in 1..64.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    M. R. Hera, N. T. Pierce-Ward, D. Koslicki, "Deriving confidence intervals for mutation rates across a wide range of
+    evolutionary distances using FracMinHash", Genome Research 33:1061-1068, 2023.
+
+    Examples
+    --------
+    >>> from lshfast import genomes
+    >>> genomes.ani_of_containment([0, 0.5, 1], k=31).round(6).tolist()
+    [0.0, 0.977889, 1.0]
+    """
+    k, c = check_int("k", k, 1, MOST_LETTERS), numbers_of(containment, "containment", 0, 1)
+    return np.where(c > 0, _root(np.where(c > 0, c, 1.0), k), 0.0)
+
+
+def ani_interval(
+    containment: npt.ArrayLike, sizes: npt.ArrayLike, k: int, scaled: int
+) -> tuple[Float64Array, Float64Array]:
+    """Return intervals of 95 % for the ANI by the containment of FracMinHash sketches.
+
+    For an identity x, the containment of the sketches is about normal, with the mean x ** k and a variance that follows
+    from the sampling and from the number of k-mers that are different. The interval is all x for which the containment
+    is within 1.96 standard deviations of the mean.
+
+    Parameters
+    ----------
+    containment : array_like of float, shape (n,)
+        In [0, 1]: shared hashes / sizes.
+    sizes : array_like of int, shape (n,)
+        Hashes of the sketch that is contained, at least 1.
+    k : int
+        Letters of a k-mer, in 1..64.
+    scaled : int
+        See `Sampling`, in 1..2**32.
+
+    Returns
+    -------
+    (ndarray of float64, ndarray of float64), each of shape (n,)
+        The lower and the upper ends, in [0, 1]. Both are 0 where the containment is 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    As for `ani_of_containment`; the variance of the number of different k-mers is that of A. Blanca,
+    R. S. Harris, D. Koslicki, P. Medvedev, "The statistics of k-mers from a sequence undergoing a simple mutation
+    process without spurious matches", Journal of Computational Biology 29:155-168, 2022.
+
+    Examples
+    --------
+    >>> from lshfast import genomes
+    >>> low, high = genomes.ani_interval([0.5], [4000], k=31, scaled=1000)
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.9769], [0.9789])
+    """
+    k, scaled = check_int("k", k, 1, MOST_LETTERS), check_int("scaled", scaled, 1, MOST_SCALED)
+    c, counts = numbers_of(containment, "containment", 0, 1), array_of(sizes, "sizes")
+    if counts.shape != c.shape or c.ndim != 1:
+        raise ValueError(f"containment and sizes must be two columns of one length, not {c.shape} and {counts.shape}")
+    if counts.dtype.kind not in "iu" and len(counts):
+        raise TypeError(f"sizes must be integers, not {counts.dtype}")
+    if len(counts) and counts.min() < 1:
+        raise ValueError(f"sizes must be at least 1, not {counts.min()}")
+    low, high = np.empty(len(c), np.float64), np.empty(len(c), np.float64)
+    for at in range(0, len(c), ROWS):
+        some = slice(at, at + ROWS)
+        spread = _Spread(counts[some].astype(np.int64), k, scaled)
+        middle, part = ani_of_containment(c[some], k), c[some]
+        low[some] = spread.end(part, np.zeros_like(middle), middle, 1)
+        high[some] = spread.end(part, middle, np.ones_like(middle), -1)
+    return low, high
+
+
+class _Spread:
+    """The standard deviation of containments, by the identity, for sketches of some sizes."""
+
+    def __init__(self, sizes: Int64Array, k: int, scaled: int) -> None:
+        self.k, fraction = k, 1 / scaled
+        self.kmers = sizes.astype(np.float64) * scaled
+        empty = _power(np.full(len(sizes), 1 - fraction, np.float64), sizes * scaled)  # that a sketch has no hash
+        self.sampling = (1 - fraction) / (fraction * self.kmers**3 * (1 - empty) ** 2)
+
+    def end(self, c: Float64Array, low: Float64Array, high: Float64Array, side: int) -> Float64Array:
+        """Return the identity in low..high whose mean, and 1.96 standard deviations on this side of it, is c."""
+        low, high = low.copy(), high.copy()
+        for _ in range(STEPS):
+            x = (low + high) / 2
+            mean, deviation = self._moments(x)
+            above = mean + side * NORMAL_95 * deviation >= c
+            low, high = np.where(above, low, x), np.where(above, x, high)
+        return np.where(c > 0, (low + high) / 2, 0.0)
+
+    def _moments(self, x: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return the mean and the standard deviation of the containment for identities x in [0, 1].
+
+        The formula of the variance divides by 1 - x, by which these sums, of powers of x, have already been divided:
+        `sums` is 1 + x + ... + x ** (k - 1), and the others are of such sums.
+        """
+        k, n, p = self.k, self.kmers, 1 - x
+        same, sums = x, np.ones_like(x)
+        all_sums, weighted = np.zeros_like(x), np.zeros_like(x)
+        for _ in range(k - 1):
+            all_sums += sums
+            weighted = x * (weighted + sums)
+            sums = sums + same
+            same = same * x
+        q = p * sums  # that a k-mer is different: 1 - x ** k
+        different = n * q
+        variance = n * same * (q * (2 * k - 1) - 2 * p * all_sums) + k * (k - 1) * same**2 - 2 * same * weighted
+        variance = np.maximum(variance, 0.0)
+        sampled = n * different - variance - different**2
+        total = self.sampling * np.maximum(sampled, 0.0) + variance / n**2
+        return same, np.sqrt(total)
+
+
+def _log(x: Float64Array) -> Float64Array:
+    """Return the natural logarithm of numbers above 0, within 2 units in the last place, without a C library."""
+    mantissa, exponent = np.frexp(x)
+    small = mantissa < ROOT_HALF
+    mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
+    t: Float64Array = (mantissa - 1) / (mantissa + 1)
+    square, terms = t * t, np.zeros_like(t)
+    for i in range(LOG_TERMS, 0, -1):
+        terms = (terms + 1 / (2 * i - 1)) * (square if i > 1 else 1.0)
+    return np.asarray(exponent * LOG_2 + 2 * t * terms)
+
+
+def _root(c: Float64Array, k: int) -> Float64Array:
+    """Return the k-th roots of numbers in (0, 1], by Newton's method from above."""
+    if k == 1:
+        return c
+    x, before = np.ones_like(c), np.zeros_like(c)
+    for _ in range(STEPS):
+        if (x == before).all():
+            break
+        before, power = x, x
+        for _ in range(k - 2):
+            power = power * x
+        x = np.minimum(x, ((k - 1) * x + c / power) / k)
+    return x
+
+
+def _power(x: Float64Array, exponents: Int64Array) -> Float64Array:
+    """Return x ** exponents for whole numbers, by squaring."""
+    result = np.ones_like(x)
+    left = exponents.copy()
+    while left.any():
+        result = np.where(left & 1, result * x, result)
+        x, left = x * x, left >> 1
+    return result

@@ -1,0 +1,228 @@
+"""Pairs of similar sketches, by an exact join of their hashes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_number
+from lshfast.common.progress import Progress
+from lshfast.common.threads import ordered_map, pieces, thread_count
+from lshfast.common.types import Int64Array
+from lshfast.genomes.ani import ani_interval, ani_of_containment, ani_of_jaccard
+from lshfast.genomes.sketches import KmerSketches, Sampling, made_alike
+from lshfast.join.exact_join import join
+from lshfast.join.thresholds import Measure, Threshold
+from lshfast.kernels.kmers import bottom_shared
+from lshfast.tokens import TokenSets
+
+GENOME_PAIR = np.dtype(
+    [
+        ("i", np.int64),
+        ("j", np.int64),
+        ("shared", np.int64),
+        ("jaccard", np.float64),
+        ("containment", np.float64),
+        ("containment_i", np.float64),
+        ("containment_j", np.float64),
+        ("ani", np.float64),
+        ("ani_low", np.float64),
+        ("ani_high", np.float64),
+        ("mash_ani", np.float64),
+    ]
+)
+
+# The least ANI of a pair, unless another threshold is given: about that of genomes of one species.
+LEAST_ANI = 0.95
+
+# Pairs slightly below the threshold are found too, and then compared with it as they are reported. Below the least
+# threshold of a join, pairs that share a hash are found instead.
+MARGIN, LEAST_JOINED = 1e-9, 1e-6
+
+# Pairs of sketches of the smallest hashes that are compared at a time.
+COMPARED = 1 << 12
+
+# More than the hashes of a sketch that can be joined.
+COUNTS = 2**30
+
+_SHARING = np.dtype([("i", np.int64), ("j", np.int64), ("shared", np.int64)])
+
+
+class Least(NamedTuple):
+    """The threshold: what is compared with it, and its value."""
+
+    column: str
+    value: float
+
+
+def least_of(
+    ani: float | None = None, jaccard: float | None = None, containment: float | None = None, bottom: int = 0
+) -> Least:
+    """Return the threshold among three, of which one may be given; raise an error if it is out of range."""
+    given = {"ani": ani, "jaccard": jaccard, "containment": containment}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if len(chosen) > 1:
+        raise ValueError(f"only one of ani, jaccard and containment may be given, not {' and '.join(chosen)}")
+    name, value = next(iter(chosen.items()), ("ani", LEAST_ANI))
+    value = check_number(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be in 0..1, not {value:g}")
+    if bottom and name == "containment":
+        raise ValueError("sketches of the smallest hashes (bottom) do not estimate a containment: give ani or jaccard")
+    return Least("mash_ani" if bottom and name == "ani" else name, value)
+
+
+def pairs(
+    sketches: KmerSketches,
+    others: KmerSketches | None = None,
+    *,
+    ani: float | None = None,
+    jaccard: float | None = None,
+    containment: float | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> npt.NDArray[np.void]:
+    """Find all pairs of similar sketches. No pair is lost: the hashes of all sketches are joined exactly.
+
+    Parameters
+    ----------
+    sketches : KmerSketches
+    others : KmerSketches, optional
+        Sketches with which these are compared; by default, they are compared with each other. Sketches with different
+        `scaled` are compared with the greater one.
+    ani, jaccard, containment : float, optional
+        The least value of a pair, in [0, 1]. One of them may be given; the default is ani=0.95. A pair shares at least
+        one hash, whatever the threshold is.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    progress : callable, optional
+        Called with ("join", sketches done, sketches).
+
+    Returns
+    -------
+    ndarray of shape (m,), sorted by (i, j), with fields
+        i, j : int64
+            Sketch i, and sketch j of `others`, or of the same sketches with i < j.
+        shared : int64
+            Hashes that both have. With `bottom`, among the smallest hashes of both together.
+        jaccard : float64
+            The share of them in all hashes of both; with `bottom`, in the smallest ones.
+        containment_i, containment_j, containment : float64
+            The share of them in the hashes of i and of j, and the greater one, which is that of the smaller sketch;
+            NaN with `bottom`.
+        ani, ani_low, ani_high : float64
+            The ANI by `containment` (see `ani_of_containment`), and its interval of 95 %; NaN with `bottom`.
+        mash_ani : float64
+            The ANI by `jaccard` (see `ani_of_jaccard`).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range, or the sketches are of different k-mers.
+
+    Examples
+    --------
+    >>> import random
+    >>> from lshfast import genomes
+    >>> first = "".join(random.Random(1).choices("ACGT", k=100_000))
+    >>> second = "".join(random.Random(2 + at).choice("ACGT") if at % 60 == 0 else c for at, c in enumerate(first))
+    >>> found = genomes.pairs(genomes.sketch([first, second], k=21, scaled=10))
+    >>> found[["i", "j"]].tolist(), found["ani"].round(3).tolist()
+    ([(0, 1)], [0.986])
+    """
+    if not isinstance(sketches, KmerSketches) or not isinstance(others, (KmerSketches, type(None))):
+        raise TypeError("sketches and others must be KmerSketches, as sketch and sketch_files return them")
+    least = least_of(ani, jaccard, containment, sketches.sampling.bottom)
+    if others is not None:
+        sketches, others = made_alike([sketches, others])
+    sampling, left = sketches.sampling, sketches.sets
+    right = left if others is None else others.sets
+    found = _joined(left, None if others is None else right, _rule(least, sampling), threads, progress)
+    if sampling.bottom:
+        result = _with_bottom(found, left, right, sampling.bottom, thread_count(threads))
+    else:
+        result = _with_containment(found, left, right, sampling)
+    result["mash_ani"] = ani_of_jaccard(result["jaccard"], sampling.k)
+    return result[result[least.column] >= least.value]
+
+
+def _joined(
+    own: TokenSets,
+    others: TokenSets | None,
+    rule: tuple[Measure, Threshold],
+    threads: int | None,
+    progress: Progress | None,
+) -> npt.NDArray[np.void]:
+    """Return the pairs that may reach the threshold, by (i, j), as i, j and the hashes that both have."""
+    measure, threshold = rule
+    sides = [(own, others)]
+    if others is not None and measure == "containment":  # of one in the other, and the other way round
+        sides.append((others, own))
+    parts = []
+    for number, (left, right) in enumerate(sides):
+        found = join(left, right, measure=measure, threshold=threshold, threads=threads, progress=progress).pairs
+        a, b = left.counts[found["i"]], (left if right is None else right).counts[found["j"]]
+        part = np.empty(len(found), _SHARING)
+        part["i"], part["j"] = (found["j"], found["i"]) if number else (found["i"], found["j"])
+        if measure == "containment":
+            whole = np.minimum(a, b) if right is None else a
+            part["shared"] = np.rint(found["similarity"] * whole)
+        elif measure == "jaccard":
+            part["shared"] = np.rint(found["similarity"] * (a + b) / (1 + found["similarity"]))
+        else:
+            part["shared"] = found["similarity"]
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+
+
+def _rule(least: Least, sampling: Sampling) -> tuple[Measure, Threshold]:
+    """Return the measure of the join, and a threshold slightly below that of the pairs."""
+    value = least.value**sampling.k if least.column == "ani" else least.value
+    value *= 1 - MARGIN
+    if value < LEAST_JOINED or sampling.bottom:  # the smallest hashes of both are not all of both
+        return "overlap", 1
+    return ("jaccard" if least.column == "jaccard" else "containment"), value
+
+
+def _with_containment(
+    found: npt.NDArray[np.void], left: TokenSets, right: TokenSets, sampling: Sampling
+) -> npt.NDArray[np.void]:
+    """Return pairs of scaled sketches with all columns but `mash_ani`."""
+    result = np.empty(len(found), GENOME_PAIR)
+    for name in ("i", "j", "shared"):
+        result[name] = found[name]
+    shared, a, b = found["shared"], left.counts[found["i"]], right.counts[found["j"]]
+    result["jaccard"] = shared / (a + b - shared)
+    result["containment_i"], result["containment_j"] = shared / a, shared / b
+    smaller = np.minimum(a, b)
+    numbers, rows = np.unique(shared * COUNTS + smaller, return_inverse=True)  # many pairs have the same two
+    shared, smaller = np.divmod(numbers, COUNTS)
+    containment = shared / smaller
+    result["containment"] = containment[rows]
+    result["ani"] = ani_of_containment(containment, sampling.k)[rows]
+    low, high = ani_interval(containment, smaller, sampling.k, sampling.scaled)
+    result["ani_low"], result["ani_high"] = low[rows], high[rows]
+    return result
+
+
+def _with_bottom(
+    found: npt.NDArray[np.void], left: TokenSets, right: TokenSets, bottom: int, threads: int
+) -> npt.NDArray[np.void]:
+    """Return pairs of sketches of the smallest hashes with all columns but `mash_ani`."""
+    result = np.empty(len(found), GENOME_PAIR)
+    result["i"], result["j"] = found["i"], found["j"]
+
+    def work(rows: slice) -> tuple[Int64Array, Int64Array]:
+        i, j = (np.ascontiguousarray(found[name][rows]) for name in ("i", "j"))
+        return bottom_shared(left.offsets, left.tokens, right.offsets, right.tokens, i, j, bottom)
+
+    at = 0
+    for shared, all_hashes in ordered_map(work, pieces(np.ones(len(found), np.int64), COMPARED), threads):
+        rows = slice(at, at + len(shared))
+        result["shared"][rows], result["jaccard"][rows] = shared, shared / all_hashes
+        at = rows.stop
+    for name in ("containment", "containment_i", "containment_j", "ani", "ani_low", "ani_high"):
+        result[name] = np.nan
+    return result

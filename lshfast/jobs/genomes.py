@@ -1,0 +1,224 @@
+"""Pairs of similar genomes in files of sequences and of sourmash's sketches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.display import Figure, counted, figure
+from lshfast.common.progress import Progress
+from lshfast.engine.display import Account
+from lshfast.genomes.reading import SequenceFiles
+from lshfast.genomes.search import GENOME_PAIR, Least, least_of, pairs
+from lshfast.genomes.signatures import (
+    MAX_SIGNATURE,
+    check_signature_path,
+    is_signature_path,
+    read_signatures,
+    write_signatures,
+)
+from lshfast.genomes.sketches import MAX_UNPACKED, KmerSketches, Sampling, put_together
+from lshfast.jobs.frame import Job
+from lshfast.readers import check_different, check_place
+from lshfast.readers.files import OnError
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+# Pairs of the table that are in memory as names at a time.
+PAIRS_AT_ONCE = 1 << 15
+
+# The names of columns in tables, where they are not those of `pairs`.
+COLUMNS = {"containment_i": "containment_a", "containment_j": "containment_b"}
+
+
+@dataclass(frozen=True)
+class GenomeInputs:
+    """Files of sequences and of sketches, and how they are read; see `lshfast.genomes.sketch_files`."""
+
+    paths: Sequence[str]
+    sampling: Sampling
+    records: bool = False
+    glob: str | None = None
+    on_error: OnError = "stop"
+    max_unpacked: int | str = MAX_UNPACKED
+    max_signature: int | str = MAX_SIGNATURE
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenomesSummary(Account):
+    """The figures of a comparison of genomes.
+
+    Attributes
+    ----------
+    sketched : int
+        Genomes, or records, that were compared: read = sketched + rejected.
+    empty : int
+        Those of them whose sketch has no hash; they are in no pair.
+    letters, hashes : int
+        Letters of the sequences, and hashes of the sketches.
+    sampling : Sampling
+    against : int or None
+        Sketches of other files, with which these were compared; None for a comparison with each other.
+    against_rejected : int
+        Bad items of these files.
+    pairs : int
+    least : Least
+        The threshold.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "sketched", "rejected"
+
+    sketched: int
+    empty: int
+    letters: int
+    hashes: int
+    sampling: Sampling
+    against: int | None
+    against_rejected: int
+    pairs: int
+    least: Least
+
+    @property
+    def refused(self) -> int:
+        """Bad items of all inputs."""
+        return self.rejected + self.against_rejected
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        own = self.sampling
+        kind = f"the {own.bottom:,} smallest" if own.bottom else f"one in {own.scaled:,}"
+        empty = f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
+        yield figure("read", self.read, self.parts)
+        yield figure("letters", self.letters)
+        yield figure("hashes", self.hashes, f"{kind}, of k-mers of {counted(own.k, 'letter')}", empty)
+        if self.against is not None:
+            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            yield figure("against", self.against, "sketches", rejected)
+        yield figure("pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}")
+
+
+class _Opened:
+    """Inputs whose files are listed, and not yet read."""
+
+    def __init__(self, inputs: GenomeInputs, job: Job) -> None:
+        self._inputs = inputs
+        self.signatures: list[str] = list(filter(is_signature_path, inputs.paths))
+        paths = [path for path in inputs.paths if not is_signature_path(path)]
+        self.sequences: SequenceFiles | None = None
+        if paths or not self.signatures:
+            listed = SequenceFiles.listed(
+                paths, inputs.sampling, records=inputs.records, glob=inputs.glob, on_error=inputs.on_error,
+                max_unpacked=inputs.max_unpacked,
+            )  # fmt: skip
+            self.sequences = job.add(listed)
+
+    def sketches(self, threads: int | None, progress: Progress | None) -> KmerSketches:
+        """Read all files: those of sequences, and then those of sketches."""
+        parts = [] if self.sequences is None else [self.sequences.sketches(threads, progress)]
+        own = self._inputs
+        for path in self.signatures:
+            parts.append(
+                read_signatures(path, k=own.sampling.k, max_signature=own.max_signature, max_unpacked=own.max_unpacked)
+            )
+        return put_together(parts)
+
+
+def compare_genomes(
+    inputs: GenomeInputs,
+    output: str,
+    *,
+    against: Sequence[str] = (),
+    save_sketches: str | None = None,
+    ani: float | None = None,
+    jaccard: float | None = None,
+    containment: float | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> GenomesSummary:
+    """Compare genomes with each other, or with other ones, and write the similar pairs to a table.
+
+    Parameters
+    ----------
+    inputs : GenomeInputs
+        Files of FASTA, FASTQ, or sketches of sourmash (.sig, .sig.gz, .zip).
+    output : path
+        The table: a, b, shared, jaccard, containment, containment_a, containment_b, ani, ani_low, ani_high and
+        mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without the containments and what follows from them.
+    against : sequence of path
+        Files of the same kinds; then pairs are of one genome of `inputs` and one of these.
+    save_sketches : path, optional
+        A file for the sketches of `inputs`, .sig or .sig.gz.
+    ani, jaccard, containment : float, optional
+        The threshold, see `lshfast.genomes.pairs`.
+    threads : int, optional
+    overwrite : bool
+        Whether existing files are replaced.
+    progress : callable, optional
+        Called with ("read", bytes of input read, total) and ("join", sketches done, total).
+
+    Returns
+    -------
+    GenomesSummary
+
+    Raises
+    ------
+    DataError
+        If a file or record is bad, and bad ones stop the run.
+    FormatError
+        If a file of sketches is damaged, too large, or has no sketches with this k.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is created.
+    """
+    least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
+    job = Job([output], inputs.on_error, overwrite)
+    own = _Opened(inputs, job)
+    other = _Opened(replace(inputs, paths=against), job) if against else None
+    signatures = [*own.signatures, *(other.signatures if other else [])]
+    job.check(*signatures)
+    if save_sketches is not None:
+        check_signature_path(save_sketches)
+        read = [*signatures, *(file.path for source in job.sources for file in source.files)]
+        check_place(save_sketches, read, overwrite)
+        check_different([*job.paths, save_sketches])
+    sketches = own.sketches(threads, progress)
+    others = None if other is None else other.sketches(threads, progress)
+    found = pairs(
+        sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
+    )
+    with job.writing():
+        job.write(output, _tables(found, sketches, others), {"a": "string", "b": "string"})
+        if save_sketches is not None:
+            write_signatures(save_sketches, sketches, overwrite=overwrite)
+    rejected = len(sketches.rejected)
+    return job.account(
+        GenomesSummary,
+        read=len(sketches) + rejected,
+        rejected=rejected,
+        sketched=len(sketches),
+        empty=int((sketches.sets.counts == 0).sum()),
+        letters=sketches.letters,
+        hashes=len(sketches.sets.tokens),
+        sampling=sketches.sampling,
+        against=None if others is None else len(others),
+        against_rejected=0 if others is None else len(others.rejected),
+        pairs=len(found),
+        least=least,
+    )
+
+
+def _tables(found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None) -> Iterator[Table]:
+    """Return the table of pairs in parts, the first of which may be empty."""
+    names, other_names = sketches.names, (sketches if others is None else others).names
+    columns = [name for name in GENOME_PAIR.names or () if name not in ("i", "j")]
+    if sketches.sampling.bottom:
+        columns = [name for name in columns if name in ("shared", "jaccard", "mash_ani")]
+    for at in range(0, max(1, len(found)), PAIRS_AT_ONCE):
+        part = found[at : at + PAIRS_AT_ONCE]
+        table: Table = {"a": [names[row] for row in part["i"].tolist()]}
+        table["b"] = [other_names[row] for row in part["j"].tolist()]
+        yield table | {COLUMNS.get(name, name): part[name] for name in columns}

@@ -1,0 +1,138 @@
+"""lshfast genomes: what it writes, says and refuses."""
+
+import csv
+import gzip
+import json
+import random
+
+import pytest
+
+from lshfast import genomes
+from tests.cli.commands import failing, read_jsonl, run
+
+COLUMNS = ["a", "b", "shared", "jaccard", "containment", "containment_a", "containment_b", "ani", "ani_low", "ani_high",
+           "mash_ani"]  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write three genomes: the second is like the first, the third contains most of the second's first half."""
+    rng = random.Random(2)
+    base = "".join(rng.choices("ACGT", k=20_000))
+
+    def mutated(text, rate):
+        return "".join(rng.choice("ACGT") if rng.random() < rate else c for c in text)
+
+    (tmp_path / "a.fa").write_text(f">a1 first\n{base[:9000]}\n>a2\n{base[9000:]}\n")
+    (tmp_path / "b.fa.gz").write_bytes(gzip.compress(f">b\n{mutated(base, 0.02)}\n".encode()))
+    half = mutated(base[:10_000], 0.005)
+    (tmp_path / "c.fq").write_text(f"@c\n{half}\n+\n{'I' * len(half)}\n")
+    return [tmp_path / name for name in ("a.fa", "b.fa.gz", "c.fq")]
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_pairs_of_files(files, tmp_path):
+    out = tmp_path / "pairs.csv"
+    result = run("genomes", *files, "-o", out, "--scaled", 50, "-k", 21)
+    rows = rows_of(out)
+    assert list(rows[0]) == COLUMNS
+    assert [(row["a"], row["b"]) for row in rows] == [
+        (str(files[i]), str(files[j])) for i, j in [(0, 1), (0, 2), (1, 2)]
+    ]
+    assert float(rows[1]["containment_a"]) < 0.6 < float(rows[1]["containment_b"]) == float(rows[1]["containment"])
+    assert 0.994 < float(rows[1]["ani"]) < 0.998
+    assert "3 sketched + 0 rejected" in result.stderr
+    assert "one in 50, of k-mers of 21 letters" in result.stderr
+    found = genomes.pairs(genomes.sketch_files(files, k=21, scaled=50))
+    assert [float(row["ani"]) for row in rows] == found["ani"].tolist()
+
+
+def test_records_and_thresholds(files, tmp_path):
+    out = tmp_path / "pairs.jsonl"
+    run("genomes", *files, "-o", out, "--scaled", 20, "--records", "--containment", 0.5)
+    assert [(row["a"], row["b"]) for row in read_jsonl(out)] == [("a1", "b"), ("a1", "c"), ("a2", "b"), ("b", "c")]
+    run("genomes", *files, "-o", out, "--scaled", 20, "--jaccard", 0.99, "--overwrite")
+    assert out.read_text() == ""
+
+
+def test_the_smallest_hashes(files, tmp_path):
+    out = tmp_path / "pairs.csv"
+    result = run("genomes", *files, "-o", out, "--bottom", 200, "-k", 21, "--ani", 0)
+    assert list(rows_of(out)[0]) == ["a", "b", "shared", "jaccard", "mash_ani"]
+    assert "the 200 smallest, of k-mers of 21 letters" in result.stderr
+    assert "mash_ani at least 0" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".sig", ".sig.gz"])
+def test_sketches_are_saved_and_compared_with(files, tmp_path, suffix):
+    out, saved, again = tmp_path / "pairs.csv", tmp_path / f"all{suffix}", tmp_path / "again.csv"
+    options = "-k", 21, "--scaled", 50
+    run("genomes", *files, "-o", out, "--save-sketches", saved, *options)
+    run("genomes", saved, "-o", again, *options)
+    assert again.read_bytes() == out.read_bytes()
+    result = run("genomes", files[2], "--against", saved, "-o", again, *options, "--overwrite")
+    assert [(row["a"], row["b"]) for row in rows_of(again)] == [(str(files[2]), str(other)) for other in files]
+    assert float(rows_of(again)[2]["ani"]) == 1
+    assert "against" in result.stderr
+    run("genomes", files[2], "--against", files[0], "--against", files[1], "-o", again, *options, "--overwrite")
+    assert [(row["a"], row["b"]) for row in rows_of(again)] == [(str(files[2]), str(other)) for other in files[:2]]
+
+
+def test_bad_files_are_skipped(files, tmp_path):
+    bad, out = tmp_path / "bad.fa", tmp_path / "pairs.csv"
+    bad.write_text("no header\n")
+    said = failing(1, "genomes", bad, *files, "-o", out)
+    assert said == f"lshfast: error: {bad}:1: neither FASTA nor FASTQ: the first line must begin with > or @"
+    assert not out.exists()
+    result = run("genomes", bad, *files, "-o", out, "--scaled", 50, "--on-error", "skip")
+    assert "3 sketched + 1 rejected" in result.stderr
+    [rejects] = tmp_path.glob("*rejects*")
+    assert [json.loads(line)["file"] for line in rejects.read_text().splitlines()] == [str(bad)]
+
+
+def test_empty_sketches_are_counted(tmp_path):
+    path = tmp_path / "short.fa"
+    path.write_text(">x\nACGT\n")
+    assert "1 without a hash, which are in no pair" in run("genomes", path, "-o", tmp_path / "out.csv").stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "options", "reason"),
+    [
+        (2, ["-k", 65], "k must be in 1..64, not 65"),
+        (2, ["--scaled", 0], "scaled must be in 1..4294967296, not 0"),
+        (2, ["--bottom", 0], "--bottom must be in 1..536870912, not 0"),
+        (2, ["--bottom", 5, "--scaled", 10], "only one of --scaled and --bottom may be given"),
+        (2, ["--ani", 2], "ani must be in 0..1, not 2"),
+        (2, ["--ani", 0.9, "--jaccard", 0.5], "only one of ani, jaccard and containment may be given"),
+        (2, ["--bottom", 5, "--containment", 0.5], "do not estimate a containment"),
+        (2, ["--save-sketches", "x.json"], "x.json: sketches are written as .sig or .sig.gz"),
+        (2, ["--max-unpacked", "much"], "max_unpacked must be a number of bytes"),
+        (2, ["--threads", 0], "threads must be at least 1"),
+    ],
+)
+def test_errors(files, tmp_path, status, options, reason):
+    assert reason in failing(status, "genomes", files[0], "-o", tmp_path / "out.csv", *options)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_outputs_are_no_inputs(files, tmp_path):
+    saved = tmp_path / "a.sig"
+    run("genomes", files[0], "-o", tmp_path / "out.csv", "--save-sketches", saved)
+    said = failing(2, "genomes", saved, "-o", tmp_path / "new.csv", "--save-sketches", saved, "--overwrite")
+    assert "the output is one of the inputs" in said
+    assert "two outputs of one name" in failing(
+        2,
+        "genomes",
+        files[0],
+        "-o",
+        tmp_path / "b.sig",
+        "--output-format",
+        "csv",
+        "--save-sketches",
+        tmp_path / "b.sig",
+    )
