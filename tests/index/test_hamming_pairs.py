@@ -204,7 +204,7 @@ CODES = np.zeros((3, 2), np.uint64)
     [
         (lambda: hamming_pairs(CODES, 129), ValueError, r"radius must be in 0\.\.128, not 129"),
         (lambda: hamming_pairs(CODES, 0.5), TypeError, r"radius must be an int, not 0\.5"),
-        (lambda: hamming_pairs(np.zeros((2, 17), np.uint64), 1), ValueError, r"1\.\.16 words, not \(2, 17\)"),
+        (lambda: hamming_pairs(np.zeros((2, 65), np.uint64), 1), ValueError, r"1\.\.64 words, not \(2, 65\)"),
         (lambda: hamming_pairs([1, None], 1), TypeError, "of one type, and row 1 is a NoneType: None"),
         (lambda: dedup_codes(CODES, -1), ValueError, r"radius must be in 0\.\.128, not -1"),
         (lambda: dedup_codes(CODES, 1, keep="best"), ValueError, "'first', 'last' or an array of weights, not 'best'"),

@@ -14,6 +14,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
+from lshfast.index.hamming.hits import LOW32, query_of
 from lshfast.index.hamming.plan import fit_blocks
 from lshfast.index.key_pairs import Pairs
 from lshfast.kernels import hamming as kernels
@@ -24,8 +25,6 @@ CROWD = 1 << 13
 # Pieces of work of one block, and queries of a piece of a scan.
 PIECES = 64
 PIECE_QUERIES = 512
-
-LOW32 = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ def hamming_pairs(
     Parameters
     ----------
     codes : array_like
-        n codes of up to 1,024 bits, in a form of `dedup_codes`.
+        n codes of up to 4,096 bits, in a form of `dedup_codes`.
     radius : int
         The greatest distance, in 0..64 * words.
     threads : int, optional
@@ -165,7 +164,7 @@ def _scanned(codes: UInt64Array, radius: int, threads: int, progress: Progress |
 
     def search(start: int) -> UInt64Array:
         hits = kernels.scan_within(codes[start:], codes[start : start + PIECE_QUERIES], radius)
-        left, right = hits >> np.uint64(43), hits & LOW32
+        left, right = query_of(hits).astype(np.uint64), hits & LOW32
         later = right > left
         return (left[later] << np.uint64(32) | right[later]) + np.uint64(start * (2**32 + 1))
 
