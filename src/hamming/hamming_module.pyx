@@ -566,7 +566,7 @@ cdef class Blocks:
         self.arrays[i] = arrays
 
     def release(self, size_t i):
-        """Release the memory of block i, which can be filled again; nobody else may use the blocks meanwhile."""
+        """Release the memory of block i, which can be filled again; nobody else may use this block meanwhile."""
         self.check_block(i)
         self.arrays[i] = None
 
