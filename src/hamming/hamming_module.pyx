@@ -324,6 +324,11 @@ cdef class Counted:
         return self.c.scan.n
 
     @property
+    def ones(self):
+        """The numbers of ones in the order of a search: uint16 (n,); they ascend if the codes are ordered."""
+        return np.asarray(self.counts)
+
+    @property
     def nbytes(self):
         """Bytes of all arrays without the codes."""
         return self.counts.nbytes + (self.order.nbytes if self.order is not None else 0)

@@ -25,6 +25,9 @@ from lshfast.kernels import hamming as kernels
 # Codes whose pairs are searched at a time.
 PIECE_QUERIES = 512
 
+# Codes of a segment that stand for queries, where it is described.
+SAMPLE = 1024
+
 
 @dataclass(frozen=True)
 class CountedSegment:
@@ -42,6 +45,13 @@ class CountedSegment:
     def move(self, codes: UInt64Array) -> None:
         """Refer to a copy of the codes from now on."""
         self.counted.move(codes)
+
+    def read(self, least: float) -> float:
+        """Return how many codes a query with as many ones as one of them is compared with, on average."""
+        ones = self.counted.ones.astype(np.float64)
+        queries = ones[:: -(-len(ones) // SAMPLE)]
+        reads = np.searchsorted(ones, queries / least, "right") - np.searchsorted(ones, queries * least, "left")
+        return float(reads.mean())
 
 
 def counted_segment(codes: UInt64Array, first: int) -> CountedSegment:

@@ -272,6 +272,45 @@ class TanimotoIndex(CodeIndex):
     def __repr__(self) -> str:
         return f"TanimotoIndex({len(self):,} entries, bits={self.bits}, similarity={self.similarity})"
 
+    def describe(self, similarity: float | None = None) -> str:
+        """Describe how a query with a least similarity searches the codes: a line for each segment, then the rest.
+
+        Parameters
+        ----------
+        similarity : float, optional
+            Above 0 and at most 1; that of the index by default.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `similarity` has the wrong type or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import TanimotoIndex
+        >>> index, rng = TanimotoIndex(256), np.random.default_rng(1)
+        >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 4), np.uint64))
+        100000
+        >>> print(index.describe(0.95))
+        order of 100,000 codes of 256 bits: about 43,701 are compared with a query for a similarity of 0.95; 0.6 MB
+        """
+        least = self.similarity if similarity is None else check_similarity(similarity)
+        with self._entries.gate.reading():
+            view = self._entries.view()
+            lines = [
+                f"order of {part.end - part.first:,} codes of {self.bits} bits: about {part.read(least):,.0f} are "
+                f"compared with a query for a similarity of {least}; {part.nbytes / 1e6:,.1f} MB"
+                for part in view.segments
+            ]
+            if view.used > view.tail or not lines:
+                lines.append(f"scan of {view.used - view.tail:,} codes of {self.bits} bits")
+        return "\n".join(lines)
+
     # ---- files ----
 
     _file = EntryFile(b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1)
