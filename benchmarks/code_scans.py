@@ -4,10 +4,10 @@
                                     [--many 10000000] [--repeat 3] [--only scan similar many]
 
 All run in one process, on one CPU, with one thread each, except `many`, which uses all CPUs. The peers take turns with
-lshfast, and medians count. A rate is queries times bytes of codes, divided by seconds, whether all bytes were read or
-not. "Molecules" are made up: fingerprints of 2,048 bits are the union of 3 to 9 fragments, some of which are very
-frequent, and have about 48 ones, as Morgan fingerprints of radius 2 have. A tenth is another fingerprint with up to
-eight bits changed.
+lshfast, and medians count. A rate is queries times bytes of codes, divided by seconds of processor time, whether all
+bytes were read or not. "Molecules" are made up: fingerprints of 2,048 bits are the union of 3 to 9 fragments, some of
+which are very frequent, and have about 48 ones, as Morgan fingerprints of radius 2 have. A tenth is another fingerprint
+with up to eight bits changed.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def plan_tables(n: int, bits: int, radius: int, recall: float) -> TablePlan | No
     radius = min(radius, bits)
     width = min(max(n.bit_length() - 1, 1), kernels.MAX_BLOCK_BITS, bits)
     most, left = min(bits // width, kernels.MAX_BLOCKS), 1 - Fraction(recall)
-    each = [missed(bits, radius, width, tables) for tables in range(most + 1)]
+    each = [_rounded_up(missed(bits, radius, width, tables)) for tables in range(most + 1)]
     tables: list[int] = []
     rest = Fraction(1)
     while rest > left:
