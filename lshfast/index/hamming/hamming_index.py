@@ -94,6 +94,7 @@ class HammingIndex(CodeIndex):
     ['a', 'c']
     """
 
+    bits: int
     radius: int
     _entries: CodeRows[BlockSegment]
 

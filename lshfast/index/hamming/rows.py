@@ -32,7 +32,7 @@ PIECE_QUERIES = 256
 PIECE_ROWS = 1 << 20
 
 
-class Segment(Protocol):
+class CodeSegment(Protocol):
     """Consecutive rows that are ordered for a search."""
 
     @property
@@ -51,7 +51,7 @@ class Segment(Protocol):
         """Refer to a copy of the codes from now on."""
 
 
-ASegment = TypeVar("ASegment", bound=Segment)
+ASegment = TypeVar("ASegment", bound=CodeSegment)
 
 
 @dataclass(frozen=True)

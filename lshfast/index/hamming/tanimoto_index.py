@@ -91,6 +91,7 @@ class TanimotoIndex(CodeIndex):
     [('a', 'b', 0.75)]
     """
 
+    bits: int
     similarity: float
     _entries: CodeRows[CountedSegment]
 
