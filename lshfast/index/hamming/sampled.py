@@ -76,7 +76,7 @@ def missed(bits: int, radius: int, width: int, tables: int) -> Fraction:
 def plan_tables(n: int, bits: int, radius: int, recall: float) -> TablePlan | None:
     """Return tables for n codes that differ in some of `bits` bits; None if there would be too many.
 
-    A bucket of a table has about one of n codes without pattern.
+    The width of a table is such that its buckets contain about one of n random codes.
     """
     radius = min(radius, bits)
     width = min(max(n.bit_length() - 1, 1), kernels.MAX_BLOCK_BITS, bits)
