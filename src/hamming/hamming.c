@@ -16,9 +16,10 @@ static size_t near_words(const uint64_t *codes, size_t n, uint64_t query, unsign
     return count;
 }
 
-void hamming_transpose(const uint64_t *const *rows, size_t words, uint64_t *columns) {
+void hamming_transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns) {
     for (size_t t = 0; t < HAMMING_GROUP; t++) {
-        for (size_t w = 0; w < words; w++) columns[w * HAMMING_GROUP + t] = rows[t][w];
+        const uint64_t *row = hamming_row(codes, order, words, t);
+        for (size_t w = 0; w < words; w++) columns[w * HAMMING_GROUP + t] = row[w];
     }
 }
 
@@ -90,18 +91,24 @@ void hamming_offer(struct hamming_best *best, uint64_t hit) {
 /* ---- scan ---- */
 
 void hamming_load(const struct hamming_scan *scan, size_t start, size_t size) {
-    const uint64_t *rows[HAMMING_GROUP];
     const size_t end = start + size, words = scan->words;
     uint64_t *columns = scan->scratch;
+    uint32_t rest[HAMMING_GROUP];
     if (words > 1) {
         for (size_t at = start; at < end; at += HAMMING_GROUP, columns += HAMMING_GROUP * words) {
-            for (size_t t = 0; t < HAMMING_GROUP; t++) {
-                const size_t place = at + t < end ? at + t : at; /* rows of the last group that do not count */
-                rows[t] = scan->codes + hamming_code_at(scan, place) * words;
-                if (!scan->order) continue;
-                for (size_t w = 0; w < words; w += 8) prefetch(rows[t] + w);
+            const uint64_t *codes = scan->order ? scan->codes : scan->codes + at * words;
+            const uint32_t *order = scan->order ? scan->order + at : NULL;
+            if (end - at < HAMMING_GROUP) { /* the rows that are left over do not count */
+                for (size_t t = 0; t < HAMMING_GROUP; t++) {
+                    const size_t row = t < end - at ? t : 0;
+                    rest[t] = order ? order[row] : (uint32_t)row;
+                }
+                order = rest;
             }
-            scan->kernels->transpose(rows, words, columns);
+            for (size_t t = 0; scan->order && t < HAMMING_GROUP; t++) {
+                for (size_t w = 0; w < words; w += 8) prefetch(scan->codes + order[t] * words + w);
+            }
+            scan->kernels->transpose(codes, order, words, columns);
         }
     } else if (scan->order) {
         for (size_t t = 0; t < size; t++) columns[t] = scan->codes[scan->order[start + t]];

@@ -52,8 +52,9 @@
 struct hamming_kernels {
     /* Write the positions, ascending, of the words that differ from `query` in at most `radius` bits. */
     size_t (*near_words)(const uint64_t *codes, size_t n, uint64_t query, unsigned radius, uint32_t *places);
-    /* Write the columns of a group: word w of row t becomes columns[w * HAMMING_GROUP + t]. */
-    void (*transpose)(const uint64_t *const *rows, size_t words, uint64_t *columns);
+    /* Write the columns of a group: word w of code order[t], of code t if there is no order, becomes
+     * columns[w * HAMMING_GROUP + t]. */
+    void (*transpose)(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns);
     /* The same as near_words for the columns of n codes of several words: write (distance << 32 | position). The columns are those of
      * whole groups; rows from n on are never found. */
     size_t (*near_columns)(const uint64_t *columns, size_t n, size_t words, const uint64_t *query, unsigned radius,

@@ -54,13 +54,15 @@ TARGET_AVX2 static inline __m256i load_pairs(const uint64_t *a, const uint64_t *
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)c), 1);
 }
 
-TARGET_AVX2 static void transpose(const uint64_t *const *rows, size_t words, uint64_t *columns) {
+TARGET_AVX2 static void transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns) {
     for (size_t t = 0; t < HAMMING_GROUP; t += LANES) {
+        const uint64_t *rows[LANES];
+        for (size_t i = 0; i < LANES; i++) rows[i] = hamming_row(codes, order, words, t + i);
         uint64_t *out = columns + t;
         size_t w = 0;
         for (; w + LANES <= words; w += LANES, out += LANES * HAMMING_GROUP) {
-            __m256i a = load_lanes(rows[t] + w), b = load_lanes(rows[t + 1] + w);
-            __m256i c = load_lanes(rows[t + 2] + w), d = load_lanes(rows[t + 3] + w);
+            __m256i a = load_lanes(rows[0] + w), b = load_lanes(rows[1] + w);
+            __m256i c = load_lanes(rows[2] + w), d = load_lanes(rows[3] + w);
             __m256i ab = _mm256_unpacklo_epi64(a, b), cd = _mm256_unpacklo_epi64(c, d);
             store_lanes(out, _mm256_permute2x128_si256(ab, cd, 0x20));
             store_lanes(out + 2 * HAMMING_GROUP, _mm256_permute2x128_si256(ab, cd, 0x31));
@@ -69,13 +71,13 @@ TARGET_AVX2 static void transpose(const uint64_t *const *rows, size_t words, uin
             store_lanes(out + 3 * HAMMING_GROUP, _mm256_permute2x128_si256(ab, cd, 0x31));
         }
         if (w + 2 <= words) {
-            __m256i ac = load_pairs(rows[t] + w, rows[t + 2] + w), bd = load_pairs(rows[t + 1] + w, rows[t + 3] + w);
+            __m256i ac = load_pairs(rows[0] + w, rows[2] + w), bd = load_pairs(rows[1] + w, rows[3] + w);
             store_lanes(out, _mm256_unpacklo_epi64(ac, bd));
             store_lanes(out + HAMMING_GROUP, _mm256_unpackhi_epi64(ac, bd));
             w += 2, out += 2 * HAMMING_GROUP;
         }
         if (w < words) {
-            for (size_t i = 0; i < LANES; i++) out[i] = rows[t + i][w];
+            for (size_t i = 0; i < LANES; i++) out[i] = rows[i][w];
         }
     }
 }

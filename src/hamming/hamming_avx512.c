@@ -42,8 +42,8 @@ TARGET_POPCNT static size_t near_words(const uint64_t *codes, size_t n, uint64_t
     return (size_t)(out - places);
 }
 
-TARGET_POPCNT static void transpose(const uint64_t *const *rows, size_t words, uint64_t *columns) {
-    hamming_avx2.transpose(rows, words, columns);
+TARGET_POPCNT static void transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns) {
+    hamming_avx2.transpose(codes, order, words, columns);
 }
 
 TARGET_POPCNT static size_t near_columns(const uint64_t *columns, size_t n, size_t words, const uint64_t *query,

@@ -27,6 +27,11 @@ static inline uint64_t *hamming_write(uint64_t *out, const uint64_t *sums, unsig
     return out;
 }
 
+/* Row t of a group. */
+static inline const uint64_t *hamming_row(const uint64_t *codes, const uint32_t *order, size_t words, size_t t) {
+    return codes + (order ? order[t] : t) * words;
+}
+
 /* The code at a place. */
 static inline size_t hamming_code_at(const struct hamming_scan *scan, size_t place) {
     return scan->order ? scan->order[place] : place;
@@ -48,7 +53,7 @@ static inline unsigned hamming_reach(const struct hamming_best *best, size_t wor
 void hamming_offer(struct hamming_best *best, uint64_t hit);
 
 /* The portable `transpose`, `ones` and `select`. */
-void hamming_transpose(const uint64_t *const *rows, size_t words, uint64_t *columns);
+void hamming_transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns);
 void hamming_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts);
 void hamming_select(const uint64_t *codes, size_t n, size_t words, const uint64_t *mask, uint32_t *values);
 

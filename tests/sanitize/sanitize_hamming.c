@@ -41,27 +41,34 @@ static void check_near(size_t n, size_t words) {
     const size_t groups = (n + HAMMING_GROUP - 1) / HAMMING_GROUP;
     uint64_t *wanted_columns = numbers(groups * HAMMING_GROUP * words);
     uint16_t *ones = buffer(n * sizeof *ones), *wanted_ones = buffer(n * sizeof *ones);
-    const uint64_t *rows[HAMMING_GROUP], *zeros = query;
+    uint32_t *order = buffer(groups * HAMMING_GROUP * sizeof *order);
     for (size_t i = 0; i < n; i++) {
         unsigned sum = 0;
         for (size_t bit = 0; bit < 64 * words; bit++) sum += (unsigned)(codes[i * words + bit / 64] >> bit % 64 & 1);
         wanted_ones[i] = (uint16_t)sum;
     }
     for (size_t i = 0; i < groups * HAMMING_GROUP; i++) {
-        const uint64_t *code = i < n ? codes + i * words : zeros;
+        const uint64_t *code = codes + (order[i] = i < n ? (uint32_t)(n - 1 - i) : 0) * words;
         uint64_t *group = wanted_columns + i / HAMMING_GROUP * HAMMING_GROUP * words;
         for (size_t w = 0; w < words; w++) group[w * HAMMING_GROUP + i % HAMMING_GROUP] = code[w];
     }
     for EACH_LEVEL(level) {
         uint64_t *columns = numbers(groups * HAMMING_GROUP * words);
         for (size_t g = 0; g < groups; g++) {
-            for (size_t t = 0; t < HAMMING_GROUP; t++) {
-                size_t i = g * HAMMING_GROUP + t;
-                rows[t] = i < n ? codes + i * words : zeros;
-            }
-            hamming_levels[level]->transpose(rows, words, columns + g * HAMMING_GROUP * words);
+            uint64_t *group = columns + g * HAMMING_GROUP * words;
+            hamming_levels[level]->transpose(codes, order + g * HAMMING_GROUP, words, group);
         }
         CHECK(same_bytes(columns, wanted_columns, groups * HAMMING_GROUP * words * sizeof *columns));
+        if (n % HAMMING_GROUP == 0) {
+            for (size_t g = 0; g < groups; g++) {
+                uint64_t *group = columns + g * HAMMING_GROUP * words;
+                hamming_levels[level]->transpose(codes + g * HAMMING_GROUP * words, NULL, words, group);
+            }
+            for (size_t i = 0; i < n; i++) {
+                const uint64_t *at = columns + i / HAMMING_GROUP * HAMMING_GROUP * words + i % HAMMING_GROUP;
+                for (size_t w = 0; w < words; w++) CHECK(at[w * HAMMING_GROUP] == codes[i * words + w]);
+            }
+        }
         hamming_levels[level]->ones(codes, n, words, ones);
         CHECK(same_bytes(ones, wanted_ones, n * sizeof *ones));
         free(columns);
@@ -71,7 +78,7 @@ static void check_near(size_t n, size_t words) {
         uint64_t *found = numbers(n), *expected = numbers(n);
         size_t wanted = 0;
         for (size_t i = 0; i < n; i++) {
-            unsigned distance = distance_of(codes + i * words, query, words);
+            unsigned distance = distance_of(codes + order[i] * words, query, words);
             if (distance <= radii[r]) expected[wanted++] = (uint64_t)distance << 32 | i;
         }
         for EACH_LEVEL(level) {
@@ -80,7 +87,7 @@ static void check_near(size_t n, size_t words) {
             CHECK(same_bytes(found, expected, wanted * sizeof *found));
             if (words == 1) {
                 CHECK(kernels->near_words(codes, n, *query, radii[r], places) == wanted);
-                for (size_t p = 0; p < wanted; p++) CHECK(places[p] == (uint32_t)expected[p]);
+                for (size_t p = 0; p < wanted; p++) CHECK(places[p] == order[(uint32_t)expected[wanted - 1 - p]]);
             }
         }
         note_bytes(expected, wanted * sizeof *expected);
@@ -89,6 +96,7 @@ static void check_near(size_t n, size_t words) {
         free(expected);
     }
     free(wanted_columns);
+    free(order);
     free(ones);
     free(wanted_ones);
     free(codes);
