@@ -67,7 +67,7 @@ def scan(args: argparse.Namespace) -> None:
             index.insert(np.arange(n), codes)
             for m in args.queries:
                 queries = np.random.default_rng(SEED + 1).integers(0, 2**64, (m, bits // 64), np.uint64)
-                asked, size = queries.view(np.uint8).reshape(m, -1), m * codes.nbytes // 1_000_000
+                asked, size = queries.view(np.uint8).reshape(m, -1), m * codes.nbytes / 1e6
                 for k in (1, 100):
                     distances = np.sort(flat.search(asked, k)[0])
                     assert (index.query(queries, k, threads=1).distance.reshape(m, k) == distances).all()

@@ -65,7 +65,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def compare(what: str, unit: str, repeat: int, calls: dict[str, tuple[int, Callable[[], object]]]) -> None:
+def compare(what: str, unit: str, repeat: int, calls: dict[str, tuple[float, Callable[[], object]]]) -> None:
     """Let the calls take turns, and print for each how many units a second it does, and the ratio to the last one."""
     rates: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeat):
