@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
     from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
-    from lshfast.index.hamming import HammingIndex, dedup_codes, hamming_pairs
+    from lshfast.index.hamming import HammingIndex, TanimotoIndex, dedup_codes, hamming_pairs, tanimoto_pairs
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
     from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
@@ -95,6 +95,7 @@ __all__ = [
     "ShortTextsWarning",
     "SimHasher",
     "Summary",
+    "TanimotoIndex",
     "TokenSets",
     "WeightedMinHasher",
     "WeightedSets",
@@ -111,6 +112,7 @@ __all__ = [
     "recommend",
     "shingle",
     "star_groups",
+    "tanimoto_pairs",
     "verify",
 ]
 
@@ -124,7 +126,7 @@ if not TYPE_CHECKING:
             "drivers.memory": "dedup pairs",
             "engine": "DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
             "index": "LSHEnsemble LSHForest LSHIndex NearNeighbors",
-            "index.hamming": "HammingIndex dedup_codes hamming_pairs",
+            "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",
             "index.stores.redis": "RedisStore",
             "join": "candidates component_groups find_copies star_groups verify",

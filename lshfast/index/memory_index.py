@@ -56,7 +56,7 @@ class Entries(Protocol):
 
 
 class MemoryIndex(KeyedEntries):
-    """Base class of `LSHForest`, `LSHEnsemble` and `HammingIndex`.
+    """Base class of `LSHForest`, `LSHEnsemble` and `CodeIndex`.
 
     Attributes
     ----------

@@ -16,14 +16,34 @@ static size_t near_words(const uint64_t *codes, size_t n, uint64_t query, unsign
     return count;
 }
 
-static size_t near_codes(const uint64_t *codes, size_t n, size_t words, const uint64_t *query, unsigned radius,
-                         uint32_t *places) {
+void hamming_transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns) {
+    for (size_t t = 0; t < HAMMING_GROUP; t++) {
+        const uint64_t *row = hamming_row(codes, order, words, t);
+        for (size_t w = 0; w < words; w++) columns[w * HAMMING_GROUP + t] = row[w];
+    }
+}
+
+static size_t near_columns(const uint64_t *columns, size_t n, size_t words, const uint64_t *query, unsigned radius,
+                           uint64_t *found) {
     size_t count = 0;
-    for (size_t i = 0; i < n; i++, codes += words) {
-        places[count] = (uint32_t)i;
-        count += hamming_distance(codes, query, words) <= radius;
+    for (size_t start = 0; start < n; start += HAMMING_GROUP, columns += HAMMING_GROUP * words) {
+        const size_t size = n - start < HAMMING_GROUP ? n - start : HAMMING_GROUP;
+        for (size_t t = 0; t < size; t++) {
+            uint64_t sum = 0;
+            for (size_t w = 0; w < words; w++) sum += ones_of(columns[w * HAMMING_GROUP + t] ^ query[w]);
+            found[count] = sum << 32 | (start + t);
+            count += sum <= radius;
+        }
     }
     return count;
+}
+
+void hamming_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts) {
+    for (size_t i = 0; i < n; i++, codes += words) {
+        uint64_t sum = 0;
+        for (size_t w = 0; w < words; w++) sum += ones_of(codes[w]);
+        counts[i] = (uint16_t)sum;
+    }
 }
 
 void hamming_select(const uint64_t *codes, size_t n, size_t words, const uint64_t *mask, uint32_t *values) {
@@ -42,7 +62,7 @@ void hamming_select(const uint64_t *codes, size_t n, size_t words, const uint64_
     }
 }
 
-const struct hamming_kernels hamming_scalar = {near_words, near_codes, hamming_select};
+const struct hamming_kernels hamming_scalar = {near_words, hamming_transpose, near_columns, hamming_ones, hamming_select};
 
 const struct hamming_kernels *const hamming_levels[CPU_LEVELS] =
     CPU_TABLE(&hamming_scalar, &hamming_avx2, &hamming_avx512, &hamming_neon);
@@ -70,51 +90,86 @@ void hamming_offer(struct hamming_best *best, uint64_t hit) {
 
 /* ---- scan ---- */
 
-int hamming_scan_within(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                        const uint64_t *queries, size_t m, unsigned radius, const uint8_t *live, uint64_t first_row,
-                        uint64_t first_query, size_t *done, struct hamming_hits *hits) {
+void hamming_load(const struct hamming_scan *scan, size_t start, size_t size) {
+    const size_t end = start + size, words = scan->words;
+    uint64_t *columns = scan->scratch;
+    uint32_t rest[HAMMING_GROUP];
+    if (words > 1) {
+        for (size_t at = start; at < end; at += HAMMING_GROUP, columns += HAMMING_GROUP * words) {
+            const uint64_t *codes = scan->order ? scan->codes : scan->codes + at * words;
+            const uint32_t *order = scan->order ? scan->order + at : NULL;
+            if (end - at < HAMMING_GROUP) { /* the rows that are left over do not count */
+                for (size_t t = 0; t < HAMMING_GROUP; t++) {
+                    const size_t row = t < end - at ? t : 0;
+                    rest[t] = order ? order[row] : (uint32_t)row;
+                }
+                order = rest;
+            }
+            for (size_t t = 0; scan->order && t < HAMMING_GROUP; t++) {
+                for (size_t w = 0; w < words; w += 8) prefetch(scan->codes + order[t] * words + w);
+            }
+            scan->kernels->transpose(codes, order, words, columns);
+        }
+    } else if (scan->order) {
+        for (size_t t = 0; t < size; t++) columns[t] = scan->codes[scan->order[start + t]];
+    }
+}
+
+size_t hamming_near(const struct hamming_scan *scan, size_t start, size_t size, const uint64_t *query, unsigned radius,
+                    uint64_t *found) {
     uint32_t places[HAMMING_PIECE];
+    if (scan->words > 1) {
+        return scan->kernels->near_columns(scan->scratch, size, scan->words, query, radius, found);
+    }
+    const uint64_t *codes = scan->order ? scan->scratch : scan->codes + start;
+    size_t count = scan->kernels->near_words(codes, size, *query, radius, places);
+    for (size_t p = 0; p < count; p++) found[p] = ones_of(codes[places[p]] ^ *query) << 32 | places[p];
+    return count;
+}
+
+int hamming_scan_within(const struct hamming_scan *scan, const uint64_t *queries, size_t m, unsigned radius,
+                        uint64_t first_query, size_t *done, struct hamming_hits *hits) {
+    const size_t piece = hamming_piece(scan->words);
     if (!m) return 1;
-    for (; *done / m * HAMMING_PIECE < n; ++*done) {
-        const size_t start = *done / m * HAMMING_PIECE, j = *done % m;
-        const size_t size = n - start < HAMMING_PIECE ? n - start : HAMMING_PIECE;
-        const uint64_t *piece = codes + start * words, *query = queries + j * words;
-        size_t count = hamming_near(kernels, piece, size, words, query, radius, places);
-        if (hits->room - hits->count < count) return 0;
+    for (size_t loaded = scan->n; *done / m * piece < scan->n; ++*done) {
+        const size_t start = *done / m * piece, j = *done % m;
+        const size_t size = scan->n - start < piece ? scan->n - start : piece;
+        if (hits->room - hits->count < size) return 0;
+        if (loaded != start) hamming_load(scan, loaded = start, size);
+        uint64_t *found = hits->at + hits->count;
+        size_t count = hamming_near(scan, start, size, queries + j * scan->words, radius, found);
         for (size_t p = 0; p < count; p++) {
-            if (live && !live[start + places[p]]) continue;
-            unsigned distance = hamming_distance(piece + places[p] * words, query, words);
-            hits->at[hits->count++] = hamming_hit(first_query + j, distance, first_row + start + places[p]);
+            const size_t code = hamming_code_at(scan, start + (uint32_t)found[p]);
+            if (scan->live && !scan->live[code]) continue;
+            hits->at[hits->count++] = hamming_hit(first_query + j, (unsigned)(found[p] >> 32), scan->first_row + code);
         }
     }
     return 1;
 }
 
 /* One piece for one query. Rows ascend, so a row as far as the last of k best does not replace it. */
-static void scan_piece(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                       const uint64_t *query, const uint8_t *live, uint64_t first_row, struct hamming_best *best) {
-    uint32_t places[HAMMING_PIECE];
-    unsigned reach = hamming_reach(best, words);
+static void scan_piece(const struct hamming_scan *scan, size_t start, size_t size, const uint64_t *query,
+                       struct hamming_best *best) {
+    uint64_t *found = scan->scratch + HAMMING_COLUMNS;
+    unsigned reach = hamming_reach(best, scan->words);
     if (best->count == best->k && reach-- == 0) return;
-    size_t count = hamming_near(kernels, codes, n, words, query, reach, places);
+    size_t count = hamming_near(scan, start, size, query, reach, found);
     for (size_t p = 0; p < count; p++) {
-        if (live && !live[places[p]]) continue;
-        hamming_offer(best, hamming_hit(0, hamming_distance(codes + places[p] * words, query, words),
-                                        first_row + places[p]));
+        const size_t code = start + (uint32_t)found[p];
+        if (scan->live && !scan->live[code]) continue;
+        hamming_offer(best, hamming_hit(0, (unsigned)(found[p] >> 32), scan->first_row + code));
     }
 }
 
-void hamming_scan_nearest(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                          const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row,
+void hamming_scan_nearest(const struct hamming_scan *scan, const uint64_t *queries, size_t m,
                           struct hamming_best *best) {
+    const size_t piece = hamming_piece(scan->words);
     /* The first pieces are short: after each, fewer codes are close enough. */
-    for (size_t start = 0, size = 64; start < n; start += size) {
-        if (start >= 2 * size && size < HAMMING_PIECE) size *= 2;
-        size_t some = n - start < size ? n - start : size;
-        for (size_t j = 0; j < m; j++) {
-            scan_piece(kernels, codes + start * words, some, words, queries + j * words, live ? live + start : NULL,
-                       first_row + start, best + j);
-        }
+    for (size_t start = 0, size = 64 < piece ? 64 : piece; start < scan->n; start += size) {
+        if (start >= 2 * size) size = 2 * size < piece ? 2 * size : piece;
+        const size_t some = scan->n - start < size ? scan->n - start : size;
+        hamming_load(scan, start, some);
+        for (size_t j = 0; j < m; j++) scan_piece(scan, start, some, queries + j * scan->words, best + j);
     }
 }
 

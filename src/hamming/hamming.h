@@ -1,4 +1,8 @@
-/* Exact search of packed codes by Hamming distance: a scan, and multi-index hashing.
+/* Exact search of packed codes by Hamming distance or Tanimoto similarity: a scan, and multi-index hashing.
+ *
+ * A scan compares many queries with a piece of the codes that fits in the first cache. Codes of several words are first
+ * transposed in groups of HAMMING_GROUP rows: the first words of all rows, the second words, and so on. So a lane of a
+ * vector is a row, no sums within a vector are needed, and all CPU levels read the same columns.
  *
  * The idea of multi-index hashing (M. Norouzi, A. Punjani, D. J. Fleet, "Fast search in Hamming space with multi-index
  * hashing", CVPR 2012): m blocks are disjoint sets of bit positions. If block i differs in more than a_i bits, for all
@@ -25,16 +29,21 @@
 #include "cpu/cpu.h"
 #include "field.h"
 
-#define HAMMING_MAX_WORDS 16
+#define HAMMING_MAX_WORDS 64
 #define HAMMING_MAX_BLOCKS 16
 #define HAMMING_MAX_BLOCK_BITS 26
 
-/* Codes in one call of `near`. */
+/* The most codes that are compared with one query after the other. */
 #define HAMMING_PIECE 1024
+
+/* Rows of a group of columns, the words of all columns of a piece, and words that a scan writes to besides its hits. */
+#define HAMMING_GROUP 32
+#define HAMMING_COLUMNS 2048
+#define HAMMING_SCRATCH (HAMMING_COLUMNS + HAMMING_PIECE)
 
 /* Bits of the row and of the distance in a hit. */
 #define HAMMING_ROW_BITS 32
-#define HAMMING_DISTANCE_BITS 11
+#define HAMMING_DISTANCE_BITS 13
 #define HAMMING_MAX_QUERIES (UINT64_C(1) << (64 - HAMMING_ROW_BITS - HAMMING_DISTANCE_BITS))
 
 #define HAMMING_NO_ROW UINT32_MAX
@@ -43,9 +52,15 @@
 struct hamming_kernels {
     /* Write the positions, ascending, of the words that differ from `query` in at most `radius` bits. */
     size_t (*near_words)(const uint64_t *codes, size_t n, uint64_t query, unsigned radius, uint32_t *places);
-    /* The same for codes of several words. */
-    size_t (*near_codes)(const uint64_t *codes, size_t n, size_t words, const uint64_t *query, unsigned radius,
-                         uint32_t *places);
+    /* Write the columns of a group: word w of code order[t], of code t if there is no order, becomes
+     * columns[w * HAMMING_GROUP + t]. */
+    void (*transpose)(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns);
+    /* The same as near_words for the columns of n codes of several words: write (distance << 32 | position). The columns are those of
+     * whole groups; rows from n on are never found. */
+    size_t (*near_columns)(const uint64_t *columns, size_t n, size_t words, const uint64_t *query, unsigned radius,
+                           uint64_t *found);
+    /* Write the number of ones of each code. */
+    void (*ones)(const uint64_t *codes, size_t n, size_t words, uint16_t *counts);
     /* Write the bits of each code at the positions of a mask, the lowest first. */
     void (*select)(const uint64_t *codes, size_t n, size_t words, const uint64_t *mask, uint32_t *values);
 };
@@ -84,16 +99,55 @@ struct hamming_best {
 
 /* ---- scan ---- */
 
-/* Append the hits of m queries, numbered from `first_query`, among n codes, which are rows first_row + 0, 1, ..
- * Return 0 if there is no room; then call it again with more room. *done is 0 at first. */
-int hamming_scan_within(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                        const uint64_t *queries, size_t m, unsigned radius, const uint8_t *live, uint64_t first_row,
+/* What a scan reads: n codes in the order of their places. */
+struct hamming_scan {
+    const struct hamming_kernels *kernels;
+    const uint64_t *codes;
+    size_t n, words;
+    const uint32_t *order; /* n: which code is at each place; NULL if code i is at place i */
+    const uint8_t *live;   /* by code, not by place */
+    uint64_t first_row;    /* the row of code 0 */
+    uint64_t *scratch;     /* HAMMING_SCRATCH words */
+};
+
+/* Append the hits of m queries, numbered from `first_query`. Return 0 if there is no room; then call it again with more
+ * room, at least HAMMING_PIECE words. *done is 0 at first. */
+int hamming_scan_within(const struct hamming_scan *scan, const uint64_t *queries, size_t m, unsigned radius,
                         uint64_t first_query, size_t *done, struct hamming_hits *hits);
 
-/* Offer n codes to the k best of each of m queries; all rows offered before were less. */
-void hamming_scan_nearest(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                          const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row,
+/* Offer the codes to the k best of each of m queries. There is no order, and all rows offered before were less. */
+void hamming_scan_nearest(const struct hamming_scan *scan, const uint64_t *queries, size_t m,
                           struct hamming_best *best);
+
+/* ---- Tanimoto similarity ---- */
+
+/* The similarity of codes with a and b ones, c of them in common, is c / (a + b - c); it is 0 if c is, also for two codes
+ * without ones. At the distance d = a + b - 2 c it is (a + b - d) / (a + b + d). So codes with counts of at most a, whose
+ * similarity to b is t or more, are within (a + b) (1 - t) / (1 + t), and a search by similarity is a search by distance
+ * in which each piece of the codes has a radius of its own. If the codes are in the order of their counts, the pieces with
+ * counts below t b or above b / t are not read (S. J. Swamidass, P. Baldi, "Bounds and Algorithms for Fast Exact Searches
+ * of Chemical Fingerprints in Linear and Sublinear Time", J. Chem. Inf. Model. 47, 2007).
+ *
+ * A rank is 2^31 - floor(2^31 similarity): fractions with denominators of at most 2^12 have different ranks. */
+
+/* Codes by place, and their numbers of ones. */
+struct hamming_counted {
+    struct hamming_scan scan;
+    const uint16_t *counts; /* n, by place, in any order */
+};
+
+/* Append the hits of m queries with a similarity of at least `least`, which is above 0, as hamming_scan_within does. */
+int hamming_similar_within(const struct hamming_counted *codes, const uint64_t *queries, const uint16_t *query_counts,
+                           size_t m, double least, uint64_t first_query, size_t *done, struct hamming_hits *hits);
+
+/* Offer (rank << 32 | row) of the codes with a similarity above 0 to the k best of each query, beginning at a place and
+ * going outward from it. Return 0 after much work, then call it again; *done is 0 at first. */
+int hamming_similar_nearest(const struct hamming_counted *codes, const uint64_t *queries, const uint16_t *query_counts,
+                            size_t m, size_t place, size_t *done, struct hamming_best *best);
+
+/* The similarity of each pair, query << 32 | code. */
+void hamming_similarities(const uint64_t *codes, const uint64_t *queries, size_t words, const uint64_t *pairs, size_t n,
+                          double *similarities);
 
 /* ---- multi-index hashing ---- */
 
@@ -122,11 +176,11 @@ void hamming_place(const struct hamming_kernels *kernels, const struct hamming_b
  * codes than a scan reads is scanned; *scanned counts these. */
 int hamming_within(const struct hamming_kernels *kernels, const struct hamming_blocks *blocks, const uint64_t *queries,
                    size_t m, unsigned radius, const uint8_t *levels, const uint8_t *live, uint64_t first_row,
-                   uint64_t first_query, size_t *done, struct hamming_hits *hits, size_t *scanned);
+                   uint64_t first_query, uint64_t *scratch, size_t *done, struct hamming_hits *hits, size_t *scanned);
 
 /* Offer the codes to the k best of each query: radii 0, 1, .. are searched until k rows are found within one. */
 void hamming_nearest(const struct hamming_kernels *kernels, const struct hamming_blocks *blocks,
-                     const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row,
+                     const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row, uint64_t *scratch,
                      struct hamming_best *best, size_t *scanned);
 
 /* ---- pairs ---- */

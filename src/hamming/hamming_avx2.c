@@ -2,6 +2,7 @@
 #include "hamming/hamming.h"
 
 #if LSHFAST_X86
+#include "hamming/hamming_parts.h"
 #include "lanes_avx2.h"
 
 /* The number of ones in each byte. */
@@ -47,27 +48,95 @@ TARGET_AVX2 static size_t near_words(const uint64_t *codes, size_t n, uint64_t q
     return (size_t)(out - places);
 }
 
-TARGET_AVX2 static size_t near_codes(const uint64_t *codes, size_t n, size_t words, const uint64_t *query,
-                                     unsigned radius, uint32_t *places) {
-    const __m256i zero = _mm256_setzero_si256();
-    const size_t whole = words / LANES * LANES, left = words - whole;
-    const __m256i rest = _mm256_cmpgt_epi64(spread(left), _mm256_setr_epi64x(0, 1, 2, 3));
-    const __m256i tail = left ? _mm256_maskload_epi64((const long long *)(query + whole), rest) : zero;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++, codes += words) {
-        __m256i bytes = zero; /* at most 8 * 4 in each */
-        for (size_t w = 0; w < whole; w += LANES) {
-            __m256i x = _mm256_xor_si256(load_lanes(codes + w), load_lanes(query + w));
-            bytes = _mm256_add_epi8(bytes, ones_of_bytes(x));
+/* Two words of row a, then two words of row c. */
+TARGET_AVX2 static inline __m256i load_pairs(const uint64_t *a, const uint64_t *c) {
+    __m128i low = _mm_loadu_si128((const __m128i *)a);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)c), 1);
+}
+
+TARGET_AVX2 static void transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns) {
+    for (size_t t = 0; t < HAMMING_GROUP; t += LANES) {
+        const uint64_t *rows[LANES];
+        for (size_t i = 0; i < LANES; i++) rows[i] = hamming_row(codes, order, words, t + i);
+        uint64_t *out = columns + t;
+        size_t w = 0;
+        for (; w + LANES <= words; w += LANES, out += LANES * HAMMING_GROUP) {
+            __m256i a = load_lanes(rows[0] + w), b = load_lanes(rows[1] + w);
+            __m256i c = load_lanes(rows[2] + w), d = load_lanes(rows[3] + w);
+            __m256i ab = _mm256_unpacklo_epi64(a, b), cd = _mm256_unpacklo_epi64(c, d);
+            store_lanes(out, _mm256_permute2x128_si256(ab, cd, 0x20));
+            store_lanes(out + 2 * HAMMING_GROUP, _mm256_permute2x128_si256(ab, cd, 0x31));
+            ab = _mm256_unpackhi_epi64(a, b), cd = _mm256_unpackhi_epi64(c, d);
+            store_lanes(out + HAMMING_GROUP, _mm256_permute2x128_si256(ab, cd, 0x20));
+            store_lanes(out + 3 * HAMMING_GROUP, _mm256_permute2x128_si256(ab, cd, 0x31));
         }
-        if (left) {
-            __m256i x = _mm256_xor_si256(_mm256_maskload_epi64((const long long *)(codes + whole), rest), tail);
-            bytes = _mm256_add_epi8(bytes, ones_of_bytes(x));
+        if (w + 2 <= words) {
+            __m256i ac = load_pairs(rows[0] + w, rows[2] + w), bd = load_pairs(rows[1] + w, rows[3] + w);
+            store_lanes(out, _mm256_unpacklo_epi64(ac, bd));
+            store_lanes(out + HAMMING_GROUP, _mm256_unpackhi_epi64(ac, bd));
+            w += 2, out += 2 * HAMMING_GROUP;
         }
-        places[count] = (uint32_t)i;
-        count += (uint64_t)sum_of_lanes(_mm256_sad_epu8(bytes, zero)) <= radius;
+        if (w < words) {
+            for (size_t i = 0; i < LANES; i++) out[i] = rows[i][w];
+        }
     }
-    return count;
+}
+
+TARGET_AVX2 static inline __m256i distances(const uint64_t *codes, __m256i query) {
+    return ones_of_bytes(_mm256_xor_si256(load_lanes(codes), query));
+}
+
+TARGET_AVX2 static inline __m256i sums_of_bytes(__m256i x) { return _mm256_sad_epu8(x, _mm256_setzero_si256()); }
+
+TARGET_AVX2 static size_t near_columns(const uint64_t *columns, size_t n, size_t words, const uint64_t *query,
+                                       unsigned radius, uint64_t *found) {
+    const __m256i above = spread((uint64_t)radius + 1), zero = _mm256_setzero_si256();
+    const size_t step = hamming_step(words);
+    uint64_t *out = found;
+    /* Half a group at a time, for which there are enough registers. */
+    for (size_t start = 0; start < n; start += HAMMING_GROUP / 2) {
+        const uint64_t *at = columns + start / HAMMING_GROUP * HAMMING_GROUP * words + start % HAMMING_GROUP;
+        __m256i a = zero, b = zero, c = zero, d = zero;
+        unsigned near = 0;
+        for (size_t w = 0; w < words;) {
+            __m256i e = zero, f = zero, g = zero, h = zero; /* at most 8 in a byte for each word of a step */
+            for (const size_t end = words - w < step ? words : w + step; w < end; w++, at += HAMMING_GROUP) {
+                const __m256i q = spread(query[w]);
+                e = _mm256_add_epi8(e, distances(at, q));
+                f = _mm256_add_epi8(f, distances(at + LANES, q));
+                g = _mm256_add_epi8(g, distances(at + 2 * LANES, q));
+                h = _mm256_add_epi8(h, distances(at + 3 * LANES, q));
+            }
+            a = _mm256_add_epi64(a, sums_of_bytes(e));
+            b = _mm256_add_epi64(b, sums_of_bytes(f));
+            c = _mm256_add_epi64(c, sums_of_bytes(g));
+            d = _mm256_add_epi64(d, sums_of_bytes(h));
+            near = marks(_mm256_cmpgt_epi64(above, a)) | marks(_mm256_cmpgt_epi64(above, b)) << 4;
+            near |= marks(_mm256_cmpgt_epi64(above, c)) << 8 | marks(_mm256_cmpgt_epi64(above, d)) << 12;
+            if (!near) break;
+        }
+        if (!near) continue;
+        uint64_t sums[HAMMING_GROUP / 2];
+        store_lanes(sums, a);
+        store_lanes(sums + LANES, b);
+        store_lanes(sums + 2 * LANES, c);
+        store_lanes(sums + 3 * LANES, d);
+        out = hamming_write(out, sums, near, start, n);
+    }
+    return (size_t)(out - found);
+}
+
+TARGET_AVX2 static void count_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts) {
+    for (size_t i = 0; i < n; i++, codes += words) {
+        __m256i sum = _mm256_setzero_si256();
+        uint64_t rest = 0;
+        size_t w = 0;
+        for (; w + LANES <= words; w += LANES) {
+            sum = _mm256_add_epi64(sum, sums_of_bytes(ones_of_bytes(load_lanes(codes + w))));
+        }
+        for (; w < words; w++) rest += ones_of(codes[w]);
+        counts[i] = (uint16_t)((uint64_t)sum_of_lanes(sum) + rest);
+    }
 }
 
 TARGET_AVX2 static void select_bits(const uint64_t *codes, size_t n, size_t words, const uint64_t *mask,
@@ -84,5 +153,5 @@ TARGET_AVX2 static void select_bits(const uint64_t *codes, size_t n, size_t word
     }
 }
 
-const struct hamming_kernels hamming_avx2 = {near_words, near_codes, select_bits};
+const struct hamming_kernels hamming_avx2 = {near_words, transpose, near_columns, count_ones, select_bits};
 #endif

@@ -98,6 +98,7 @@ struct answer {
     size_t known_end;      /* of the blocks that count for that */
     const uint8_t *live;
     uint64_t first_row, first_query;
+    uint64_t *scratch;         /* of a scan */
     struct hamming_hits *hits; /* either these */
     struct hamming_best *best; /* or these */
 };
@@ -147,6 +148,12 @@ static int search_level(struct search *s, struct answer *to, size_t i, unsigned 
     return 1;
 }
 
+/* All codes, in the order of their rows. */
+static struct hamming_scan all_codes(const struct search *s, const struct answer *to) {
+    return (struct hamming_scan){s->kernels, s->blocks->codes, s->blocks->n, s->blocks->words, NULL, to->live,
+                                 to->first_row, to->scratch};
+}
+
 static int search_within(struct search *s, struct answer *to, const uint8_t *levels, size_t *scanned) {
     const struct hamming_blocks *blocks = s->blocks;
     const size_t before = to->hits->count;
@@ -158,10 +165,10 @@ static int search_within(struct search *s, struct answer *to, const uint8_t *lev
         }
     }
     if (has_room && reads_too_much(s)) {
+        const struct hamming_scan scan = all_codes(s, to);
         size_t done = 0;
         to->hits->count = before;
-        has_room = hamming_scan_within(s->kernels, blocks->codes, blocks->n, blocks->words, s->query, 1, to->radius,
-                                       to->live, to->first_row, to->first_query, &done, to->hits);
+        has_room = hamming_scan_within(&scan, s->query, 1, to->radius, to->first_query, &done, to->hits);
         *scanned += has_room != 0;
     }
     if (!has_room) to->hits->count = before;
@@ -170,7 +177,7 @@ static int search_within(struct search *s, struct answer *to, const uint8_t *lev
 
 int hamming_within(const struct hamming_kernels *kernels, const struct hamming_blocks *blocks, const uint64_t *queries,
                    size_t m, unsigned radius, const uint8_t *levels, const uint8_t *live, uint64_t first_row,
-                   uint64_t first_query, size_t *done, struct hamming_hits *hits, size_t *scanned) {
+                   uint64_t first_query, uint64_t *scratch, size_t *done, struct hamming_hits *hits, size_t *scanned) {
     struct search tile[HAMMING_TILE];
     while (*done < m) {
         const size_t start = *done, size = m - start < HAMMING_TILE ? m - start : HAMMING_TILE;
@@ -179,7 +186,7 @@ int hamming_within(const struct hamming_kernels *kernels, const struct hamming_b
             if (t == 0) prefetch_buckets(tile);
             if (t + 1 < size) prefetch_buckets(tile + t + 1);
             struct answer to = {.radius = radius, .levels = levels, .live = live, .first_row = first_row,
-                                .first_query = first_query + start + t, .hits = hits};
+                                .first_query = first_query + start + t, .scratch = scratch, .hits = hits};
             if (!search_within(tile + t, &to, levels, scanned)) return 0;
             ++*done;
         }
@@ -213,13 +220,13 @@ static void search_nearest(struct search *s, struct answer *to, size_t *scanned)
     }
     if (!reads_too_much(s)) return;
     forget_from(to->best, to->first_row);
-    hamming_scan_nearest(s->kernels, blocks->codes, blocks->n, blocks->words, s->query, 1, to->live, to->first_row,
-                         to->best);
+    const struct hamming_scan scan = all_codes(s, to);
+    hamming_scan_nearest(&scan, s->query, 1, to->best);
     ++*scanned;
 }
 
 void hamming_nearest(const struct hamming_kernels *kernels, const struct hamming_blocks *blocks,
-                     const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row,
+                     const uint64_t *queries, size_t m, const uint8_t *live, uint64_t first_row, uint64_t *scratch,
                      struct hamming_best *best, size_t *scanned) {
     struct search tile[HAMMING_TILE];
     for (size_t start = 0; start < m; start += HAMMING_TILE) {
@@ -227,7 +234,7 @@ void hamming_nearest(const struct hamming_kernels *kernels, const struct hamming
         for (size_t t = 0; t < size; t++) begin(tile + t, kernels, blocks, queries + (start + t) * blocks->words);
         for (size_t t = 0; t < size; t++) {
             if (t + 1 < size) prefetch_buckets(tile + t + 1);
-            struct answer to = {.live = live, .first_row = first_row, .best = best + start + t};
+            struct answer to = {.live = live, .first_row = first_row, .scratch = scratch, .best = best + start + t};
             search_nearest(tile + t, &to, scanned);
         }
     }

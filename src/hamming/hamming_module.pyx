@@ -14,12 +14,12 @@ from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport aligned, aligned_rows, check_out, pause, product_of
 
 cdef extern from "hamming/hamming.h":
-    const size_t HAMMING_MAX_WORDS, HAMMING_MAX_BLOCKS, HAMMING_MAX_BLOCK_BITS, HAMMING_PIECE
+    const size_t HAMMING_MAX_WORDS, HAMMING_MAX_BLOCKS, HAMMING_MAX_BLOCK_BITS, HAMMING_PIECE, HAMMING_SCRATCH
+    const unsigned HAMMING_ROW_BITS, HAMMING_DISTANCE_BITS
     const uint64_t HAMMING_MAX_QUERIES
     const uint32_t HAMMING_NO_ROW
     struct hamming_kernels:
-        size_t (*near_words)(const uint64_t*, size_t, uint64_t, unsigned, uint32_t*) noexcept nogil
-        size_t (*near_codes)(const uint64_t*, size_t, size_t, const uint64_t*, unsigned, uint32_t*) noexcept nogil
+        void (*ones)(const uint64_t*, size_t, size_t, uint16_t*) noexcept nogil
         void (*select)(const uint64_t*, size_t, size_t, const uint64_t*, uint32_t*) noexcept nogil
     const hamming_kernels** hamming_levels
     struct hamming_hits:
@@ -28,6 +28,17 @@ cdef extern from "hamming/hamming.h":
     struct hamming_best:
         uint64_t* at
         size_t count, k
+    struct hamming_scan:
+        const hamming_kernels* kernels
+        const uint64_t* codes
+        size_t n, words
+        const uint32_t* order
+        const uint8_t* live
+        uint64_t first_row
+        uint64_t* scratch
+    struct hamming_counted:
+        hamming_scan scan
+        const uint16_t* counts
     struct hamming_block:
         const uint64_t* mask
         unsigned bits
@@ -49,17 +60,22 @@ cdef extern from "hamming/hamming.h":
         size_t mask
         uint64_t secret
     uint64_t ones_of(uint64_t) nogil
-    int hamming_scan_within(const hamming_kernels*, const uint64_t*, size_t, size_t, const uint64_t*, size_t, unsigned,
-                            const uint8_t*, uint64_t, uint64_t, size_t*, hamming_hits*) nogil
-    void hamming_scan_nearest(const hamming_kernels*, const uint64_t*, size_t, size_t, const uint64_t*, size_t,
-                              const uint8_t*, uint64_t, hamming_best*) nogil
+    int hamming_scan_within(const hamming_scan*, const uint64_t*, size_t, unsigned, uint64_t, size_t*,
+                            hamming_hits*) nogil
+    void hamming_scan_nearest(const hamming_scan*, const uint64_t*, size_t, hamming_best*) nogil
+    int hamming_similar_within(const hamming_counted*, const uint64_t*, const uint16_t*, size_t, double, uint64_t,
+                               size_t*, hamming_hits*) nogil
+    int hamming_similar_nearest(const hamming_counted*, const uint64_t*, const uint16_t*, size_t, size_t, size_t*,
+                                hamming_best*) nogil
+    void hamming_similarities(const uint64_t*, const uint64_t*, size_t, const uint64_t*, size_t, double*) nogil
     void hamming_count(const hamming_kernels*, const hamming_blocks*, size_t, size_t, size_t) nogil
     void hamming_sum_heads(const hamming_block*) nogil
     void hamming_place(const hamming_kernels*, const hamming_blocks*, size_t, size_t, size_t) nogil
     int hamming_within(const hamming_kernels*, const hamming_blocks*, const uint64_t*, size_t, unsigned,
-                       const uint8_t*, const uint8_t*, uint64_t, uint64_t, size_t*, hamming_hits*, size_t*) nogil
+                       const uint8_t*, const uint8_t*, uint64_t, uint64_t, uint64_t*, size_t*, hamming_hits*,
+                       size_t*) nogil
     void hamming_nearest(const hamming_kernels*, const hamming_blocks*, const uint64_t*, size_t, const uint8_t*,
-                         uint64_t, hamming_best*, size_t*) nogil
+                         uint64_t, uint64_t*, hamming_best*, size_t*) nogil
     int hamming_pairs(const hamming_kernels*, const hamming_blocks*, size_t, size_t*, size_t, unsigned, const uint8_t*,
                       size_t, hamming_hits*) nogil
     void hamming_distances(const uint64_t*, size_t, const uint64_t*, size_t, uint16_t*) nogil
@@ -81,6 +97,8 @@ MAX_BLOCK_BITS = HAMMING_MAX_BLOCK_BITS
 MAX_ROWS = HAMMING_NO_ROW
 MAX_QUERIES = HAMMING_MAX_QUERIES
 NO_ROW = HAMMING_NO_ROW
+ROW_BITS = HAMMING_ROW_BITS
+DISTANCE_BITS = HAMMING_DISTANCE_BITS
 
 cdef enum:
     STEP_CODES = 1 << 20  # codes of a building step between two calls of pause()
@@ -147,32 +165,6 @@ cdef class _Hits:
 # ---- kernels ----
 
 
-def near(const uint64_t[:, ::1] codes not None, const uint64_t[::1] query not None, long radius):
-    """Return the positions of the codes, (n, words), within a radius of one query: uint32, ascending."""
-    codes, query = aligned_rows(codes), aligned(query)
-    cdef size_t n = codes.shape[0], words = codes.shape[1], at = 0, some, count = 0, i
-    _check_codes(n, words, "codes")
-    _check_queries(1, query.shape[0], words, radius, n)
-    out = np.empty(n + 1, np.uint32)
-    cdef uint32_t[::1] places = out
-    cdef const hamming_kernels* level = kernels()
-    cdef uint64_t last_pause = 0
-    with nogil:
-        while at < n:
-            some = min(n - at, <size_t>HAMMING_PIECE)
-            if words == 1:
-                i = level.near_words(&codes[at, 0], some, query[0], <unsigned>radius, &places[count])
-            else:
-                i = level.near_codes(&codes[at, 0], some, words, &query[0], <unsigned>radius, &places[count])
-            while i:
-                places[count] += <uint32_t>at
-                count += 1
-                i -= 1
-            at += some
-            pause(&last_pause)
-    return out[:count].copy()
-
-
 cdef unsigned _ones(const uint64_t[::1] mask) noexcept:
     cdef uint64_t ones = 0
     cdef Py_ssize_t w
@@ -225,6 +217,48 @@ def distances(const uint64_t[:, ::1] codes not None, const uint64_t[::1] pairs n
     return out
 
 
+def ones(const uint64_t[:, ::1] codes not None):
+    """Return the number of ones of each code, (n, words): uint16 (n,)."""
+    codes = aligned_rows(codes)
+    cdef size_t n = codes.shape[0], words = codes.shape[1], at = 0, some
+    cdef uint64_t last_pause = 0
+    _check_codes(n, words, "codes")
+    out = np.empty(n, np.uint16)
+    cdef uint16_t[::1] counts = out
+    cdef const hamming_kernels* level = kernels()
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>STEP_CODES)
+            level.ones(&codes[at, 0], some, words, &counts[at])
+            at += some
+            pause(&last_pause)
+    return out
+
+
+def similarities(const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] queries not None,
+                 const uint64_t[::1] pairs not None):
+    """Return the Tanimoto similarity of each pair, query << 32 | code: float64; 0 for two codes without ones."""
+    codes, queries, pairs = aligned_rows(codes), aligned_rows(queries), aligned(pairs)
+    cdef size_t n = codes.shape[0], words = codes.shape[1], m = queries.shape[0], count = pairs.shape[0], i, some
+    cdef uint64_t last_pause = 0
+    _check_codes(n, words, "codes")
+    _check_codes(m, queries.shape[1], "queries")
+    _check_queries(0, queries.shape[1], words, 0, 0)
+    out = np.empty(count, np.float64)
+    cdef double[::1] found = out
+    for i in range(count):
+        if pairs[i] >> 32 >= m or (pairs[i] & 0xFFFFFFFF) >= n:
+            raise ValueError(f"rows must be below {m} and {n}, not {pairs[i] >> 32} and {pairs[i] & 0xFFFFFFFF}")
+    i = 0
+    with nogil:
+        while i < count:
+            some = min(count - i, <size_t>STEP_CODES)
+            hamming_similarities(&codes[0, 0], &queries[0, 0], words, &pairs[i], some, &found[i])
+            i += some
+            pause(&last_pause)
+    return out
+
+
 # ---- scan ----
 
 
@@ -232,21 +266,23 @@ def scan_within(const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] qu
                 const uint8_t[::1] live=None, uint64_t first_row=0):
     """Return the hits of the queries, (m, words), among codes, (n, words), which are rows from first_row on: uint64."""
     codes, queries = aligned_rows(codes), aligned_rows(queries)
-    cdef size_t n = codes.shape[0], words = codes.shape[1], m = queries.shape[0], at = 0, some, done
-    cdef const uint8_t* alive = _live(live, n)
+    cdef size_t n = codes.shape[0], words = codes.shape[1], m = queries.shape[0], at = 0, done
     cdef _Hits found = _Hits()
-    cdef const hamming_kernels* level = kernels()
+    cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
+    cdef hamming_scan scan = hamming_scan(kernels(), NULL, 0, words, NULL, NULL, first_row, &scratch[0])
+    cdef const uint8_t* alive = _live(live, n)
     cdef uint64_t last_pause = 0
     _check_codes(n, words, "codes")
     _check_queries(m, queries.shape[1], words, radius, first_row + n)
     cdef size_t step = _scan_step(m, words)
     with nogil:
         while m and at < n:
-            some, done = min(n - at, step), 0
-            while not hamming_scan_within(level, &codes[at, 0], some, words, &queries[0, 0], m, <unsigned>radius,
-                                          alive + at if alive else NULL, first_row + at, 0, &done, &found.hits):
+            scan.codes, scan.n, scan.first_row = &codes[at, 0], min(n - at, step), first_row + at
+            scan.live = alive + at if alive else NULL
+            done = 0
+            while not hamming_scan_within(&scan, &queries[0, 0], m, <unsigned>radius, 0, &done, &found.hits):
                 found.grow()
-            at += some
+            at += scan.n
             pause(&last_pause)
     return found.taken()
 
@@ -257,10 +293,95 @@ cdef size_t _scan_step(size_t m, size_t words) noexcept:
 
 
 @cython.auto_pickle(False)
+cdef class Counted:
+    """Codes with their numbers of ones, for search by Tanimoto similarity.
+
+    Parameters
+    ----------
+    codes : ndarray of uint64, shape (n, words)
+        Referenced in place; do not write to it.
+    ordered : bool
+        Whether to order the codes by these numbers. Then a search reads only codes with a number near its own.
+    """
+    cdef hamming_counted c
+    cdef const uint64_t[:, ::1] codes
+    cdef const uint16_t[::1] counts  # by place
+    cdef const uint32_t[::1] order
+
+    def __cinit__(self, const uint64_t[:, ::1] codes not None, bint ordered):
+        self.codes, self.order = aligned_rows(codes), None
+        self.c.scan.n, self.c.scan.words = codes.shape[0], codes.shape[1]
+        counts = ones(self.codes)
+        if ordered:
+            order = np.argsort(counts, kind="stable")
+            counts, self.order = counts[order], order.astype(np.uint32)
+        self.counts = counts
+        if self.c.scan.n:
+            self.c.scan.codes, self.c.counts = &self.codes[0, 0], &self.counts[0]
+            self.c.scan.order = &self.order[0] if ordered else NULL
+
+    def __len__(self):
+        return self.c.scan.n
+
+    @property
+    def ones(self):
+        """The numbers of ones in the order of a search: uint16 (n,); they ascend if the codes are ordered."""
+        return np.asarray(self.counts)
+
+    @property
+    def nbytes(self):
+        """Bytes of all arrays without the codes."""
+        return self.counts.nbytes + (self.order.nbytes if self.order is not None else 0)
+
+    def move(self, const uint64_t[:, ::1] codes not None):
+        """Refer to a copy of the codes from now on; nobody else may search them meanwhile."""
+        codes = aligned_rows(codes)
+        if codes.shape[0] != self.codes.shape[0] or codes.shape[1] != self.codes.shape[1]:
+            raise ValueError("the codes have another shape")
+        self.codes = codes
+        self.c.scan.codes = &self.codes[0, 0] if self.c.scan.n else NULL
+
+    cdef hamming_counted ready(self, size_t m, size_t words, uint64_t first_row, const uint8_t* live,
+                               uint64_t[::1] scratch) except *:
+        """Return the codes for a search of m queries."""
+        cdef hamming_counted c = self.c
+        _check_queries(m, words, c.scan.words, 0, first_row + c.scan.n)
+        c.scan.kernels, c.scan.live, c.scan.first_row, c.scan.scratch = kernels(), live, first_row, &scratch[0]
+        return c
+
+    def within(self, const uint64_t[:, ::1] queries not None, double least, const uint8_t[::1] live=None,
+               uint64_t first_row=0):
+        """Return the hits, as `scan_within` does, with a similarity of at least `least`, which is above 0."""
+        queries = aligned_rows(queries)
+        cdef size_t m = queries.shape[0], at = 0, done, n = self.c.scan.n
+        cdef const uint16_t[::1] counts = ones(queries)
+        cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
+        cdef hamming_counted c = self.ready(m, queries.shape[1], first_row, _live(live, n), scratch)
+        cdef size_t step = _scan_step(m, c.scan.words)
+        cdef _Hits found = _Hits()
+        cdef uint64_t last_pause = 0
+        if not 0 < least <= 1:
+            raise ValueError(f"least must be above 0 and at most 1, not {least}")
+        with nogil:
+            while m and at < n:
+                c.scan.n, c.counts = min(n - at, step), self.c.counts + at
+                if c.scan.order:
+                    c.scan.order = self.c.scan.order + at
+                else:
+                    c.scan.codes, c.scan.first_row = self.c.scan.codes + at * c.scan.words, first_row + at
+                done = 0
+                while not hamming_similar_within(&c, &queries[0, 0], &counts[0], m, least, 0, &done, &found.hits):
+                    found.grow()
+                at += c.scan.n
+                pause(&last_pause)
+        return found.taken()
+
+
+@cython.auto_pickle(False)
 cdef class Best:
     """The k nearest rows of each of m queries, of all that are offered.
 
-    Of rows at the same distance, the least are kept.
+    Of rows at the same distance, or with the same similarity, the least are kept.
     """
     cdef uint64_t[:, ::1] heaps
     cdef hamming_best* best
@@ -286,9 +407,10 @@ cdef class Best:
              const uint8_t[::1] live=None, uint64_t first_row=0):
         """Offer codes, (n, words), to queries, (m, words); rows that were offered before must be less."""
         codes, queries = aligned_rows(codes), aligned_rows(queries)
-        cdef size_t n = codes.shape[0], words = codes.shape[1], m = queries.shape[0], at = 0, some
+        cdef size_t n = codes.shape[0], words = codes.shape[1], m = queries.shape[0], at = 0
+        cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
+        cdef hamming_scan scan = hamming_scan(kernels(), NULL, 0, words, NULL, NULL, first_row, &scratch[0])
         cdef const uint8_t* alive = _live(live, n)
-        cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
         _check_codes(n, words, "codes")
         _check_queries(m, queries.shape[1], words, 0, first_row + n)
@@ -296,10 +418,10 @@ cdef class Best:
         cdef size_t step = _scan_step(m, words)
         with nogil:
             while m and at < n:
-                some = min(n - at, step)
-                hamming_scan_nearest(level, &codes[at, 0], some, words, &queries[0, 0], m,
-                                     alive + at if alive else NULL, first_row + at, self.best)
-                at += some
+                scan.codes, scan.n, scan.first_row = &codes[at, 0], min(n - at, step), first_row + at
+                scan.live = alive + at if alive else NULL
+                hamming_scan_nearest(&scan, &queries[0, 0], m, self.best)
+                at += scan.n
                 pause(&last_pause)
 
     def search(self, Blocks blocks not None, const uint64_t[:, ::1] queries not None, const uint8_t[::1] live=None,
@@ -307,6 +429,7 @@ cdef class Best:
         """Offer the codes of blocks, as `scan` does; return the number of queries that scanned the codes."""
         queries = aligned_rows(queries)
         cdef size_t m = queries.shape[0], j = 0, some, scanned = 0
+        cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
         cdef const uint8_t* alive = _live(live, blocks.c.n)
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
@@ -316,10 +439,33 @@ cdef class Best:
         with nogil:
             while j < m:
                 some = min(m - j, <size_t>STEP_QUERIES)
-                hamming_nearest(level, &blocks.c, &queries[j, 0], some, alive, first_row, self.best + j, &scanned)
+                hamming_nearest(level, &blocks.c, &queries[j, 0], some, alive, first_row, &scratch[0],
+                                self.best + j, &scanned)
                 j += some
                 pause(&last_pause)
         return scanned
+
+    def similar(self, Counted codes not None, const uint64_t[:, ::1] queries not None, const uint8_t[::1] live=None,
+                uint64_t first_row=0):
+        """Offer codes to queries, (m, words), by Tanimoto similarity; in any order.
+
+        Instead of a distance, a hit has 2**31 - floor(2**31 * similarity), in 32 bits, and no number of a query.
+        """
+        queries = aligned_rows(queries)
+        cdef size_t m = queries.shape[0], done = 0, place, n = codes.c.scan.n
+        cdef const uint16_t[::1] counts = ones(queries)
+        cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
+        cdef hamming_counted c = codes.ready(m, queries.shape[1], first_row, _live(live, n), scratch)
+        cdef uint64_t last_pause = 0
+        cdef int over = not (m and n)
+        self._check(m)
+        if over:
+            return
+        place = min(np.searchsorted(codes.counts, np.median(counts)), n - 1) if codes.order is not None else 0
+        with nogil:
+            while not over:
+                over = hamming_similar_nearest(&c, &queries[0, 0], &counts[0], m, place, &done, self.best)
+                pause(&last_pause)
 
     cdef int _check(self, size_t m) except -1:
         if m != self.m:
@@ -425,7 +571,7 @@ cdef class Blocks:
         self.arrays[i] = arrays
 
     def release(self, size_t i):
-        """Release the memory of block i, which can be filled again; nobody else may use the blocks meanwhile."""
+        """Release the memory of block i, which can be filled again; nobody else may use this block meanwhile."""
         self.check_block(i)
         self.arrays[i] = None
 
@@ -462,6 +608,7 @@ cdef class Blocks:
         """Return (hits, as `scan_within` does; the number of queries that scanned all codes)."""
         queries = aligned_rows(queries)
         cdef size_t m = queries.shape[0], done = 0, end, scanned = 0
+        cdef uint64_t[::1] scratch = np.empty(HAMMING_SCRATCH, np.uint64)
         cdef const uint8_t* alive = _live(live, self.c.n)
         cdef const uint8_t* level_of = self.levels_of(levels)
         cdef _Hits found = _Hits()
@@ -473,7 +620,7 @@ cdef class Blocks:
             while done < m:
                 end = min(m, done + STEP_QUERIES)
                 while not hamming_within(level, &self.c, &queries[0, 0], end, <unsigned>radius, level_of, alive,
-                                         first_row, 0, &done, &found.hits, &scanned):
+                                         first_row, 0, &scratch[0], &done, &found.hits, &scanned):
                     found.grow()
                 pause(&last_pause)
         return found.taken(), scanned

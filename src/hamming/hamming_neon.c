@@ -31,21 +31,43 @@ static size_t near_words(const uint64_t *codes, size_t n, uint64_t query, unsign
     return count;
 }
 
-static size_t near_codes(const uint64_t *codes, size_t n, size_t words, const uint64_t *query, unsigned radius,
-                         uint32_t *places) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++, codes += words) {
-        uint8x16_t bytes = vdupq_n_u8(0); /* at most 8 * 8 in each */
-        uint64_t sum = words % 2 ? ones_of(codes[words - 1] ^ query[words - 1]) : 0;
-        for (size_t w = 0; w + 2 <= words; w += 2) {
-            uint64x2_t x = veorq_u64(vld1q_u64(codes + w), vld1q_u64(query + w));
-            bytes = vaddq_u8(bytes, vcntq_u8(vreinterpretq_u8_u64(x)));
-        }
-        places[count] = (uint32_t)i;
-        count += sum + vaddlvq_u8(bytes) <= radius;
-    }
-    return count;
+static inline uint8x16_t ones(const uint64_t *codes, uint64x2_t query) {
+    return vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vld1q_u64(codes), query)));
 }
 
-const struct hamming_kernels hamming_neon = {near_words, near_codes, hamming_select};
+/* Eight rows at a time. */
+static size_t near_columns(const uint64_t *columns, size_t n, size_t words, const uint64_t *query, unsigned radius,
+                           uint64_t *found) {
+    const uint64x2_t most = vdupq_n_u64(radius);
+    const size_t step = hamming_step(words);
+    uint64_t *out = found;
+    for (size_t start = 0; start < n; start += 8) {
+        const uint64_t *at = columns + start / HAMMING_GROUP * HAMMING_GROUP * words + start % HAMMING_GROUP;
+        uint64_t sums[8] = {0};
+        unsigned near = 0;
+        uint64x2_t total[4] = {vdupq_n_u64(0), vdupq_n_u64(0), vdupq_n_u64(0), vdupq_n_u64(0)};
+        for (size_t w = 0; w < words;) {
+            uint8x16_t bytes[4] = {vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0)}; /* at most 8 a word */
+            for (const size_t end = words - w < step ? words : w + step; w < end; w++, at += HAMMING_GROUP) {
+                const uint64x2_t q = vdupq_n_u64(query[w]);
+                for (size_t v = 0; v < 4; v++) bytes[v] = vaddq_u8(bytes[v], ones(at + 2 * v, q));
+            }
+            uint64x2_t any = vdupq_n_u64(0);
+            for (size_t v = 0; v < 4; v++) {
+                total[v] = vaddq_u64(total[v], vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(bytes[v]))));
+                any = vorrq_u64(any, vcleq_u64(total[v], most));
+            }
+            near = (vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1)) != 0;
+            if (!near) break;
+        }
+        if (!near) continue;
+        for (size_t v = 0; v < 4; v++) vst1q_u64(sums + 2 * v, total[v]);
+        near = 0;
+        for (unsigned t = 0; t < 8; t++) near |= (unsigned)(sums[t] <= radius) << t;
+        out = hamming_write(out, sums, near, start, n);
+    }
+    return (size_t)(out - found);
+}
+
+const struct hamming_kernels hamming_neon = {near_words, hamming_transpose, near_columns, hamming_ones, hamming_select};
 #endif

@@ -7,11 +7,42 @@
 /* Items whose memory is requested before the first of them is used. */
 #define HAMMING_TILE 16
 
-static inline size_t hamming_near(const struct hamming_kernels *kernels, const uint64_t *codes, size_t n, size_t words,
-                                  const uint64_t *query, unsigned radius, uint32_t *places) {
-    if (words == 1) return kernels->near_words(codes, n, *query, radius, places);
-    return kernels->near_codes(codes, n, words, query, radius, places);
+/* Codes of a piece: as many whole groups as there are columns for. */
+static inline size_t hamming_piece(size_t words) {
+    size_t most = words == 1 ? HAMMING_PIECE : HAMMING_COLUMNS / words / HAMMING_GROUP * HAMMING_GROUP;
+    return most < HAMMING_PIECE ? most : HAMMING_PIECE;
 }
+
+/* Words after which the sums of a group are compared with the radius: none of it may be near any more. Sums of bytes of
+ * so many words do not overflow. */
+static inline size_t hamming_step(size_t words) { return words <= 16 ? 2 : (words + 7) / 8; }
+
+/* Write (sum << 32 | position) of some rows of a group that begins at position `start`: those marked, below n. */
+static inline uint64_t *hamming_write(uint64_t *out, const uint64_t *sums, unsigned marked, size_t start, size_t n) {
+    if (n - start < HAMMING_GROUP) marked &= ((unsigned)1 << (n - start)) - 1;
+    for (; marked; marked &= marked - 1) {
+        const unsigned t = lowest_bit(marked);
+        *out++ = sums[t] << 32 | (start + t);
+    }
+    return out;
+}
+
+/* Row t of a group. */
+static inline const uint64_t *hamming_row(const uint64_t *codes, const uint32_t *order, size_t words, size_t t) {
+    return codes + (order ? order[t] : t) * words;
+}
+
+/* The code at a place. */
+static inline size_t hamming_code_at(const struct hamming_scan *scan, size_t place) {
+    return scan->order ? scan->order[place] : place;
+}
+
+/* Prepare the places [start, start + size) for `hamming_near`; at most hamming_piece(words). */
+void hamming_load(const struct hamming_scan *scan, size_t start, size_t size);
+
+/* Write (distance << 32 | place - start) of the codes within the radius, in the order of their places; live or not. */
+size_t hamming_near(const struct hamming_scan *scan, size_t start, size_t size, const uint64_t *query, unsigned radius,
+                    uint64_t *found);
 
 /* The greatest distance that is still of interest. */
 static inline unsigned hamming_reach(const struct hamming_best *best, size_t words) {
@@ -21,7 +52,9 @@ static inline unsigned hamming_reach(const struct hamming_best *best, size_t wor
 
 void hamming_offer(struct hamming_best *best, uint64_t hit);
 
-/* The portable `select`. */
+/* The portable `transpose`, `ones` and `select`. */
+void hamming_transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns);
+void hamming_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts);
 void hamming_select(const uint64_t *codes, size_t n, size_t words, const uint64_t *mask, uint32_t *values);
 
 /* How many bits at the positions of a mask differ. */

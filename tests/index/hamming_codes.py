@@ -4,6 +4,7 @@ import numpy as np
 
 from lshfast.index.hamming import plan as hamming_plan
 from lshfast.index.hamming import rows as hamming_rows
+from lshfast.index.hamming import segments as hamming_segments
 
 
 def clustered(n, words, flips=4, seed=2, bits=64):
@@ -19,9 +20,9 @@ def clustered(n, words, flips=4, seed=2, bits=64):
 def small_segments(monkeypatch):
     """Make segments of few rows, so that small indexes have several of them."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
-    monkeypatch.setattr(hamming_rows, "LEAST_GAIN", 0)
-    monkeypatch.setattr(hamming_rows, "scan_of", expensive_scan)
-    monkeypatch.setattr(hamming_rows, "_plan", hamming_rows._plan.__wrapped__)  # without what it remembers
+    monkeypatch.setattr(hamming_segments, "LEAST_GAIN", 0)
+    monkeypatch.setattr(hamming_segments, "scan_of", expensive_scan)
+    monkeypatch.setattr(hamming_segments, "_plan", hamming_segments._plan.__wrapped__)  # without what it remembers
     use_plan(monkeypatch, small_blocks)
 
 

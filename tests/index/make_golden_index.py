@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, TokenSets
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, TanimotoIndex, TokenSets
 from lshfast.exact import PrefixIndex
 from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
@@ -88,9 +88,8 @@ def family(path, keys):
     return {**found, new: row_of_code(code(50))}
 
 
-def hamming(path, keys):
-    """Write the codes of a HammingIndex, after a removal and a replacement; its bytes are golden, too."""
-    index = HammingIndex(100, radius=5, on_duplicate="replace")
+def codes_of(path, keys, index):
+    """Write the codes of an index of 100 bits, after a removal and a replacement; its bytes are golden, too."""
     words = {key: (mix64(i), mix64(~i) >> 28) for i, key in enumerate(keys)}
     index.insert(keys, np.array(list(words.values()), np.uint64).reshape(-1, 2))
     if keys:
@@ -142,10 +141,13 @@ FAMILIES = {
     "family-integers.lsh": lambda path: family(path, INTEGERS),
     "family-strings.lsh": lambda path: family(path, STRINGS),
 }
-HAMMING = {
-    "hamming-empty.lsh": lambda path: hamming(path, []),
-    "hamming-integers.lsh": lambda path: hamming(path, INTEGERS),
-    "hamming-strings.lsh": lambda path: hamming(path, STRINGS),
+CODES = {
+    f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: codes_of(path, keys, make())
+    for kind, make in (
+        ("hamming", lambda: HammingIndex(100, radius=5, on_duplicate="replace")),
+        ("tanimoto", lambda: TanimotoIndex(100, similarity=0.6, on_duplicate="replace")),
+    )
+    for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
 }
 PREFIX = {
     "prefix-empty.lsh": lambda path: prefix(path, [], 0.5, 3),
@@ -162,6 +164,6 @@ TREES = {
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, write in (CASES | FAMILIES | HAMMING | PREFIX | TREES).items():
+    for name, write in (CASES | FAMILIES | CODES | PREFIX | TREES).items():
         if not (FOLDER / name).exists():
             write(FOLDER / name)

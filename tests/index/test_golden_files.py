@@ -2,18 +2,19 @@
 
 import pytest
 
-from lshfast import HammingIndex, LSHEnsemble, LSHForest, MinHasher, TokenSets
+from lshfast import HammingIndex, LSHEnsemble, LSHForest, MinHasher, TanimotoIndex, TokenSets
 from lshfast.exact import PrefixIndex
-from tests.index.make_golden_index import FOLDER, HAMMING, NUMBERED, PREFIX, SETS, TREES
+from tests.index.make_golden_index import CODES, FOLDER, NUMBERED, PREFIX, SETS, TREES
 
 
-@pytest.mark.parametrize("name", HAMMING)
+@pytest.mark.parametrize("name", CODES)
 def test_files_of_codes(name, tmp_path):
-    expected = HAMMING[name](tmp_path / "index")
+    expected = CODES[name](tmp_path / "index")
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
-    index = HammingIndex.open(FOLDER / name)
+    kind, measure = (HammingIndex, ("radius", 5)) if "hamming" in name else (TanimotoIndex, ("similarity", 0.6))
+    index = kind.open(FOLDER / name)
     keys, codes = index.items()
-    assert (index.bits, index.radius) == (100, 5)
+    assert (index.bits, getattr(index, measure[0])) == (100, measure[1])
     assert {key: tuple(code) for key, code in zip(list(keys), codes.tolist(), strict=True)} == expected
 
 

@@ -11,12 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from lshfast.common.container import sealed
 from lshfast.common.errors import FormatError
 from lshfast.index.hamming.hamming_index import HammingIndex
+from lshfast.index.hamming.segments import method_of
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.kernels.checksum import checksum
 from tests.index.hamming_codes import clustered, small_segments
 from tests.reference import hamming as reference
 
-BITS = [64, 128, 256, 1024]
+BITS = [64, 128, 256, 1024, 4096]
 
 
 def answers(matches):
@@ -59,7 +60,7 @@ def test_queries_of_several_segments(level, bits, monkeypatch):
         index.remove(keys[:3])
         for key in keys[:3]:
             del model[key]
-    assert index._entries.view().method(3) == "blocks"
+    assert method_of(index._entries.view(), bits, 3) == "blocks"
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
@@ -284,7 +285,7 @@ def rewritten(path, **changes):
         ({"version": 2}, "version 2; this library reads version 1"),
         ({"kind": 2}, "kind 2 or 2 entries are out of range"),
         ({"bits": 0}, "0 bits"),
-        ({"bits": 1025}, "1025 bits"),
+        ({"bits": 4097}, "4097 bits"),
         ({"bits": 60}, "one has bits at 60"),
         ({"radius": 65}, "radius 65"),
         ({"n": 2**63}, "entries are out of range"),
@@ -331,8 +332,8 @@ CODE, CODES = np.zeros(2, np.uint64), np.zeros((3, 2), np.uint64)
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: HammingIndex(0), ValueError, r"bits must be in 1\.\.1024, not 0"),
-        (lambda: HammingIndex(1025), ValueError, r"bits must be in 1\.\.1024, not 1025"),
+        (lambda: HammingIndex(0), ValueError, r"bits must be in 1\.\.4096, not 0"),
+        (lambda: HammingIndex(4097), ValueError, r"bits must be in 1\.\.4096, not 4097"),
         (lambda: HammingIndex(64.0), TypeError, r"bits must be an int, not 64\.0"),
         (lambda: HammingIndex(radius=65), ValueError, r"radius must be in 0\.\.64, not 65"),
         (lambda: HammingIndex(radius=True), TypeError, "radius must be an int, not True"),

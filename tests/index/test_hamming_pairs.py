@@ -1,5 +1,6 @@
 """hamming_pairs, dedup_codes and the choice of blocks: against the reference, crowded codes, and bad input."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -8,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import kernels
+from lshfast.families.draws import draw
 from lshfast.index.hamming import dedup as hamming_dedup
 from lshfast.index.hamming import join as hamming_join
 from lshfast.index.hamming import plan as hamming_plan
 from lshfast.index.hamming.dedup import dedup_codes
 from lshfast.index.hamming.join import hamming_pairs
 from lshfast.index.hamming.plan import buckets_within, choose_blocks, fit_blocks, levels_for
+from lshfast.index.hamming.sampled import TablePlan, choose_tables, missed, plan_tables
 from tests.index.hamming_codes import clustered, scan, use_plan
 from tests.reference import hamming as reference
 
@@ -194,6 +197,110 @@ def test_bits_that_are_always_equal_are_left_out(varying):
     assert int(np.bitwise_or.reduce(masks, axis=None)).bit_count() == sum(plan.block_bits)
 
 
+# Tables of sampled bits
+
+
+@pytest.mark.parametrize(("bits", "radius", "width"), [(12, 3, 2), (10, 2, 3), (9, 5, 4), (8, 8, 2), (8, 0, 3)])
+def test_the_probability_of_missing_a_pair(bits, radius, width):
+    """All sets of bits in which a pair may differ are counted."""
+    for tables in range(bits // width + 1):
+        blocks = [set(range(i * width, (i + 1) * width)) for i in range(tables)]
+        differing = [set(places) for places in combinations(range(bits), radius)]
+        in_none = sum(all(block & places for block in blocks) for places in differing)
+        assert missed(bits, radius, width, tables) == Fraction(in_none, len(differing))
+
+
+@pytest.mark.parametrize("recall", [0.1, 0.5, 0.9, 0.99, 0.999999])
+@pytest.mark.parametrize(("n", "bits", "radius"), [(10**6, 256, 31), (1000, 64, 10), (10**9, 1024, 50), (100, 7, 1)])
+def test_a_plan_promises_the_recall_with_the_fewest_tables(n, bits, radius, recall):
+    plan = plan_tables(n, bits, radius, recall)
+    miss = [missed(bits, radius, plan.width, tables) for tables in plan.tables]
+    assert 1 - np.prod([*map(float, miss)]) == pytest.approx(plan.recall)
+    assert plan.recall >= recall
+    last = missed(bits, radius, plan.width, plan.tables[-1] - 1)
+    assert 1 - float(np.prod([*map(float, miss[:-1])])) * float(last) < recall
+    assert sum(plan.tables) * plan.width <= len(plan.tables) * bits
+
+
+def test_plans_with_too_many_tables_are_none():
+    assert plan_tables(10**6, 256, 200, 0.99) is None
+    assert plan_tables(10**6, 256, 250, 0.99) is None
+    assert plan_tables(10**6, 20, 20, 0.5) is None
+
+
+def planted(n, pairs, radius, seed):
+    """Return codes of 256 bits: some pairs at exactly this distance, all others far apart; and the distance's rows."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2**64, (n, 4), np.uint64)
+    flips = np.zeros((pairs, 256), np.bool_)
+    for row in flips:
+        row[rng.permutation(256)[:radius]] = True
+    codes[n - pairs :] = codes[:pairs] ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64)
+    return codes
+
+
+def test_the_promised_recall_is_kept():
+    """Pairs at the radius are found as often as promised, up to four standard errors."""
+    codes = planted(20_000, 5000, 31, seed=3)
+    for recall in (0.5, 0.9, 0.99):
+        plan, _ = choose_tables(codes, 31, recall, 1)
+        found = hamming_pairs(codes, 31, recall=recall)
+        assert (found.distance == 31).all()
+        assert (found.right - found.left == 15_000).all()
+        assert abs(len(found) / 5000 - plan.recall) <= 4 * (plan.recall * (1 - plan.recall) / 5000) ** 0.5
+
+
+def test_sampled_pairs_are_the_same_with_any_threads_and_differ_by_seed(level):
+    codes, steps = planted(5000, 1000, 31, seed=4), []
+    first = hamming_pairs(codes, 31, recall=0.6, threads=1, progress=lambda *step: steps.append(step))
+    assert steps[-1][1] == steps[-1][2] == len(steps)
+    for threads in (2, 5):
+        again = hamming_pairs(codes, 31, recall=0.6, threads=threads)
+        assert [*again] == [*first]
+    other = hamming_pairs(codes, 31, recall=0.6, seed=2)
+    assert [*other] != [*first]
+    every = {*hamming_pairs(codes, 31)}
+    assert {*first} | {*other} <= every
+    assert len(every) == 1000
+
+
+def test_golden_sampled_pairs():
+    """The samples are the same on each platform and with each version of numpy."""
+    words = draw(1, 99, 40_000).reshape(10, 1000, 4)
+    codes = np.concatenate([words[0], words[0] ^ np.bitwise_and.reduce(words[1:5], axis=0)])
+    found = hamming_pairs(codes, 20, recall=0.5)
+    assert (len(found), int(found.left.sum()), int(found.right.sum())) == GOLDEN
+
+
+GOLDEN = 681, 339003, 1020003
+
+
+def test_crowds_of_sampled_tables(monkeypatch):
+    """Buckets with many codes are divided by blocks of the other bits."""
+    monkeypatch.setattr(hamming_join, "CROWD", 4)
+    use_plan(monkeypatch, blocks_for_few)
+    codes = clustered(300, 1).ravel() & np.uint64(0xFFFF)
+    plan = TablePlan(3, (4,) * 10, 0.999)
+    free = np.arange(16, dtype=np.int64)
+    found = hamming_join._sampled(codes[:, None], 2, plan, free, 1, 2, None)
+    pairs = [(pair >> 32, pair & 2**32 - 1) for pair in found.tolist()]
+    every = [(i, j) for i, j, _ in counted_pairs(codes, 2)]
+    assert pairs == sorted({*pairs})
+    assert {*pairs} <= {*every}
+    assert len(pairs) > 0.99 * len(every)
+
+
+def test_codes_that_share_most_bits_are_searched_completely():
+    """Where tables would have crowded buckets, the answer is complete."""
+    rng = np.random.default_rng(5)
+    codes = np.zeros((3000, 16), np.uint64)
+    codes[np.arange(3000), rng.integers(0, 16, 3000)] = np.uint64(1) << rng.integers(0, 64, 3000).astype(np.uint64)
+    assert choose_tables(codes, 1, 0.5, 1) is None
+    assert [*hamming_pairs(codes, 1, recall=0.5)] == [*hamming_pairs(codes, 1)]
+    assert len(hamming_pairs(np.ones(3, np.uint64), 0, recall=0.5)) == 3
+    assert len(hamming_pairs(np.ones((0, 2), np.uint64), 3, recall=0.5)) == 0
+
+
 # Bad input
 
 CODES = np.zeros((3, 2), np.uint64)
@@ -204,7 +311,11 @@ CODES = np.zeros((3, 2), np.uint64)
     [
         (lambda: hamming_pairs(CODES, 129), ValueError, r"radius must be in 0\.\.128, not 129"),
         (lambda: hamming_pairs(CODES, 0.5), TypeError, r"radius must be an int, not 0\.5"),
-        (lambda: hamming_pairs(np.zeros((2, 17), np.uint64), 1), ValueError, r"1\.\.16 words, not \(2, 17\)"),
+        (lambda: hamming_pairs(np.zeros((2, 65), np.uint64), 1), ValueError, r"1\.\.64 words, not \(2, 65\)"),
+        (lambda: hamming_pairs(CODES, 1, recall=0), ValueError, "recall must be above 0 and at most 1, not 0"),
+        (lambda: hamming_pairs(CODES, 1, recall=1.1), ValueError, r"above 0 and at most 1, not 1\.1"),
+        (lambda: hamming_pairs(CODES, 1, recall="all"), TypeError, "recall must be a number, not 'all'"),
+        (lambda: hamming_pairs(CODES, 1, seed=-1), ValueError, "seed must be in 0.*, not -1"),
         (lambda: hamming_pairs([1, None], 1), TypeError, "of one type, and row 1 is a NoneType: None"),
         (lambda: dedup_codes(CODES, -1), ValueError, r"radius must be in 0\.\.128, not -1"),
         (lambda: dedup_codes(CODES, 1, keep="best"), ValueError, "'first', 'last' or an array of weights, not 'best'"),

@@ -1,11 +1,11 @@
-"""What LSHForest, LSHEnsemble and HammingIndex have in common: files, damage, figures and pairs."""
+"""What LSHForest, LSHEnsemble, HammingIndex and TanimotoIndex have in common: files, damage, figures and pairs."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from lshfast import FormatError, HammingIndex, LSHEnsemble, LSHForest, LSHIndex, MinHasher, TokenSets
+from lshfast import FormatError, HammingIndex, LSHEnsemble, LSHForest, LSHIndex, MinHasher, TanimotoIndex, TokenSets
 from lshfast.common.container import sealed
 
 ROWS = [range(i, i + 50 + i % 7) for i in range(0, 900, 3)]
@@ -24,12 +24,12 @@ def made(kind, keys, chosen=slice(None)):
         index = LSHEnsemble(0.6, 64, recall=0.99, slack=0.5, partitions=3)
         index.insert(keys, SIGNATURES[chosen], SETS.counts[chosen])
         return index, lambda index: [*index.query(SIGNATURES, SETS.counts)]
-    index = HammingIndex(64)
+    index = TanimotoIndex(64, similarity=0.5) if kind == "tanimoto" else HammingIndex(64)
     index.insert(keys, SIGNATURES[chosen, :1])
     return index, lambda index: [*index.query(SIGNATURES[:, :1], 3)]
 
 
-KINDS = ["forest", "ensemble", "hamming"]
+KINDS = ["forest", "ensemble", "hamming", "tanimoto"]
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -53,7 +53,7 @@ def test_a_saved_index_is_the_same(kind, names, tmp_path):
 
 
 def other_arguments(kind, keys):
-    if kind == "hamming":
+    if kind in ("hamming", "tanimoto"):
         return keys, SIGNATURES[:1, :1]
     return (keys, SIGNATURES[:1], SETS.counts[:1])[: 3 if kind == "ensemble" else 2]
 
@@ -179,7 +179,7 @@ def test_keys_that_a_file_cannot_hold(kind, tmp_path):
 def test_a_wrong_table_is_found(kind):
     index, _ = made(kind, NAMES["ints"])
     entries = index._entries
-    if kind == "hamming":
+    if kind in ("hamming", "tanimoto"):
         entries._segments = [SimpleNamespace(first=5, end=9)]
     else:
         entries._order.unsorted[5] = None

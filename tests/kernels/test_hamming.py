@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from lshfast.kernels import hamming
 from tests.reference import hamming as reference
 
-# Around the lanes of each level (2, 4, 8), four of them at a time, and the piece of a scan (1024).
-COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025]
-WORDS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16]
+# Around the lanes of each level (2, 4, 8), four of them at a time, and the group of columns (32).
+COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65]
+WORDS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64]
 EDGE = st.sampled_from([0, 1, 2**63, 2**64 - 1, 0x5555555555555555])
 
 
@@ -26,7 +26,12 @@ def random_codes(n, words, seed=1):
 
 def split(hits):
     """Return (query, row, distance) of hits."""
-    return [(hit >> 43, hit & 2**32 - 1, hit >> 32 & 2047) for hit in hits.tolist()]
+    return [(hit >> 45, hit & 2**32 - 1, hit >> 32 & 8191) for hit in hits.tolist()]
+
+
+def near(codes, query, radius):
+    """Return the rows of the codes within a radius of one query, in the order in which they are found."""
+    return [row for _, row, _ in split(hamming.scan_within(codes, query[None], radius))]
 
 
 def expected(codes, queries, radius, live=None, first_row=0):
@@ -43,28 +48,31 @@ def test_near(level, words):
     codes = random_codes(70, words)
     for n in [count for count in COUNTS if count <= 70]:
         for radius in (0, 1, 32 * words - 1, 32 * words, 64 * words - 1, 64 * words):
-            found = hamming.near(codes[:n], codes[0], radius)
-            assert found.tolist() == sorted(
-                row for row, _ in reference.within(codes[:n].tolist(), codes[0].tolist(), radius)
-            )
+            found = near(codes[:n], codes[0], radius)
+            assert found == sorted(row for row, _ in reference.within(codes[:n].tolist(), codes[0].tolist(), radius))
 
 
-@pytest.mark.parametrize("words", [1, 2, 8])
-@pytest.mark.parametrize("n", [1023, 1024, 1025])
-def test_near_in_several_pieces(level, n, words):
-    codes = random_codes(n, words)
-    rows = [row for row, code in enumerate(codes.tolist()) if reference.distance(code, codes[0].tolist()) <= 25 * words]
-    assert hamming.near(codes, codes[0], 25 * words).tolist() == rows
+@pytest.mark.parametrize(("words", "piece"), [(1, 1024), (2, 1024), (3, 672), (8, 256), (33, 32), (64, 32)])
+def test_near_in_several_pieces(level, words, piece):
+    """The pieces of a scan are the columns that it has room for, in groups of 32 rows."""
+    for n in (piece - 1, piece, piece + 1, 2 * piece + 33):
+        codes = random_codes(n, words)
+        numbers = [(row, reference.distance(code, codes[0].tolist())) for row, code in enumerate(codes.tolist())]
+        assert near(codes, codes[0], 25 * words) == [row for row, distance in numbers if distance <= 25 * words]
+        best = hamming.Best(1, 5)
+        best.scan(codes, codes[:1])
+        wanted = sorted(numbers, key=lambda pair: (pair[1], pair[0]))[:5]
+        assert [(row, distance) for _, row, distance in split(best.hits()[1])] == wanted
 
 
 @settings(max_examples=50)
-@given(data=st.data(), words=st.integers(1, 16), radius=st.integers(0, 1024))
+@given(data=st.data(), words=st.integers(1, 64), radius=st.integers(0, 4096))
 def test_near_of_any_codes(level, data, words, radius):
     code = st.lists(st.one_of(EDGE, st.integers(0, 2**64 - 1)), min_size=words, max_size=words)
-    codes = np.array(data.draw(st.lists(code, min_size=1, max_size=12)), np.uint64)
+    codes = np.array(data.draw(st.lists(code, min_size=1, max_size=6)), np.uint64)
     radius = min(radius, 64 * words)
     rows = sorted(row for row, _ in reference.within(codes.tolist(), codes[0].tolist(), radius))
-    assert hamming.near(codes, codes[0], radius).tolist() == rows
+    assert near(codes, codes[0], radius) == rows
 
 
 @settings(max_examples=50)
@@ -83,10 +91,13 @@ def test_unaligned_and_read_only_codes(level):
     shifted = memory[1:].view(np.uint64).reshape(codes.shape)
     shifted[:] = codes
     shifted.flags.writeable = False
-    assert hamming.near(shifted, shifted[0], 50).tolist() == hamming.near(codes, codes[0], 50).tolist()
+    assert near(shifted, shifted[0], 50) == near(codes, codes[0], 50)
+    assert hamming.ones(shifted).tolist() == hamming.ones(codes).tolist()
+    found = hamming.Counted(shifted, ordered=True).within(shifted[:1], 0.5)
+    assert sorted(found.tolist()) == sorted(hamming.Counted(codes, ordered=False).within(codes[:1], 0.5).tolist())
 
 
-@pytest.mark.parametrize("words", [1, 2, 5])
+@pytest.mark.parametrize("words", [1, 2, 5, 40])
 @pytest.mark.parametrize("n", [0, 1, 9, 1300])
 def test_scan_within(level, n, words):
     codes, live = random_codes(n, words), np.arange(n) % 3 != 1
@@ -98,7 +109,7 @@ def test_scan_within(level, n, words):
         assert found == expected(codes, queries, radius, live, 7)
 
 
-@pytest.mark.parametrize("words", [1, 3])
+@pytest.mark.parametrize("words", [1, 3, 64])
 @pytest.mark.parametrize("k", [1, 2, 10, 700])
 def test_nearest_by_scan(level, words, k):
     codes, queries = random_codes(600, words), random_codes(2, words)
@@ -111,6 +122,60 @@ def test_nearest_by_scan(level, words, k):
     wanted = [pair for j in range(2) for pair in expected(codes, queries[j : j + 1], 64 * words, live)[:k]]
     assert [(row, distance) for _, row, distance in split(hits)] == [(row, distance) for _, row, distance in wanted]
     assert counts.tolist() == [min(k, 450)] * 2
+
+
+def sparse_codes(n, words, seed=1):
+    """Return codes of all numbers of ones, some of them equal, some without ones, some with all."""
+    rng = np.random.default_rng(seed)
+    bits = rng.random((n, words, 64)) < rng.random((n, 1, 1)) ** 2
+    codes = np.packbits(bits, axis=-1, bitorder="little").view(np.uint64)[..., 0]
+    codes[1:n:7] = codes[: len(codes[1:n:7])]
+    codes[2:n:50], codes[3:n:60] = 0, 2**64 - 1
+    return codes
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 5, 33, 64])
+def test_ones(level, words):
+    codes = sparse_codes(40, words)
+    for n in (0, 1, 40):
+        assert hamming.ones(codes[:n]).tolist() == [reference.distance(code, [0]) for code in codes[:n].tolist()]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("words", [1, 2, 5, 64])
+@pytest.mark.parametrize("n", [0, 1, 33, 400])
+def test_similarity(level, n, words, ordered):
+    codes, live = sparse_codes(n, words), np.arange(n) % 5 != 1
+    queries = np.concatenate([codes[:6], sparse_codes(4, words, seed=2)])
+    counted = hamming.Counted(codes, ordered)
+    wanted = [
+        [(row, value) for row, value in reference.similar(codes.tolist(), query) if live[row]]
+        for query in queries.tolist()
+    ]
+    for least in (1e-300, 0.2, 0.5, 2 / 3, 1.0):
+        hits = split(np.sort(counted.within(queries, least, live.astype(np.uint8), 7)))
+        rows = [(j, 7 + row) for j, found in enumerate(wanted) for row, value in sorted(found) if value >= least]
+        assert [(j, row) for j, row in sorted((j, row) for j, row, _ in hits)] == rows
+    for k in (1, 3, 500):
+        best = hamming.Best(len(queries), k)
+        best.similar(counted, queries, live.astype(np.uint8), 7)
+        counts, hits = best.hits()
+        pairs = np.repeat(np.arange(len(queries), dtype=np.uint64), counts) << np.uint64(32)
+        pairs |= (hits & np.uint64(2**32 - 1)) - np.uint64(7)
+        values = hamming.similarities(codes, queries, pairs)
+        found = [(pair >> 32, pair & 2**32 - 1, value) for pair, value in zip(pairs.tolist(), values, strict=True)]
+        assert found == [(j, row, value) for j, some in enumerate(wanted) for row, value in some[:k]]
+
+
+def test_similarity_of_several_parts(level):
+    """The k best are the same, whatever the parts, and in whatever order they are offered."""
+    codes = sparse_codes(900, 3)
+    queries, ends = codes[::100].copy(), [0, 10, 400, 900]
+    whole, parts = hamming.Best(9, 20), hamming.Best(9, 20)
+    whole.similar(hamming.Counted(codes, True), queries)
+    for low, high in [*pairwise(ends)][::-1]:
+        parts.similar(hamming.Counted(codes[low:high], low > 10), queries, first_row=low)
+    assert [part.tolist() for part in whole.hits()] == [part.tolist() for part in parts.hits()]
 
 
 def blocks_of(codes, widths):
@@ -264,11 +329,20 @@ def filled():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: hamming.near(CODES, CODES[0, :1], 1), "queries must have 2 words, not 1"),
-        (lambda: hamming.near(CODES, CODES[0], 129), r"radius must be in 0\.\.128, not 129"),
-        (lambda: hamming.near(CODES, CODES[0], -1), r"radius must be in 0\.\.128, not -1"),
-        (lambda: hamming.near(CODES[:, :0], CODES[0, :0], 0), r"must have 1\.\.16 words, not 0"),
-        (lambda: hamming.near(np.zeros((1, 17), np.uint64), np.zeros(17, np.uint64), 0), r"1\.\.16 words, not 17"),
+        (lambda: hamming.scan_within(CODES, CODES[:, :1].copy(), 1), "queries must have 2 words, not 1"),
+        (lambda: hamming.scan_within(CODES, CODES, 129), r"radius must be in 0\.\.128, not 129"),
+        (lambda: hamming.scan_within(CODES, CODES, -1), r"radius must be in 0\.\.128, not -1"),
+        (lambda: hamming.scan_within(CODES[:, :0], CODES[:, :0], 0), r"must have 1\.\.64 words, not 0"),
+        (lambda: hamming.scan_within(*[np.zeros((1, 65), np.uint64)] * 2, 0), r"1\.\.64 words, not 65"),
+        (lambda: hamming.ones(CODES[:, :0]), r"must have 1\.\.64 words, not 0"),
+        (lambda: hamming.similarities(CODES, CODES[:1], np.array([2**32], np.uint64)), "below 1 and 3, not 1 and 0"),
+        (lambda: hamming.similarities(CODES, CODES[:, :1].copy(), np.empty(0, np.uint64)), "2 words, not 1"),
+        (lambda: hamming.Counted(CODES, True).within(CODES[:, :1].copy(), 0.5), "queries must have 2 words, not 1"),
+        (lambda: hamming.Counted(CODES, True).within(CODES, 0.0), "least must be above 0 and at most 1, not 0.0"),
+        (lambda: hamming.Counted(CODES, True).within(CODES, float("nan")), "at most 1, not nan"),
+        (lambda: hamming.Counted(CODES, True).within(CODES, 0.5, np.ones(2, np.uint8)), "live must have 3 elements"),
+        (lambda: hamming.Counted(CODES, True).move(CODES[:2]), "another shape"),
+        (lambda: hamming.Best(2, 1).similar(hamming.Counted(CODES, True), CODES), "there must be 2 queries, not 3"),
         (lambda: hamming.select(CODES, CODES[0, :1]), "a mask must have 2 words, not 1"),
         (lambda: hamming.select(CODES, np.array([2**27 - 1, 0], np.uint64)), "at most 26 bits, not 27"),
         (lambda: hamming.scan_within(CODES, CODES, 1, np.ones(2, np.uint8)), "live must have 3 elements, not 2"),

@@ -27,6 +27,25 @@ def pairs(codes, radius):
     return [pair for pair in found if pair[2] <= radius]
 
 
+def similarity(a, b):
+    """Return the Tanimoto similarity: common ones, divided by bits that are one in either; 0 without ones."""
+    either = bin(number(a) | number(b)).count("1")
+    return bin(number(a) & number(b)).count("1") / either if either else 0.0
+
+
+def similar(codes, query, least=0.0):
+    """Return (row, similarity) of all codes with at least this similarity, above 0; the most similar first."""
+    found = [(row, similarity(code, query)) for row, code in enumerate(codes)]
+    return sorted((pair for pair in found if pair[1] >= least and pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
+
+
+def similar_pairs(codes, least):
+    """Return (i, j, similarity) of all pairs i < j with at least this similarity."""
+    n = len(codes)
+    found = [(i, j, similarity(codes[i], codes[j])) for i in range(n) for j in range(i + 1, n)]
+    return [pair for pair in found if pair[2] >= least]
+
+
 def keepers(codes, radius, order=None):
     """Return the keeper of each row: the first kept row, in the order of preference, within the radius; or itself."""
     kept, keeper = [], {}

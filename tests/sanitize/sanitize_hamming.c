@@ -38,25 +38,67 @@ static void sort(uint64_t *values, size_t n) {
 static void check_near(size_t n, size_t words) {
     uint64_t *codes = codes_of(n, words), *query = codes_of(1, words);
     const unsigned radii[] = {0, 1, (unsigned)(32 * words), (unsigned)(64 * words - 1), (unsigned)(64 * words)};
+    const size_t groups = (n + HAMMING_GROUP - 1) / HAMMING_GROUP;
+    uint64_t *wanted_columns = numbers(groups * HAMMING_GROUP * words);
+    uint16_t *ones = buffer(n * sizeof *ones), *wanted_ones = buffer(n * sizeof *ones);
+    uint32_t *order = buffer(groups * HAMMING_GROUP * sizeof *order);
+    for (size_t i = 0; i < n; i++) {
+        unsigned sum = 0;
+        for (size_t bit = 0; bit < 64 * words; bit++) sum += (unsigned)(codes[i * words + bit / 64] >> bit % 64 & 1);
+        wanted_ones[i] = (uint16_t)sum;
+    }
+    for (size_t i = 0; i < groups * HAMMING_GROUP; i++) {
+        const uint64_t *code = codes + (order[i] = i < n ? (uint32_t)(n - 1 - i) : 0) * words;
+        uint64_t *group = wanted_columns + i / HAMMING_GROUP * HAMMING_GROUP * words;
+        for (size_t w = 0; w < words; w++) group[w * HAMMING_GROUP + i % HAMMING_GROUP] = code[w];
+    }
+    for EACH_LEVEL(level) {
+        uint64_t *columns = numbers(groups * HAMMING_GROUP * words);
+        for (size_t g = 0; g < groups; g++) {
+            uint64_t *group = columns + g * HAMMING_GROUP * words;
+            hamming_levels[level]->transpose(codes, order + g * HAMMING_GROUP, words, group);
+        }
+        CHECK(same_bytes(columns, wanted_columns, groups * HAMMING_GROUP * words * sizeof *columns));
+        if (n % HAMMING_GROUP == 0) {
+            for (size_t g = 0; g < groups; g++) {
+                uint64_t *group = columns + g * HAMMING_GROUP * words;
+                hamming_levels[level]->transpose(codes + g * HAMMING_GROUP * words, NULL, words, group);
+            }
+            for (size_t i = 0; i < n; i++) {
+                const uint64_t *at = columns + i / HAMMING_GROUP * HAMMING_GROUP * words + i % HAMMING_GROUP;
+                for (size_t w = 0; w < words; w++) CHECK(at[w * HAMMING_GROUP] == codes[i * words + w]);
+            }
+        }
+        hamming_levels[level]->ones(codes, n, words, ones);
+        CHECK(same_bytes(ones, wanted_ones, n * sizeof *ones));
+        free(columns);
+    }
     for (size_t r = 0; r < COUNT(radii); r++) {
-        uint32_t *places = buffer(n * sizeof *places), *expected = buffer(n * sizeof *expected);
+        uint32_t *places = buffer(n * sizeof *places);
+        uint64_t *found = numbers(n), *expected = numbers(n);
         size_t wanted = 0;
         for (size_t i = 0; i < n; i++) {
-            if (distance_of(codes + i * words, query, words) <= radii[r]) expected[wanted++] = (uint32_t)i;
+            unsigned distance = distance_of(codes + order[i] * words, query, words);
+            if (distance <= radii[r]) expected[wanted++] = (uint64_t)distance << 32 | i;
         }
         for EACH_LEVEL(level) {
             const struct hamming_kernels *kernels = hamming_levels[level];
-            CHECK(kernels->near_codes(codes, n, words, query, radii[r], places) == wanted);
-            CHECK(same_bytes(places, expected, wanted * sizeof *places));
+            CHECK(kernels->near_columns(wanted_columns, n, words, query, radii[r], found) == wanted);
+            CHECK(same_bytes(found, expected, wanted * sizeof *found));
             if (words == 1) {
                 CHECK(kernels->near_words(codes, n, *query, radii[r], places) == wanted);
-                CHECK(same_bytes(places, expected, wanted * sizeof *places));
+                for (size_t p = 0; p < wanted; p++) CHECK(places[p] == order[(uint32_t)expected[wanted - 1 - p]]);
             }
         }
         note_bytes(expected, wanted * sizeof *expected);
         free(places);
+        free(found);
         free(expected);
     }
+    free(wanted_columns);
+    free(order);
+    free(ones);
+    free(wanted_ones);
     free(codes);
     free(query);
 }
@@ -153,17 +195,17 @@ static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsign
         struct hamming_blocks blocks;
         struct hamming_hits hits = {0};
         size_t done = 0, scanned = 0;
+        uint64_t *scratch = numbers(HAMMING_SCRATCH);
+        const struct hamming_scan scan = {kernels, codes, n, words, NULL, live, first_row, scratch};
         build(&blocks, kernels, codes, n, words, m, bits);
-        while (!hamming_within(kernels, &blocks, asked, queries, radius, levels, live, first_row, 7, &done, &hits,
-                               &scanned)) {
+        while (!hamming_within(kernels, &blocks, asked, queries, radius, levels, live, first_row, 7, scratch, &done,
+                               &hits, &scanned)) {
             grow(&hits);
         }
         sort(hits.at, hits.count);
         CHECK(hits.count == wanted && same_bytes(hits.at, expected, wanted * sizeof *expected));
         hits.count = done = 0;
-        while (!hamming_scan_within(kernels, codes, n, words, asked, queries, radius, live, first_row, 7, &done, &hits)) {
-            grow(&hits);
-        }
+        while (!hamming_scan_within(&scan, asked, queries, radius, 7, &done, &hits)) grow(&hits);
         sort(hits.at, hits.count);
         CHECK(hits.count == wanted && same_bytes(hits.at, expected, wanted * sizeof *expected));
         free(hits.at);
@@ -173,8 +215,8 @@ static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsign
             a[j] = (struct hamming_best){numbers(k), 0, k};
             b[j] = (struct hamming_best){numbers(k), 0, k};
         }
-        hamming_nearest(kernels, &blocks, asked, queries, live, first_row, a, &scanned);
-        hamming_scan_nearest(kernels, codes, n, words, asked, queries, live, first_row, b);
+        hamming_nearest(kernels, &blocks, asked, queries, live, first_row, scratch, a, &scanned);
+        hamming_scan_nearest(&scan, asked, queries, b);
         for (size_t j = 0; j < queries; j++) {
             sort(a[j].at, a[j].count);
             sort(b[j].at, b[j].count);
@@ -184,6 +226,7 @@ static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsign
             free(b[j].at);
         }
         demolish(&blocks);
+        free(scratch);
     }
     note_all(expected, wanted);
     free(codes);
@@ -191,6 +234,95 @@ static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsign
     free(expected);
     free(live);
     free(levels);
+}
+
+/* ---- similarity ---- */
+
+static unsigned ones_of_code(const uint64_t *code, size_t words) {
+    unsigned sum = 0;
+    for (size_t bit = 0; bit < 64 * words; bit++) sum += (unsigned)(code[bit / 64] >> bit % 64 & 1);
+    return sum;
+}
+
+/* Codes in an order by counts, or in no order; every pair another way, and the k best by sorting all. */
+static void check_similar(size_t n, size_t words, int ordered) {
+    const size_t m = 6, k = 5, first_row = 40;
+    const double least[] = {1e-9, 0.3, 0.5, 1.0};
+    uint64_t *codes = codes_of(n, words), *asked = codes_of(m, words), *ranks = numbers(n), *pairs = numbers(n * m);
+    uint8_t *live = buffer(n);
+    uint16_t *counts = buffer(n * sizeof *counts), *asked_counts = buffer(m * sizeof *counts);
+    uint32_t *order = buffer(n * sizeof *order);
+    double *values = buffer(n * m * sizeof *values);
+    for (size_t i = 0; i < n; i++) {
+        if (below(9) == 0) memset(codes + i * words, 0, words * sizeof *codes);
+        live[i] = below(6) != 0;
+        ranks[i] = (uint64_t)ones_of_code(codes + i * words, words) << 32 | i;
+    }
+    if (ordered) sort(ranks, n);
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)ranks[i];
+        counts[i] = (uint16_t)(ranks[i] >> 32);
+    }
+    if (n) memcpy(asked, codes + below(n) * words, words * sizeof *asked);
+    for (size_t j = 0; j < m; j++) asked_counts[j] = (uint16_t)ones_of_code(asked + j * words, words);
+    for (size_t j = 0; j < m; j++) {
+        for (size_t i = 0; i < n; i++) pairs[j * n + i] = (uint64_t)j << 32 | i;
+    }
+    hamming_similarities(codes, asked, words, pairs, n * m, values);
+    for (size_t j = 0; j < m; j++) {
+        for (size_t i = 0; i < n; i++) {
+            unsigned a = asked_counts[j], b = ones_of_code(codes + i * words, words);
+            unsigned distance = distance_of(codes + i * words, asked + j * words, words), both = (a + b - distance) / 2;
+            CHECK(values[j * n + i] == (both ? (double)both / (double)(a + b - both) : 0.0));
+        }
+    }
+    note_bytes(values, n * m * sizeof *values);
+    for EACH_LEVEL(level) {
+        const struct hamming_counted counted = {
+            {hamming_levels[level], codes, n, words, ordered ? order : NULL, live, first_row, numbers(HAMMING_SCRATCH)},
+            counts};
+        for (size_t t = 0; t < COUNT(least); t++) {
+            struct hamming_hits hits = {0};
+            size_t done = 0, wanted = 0;
+            while (!hamming_similar_within(&counted, asked, asked_counts, m, least[t], 7, &done, &hits)) grow(&hits);
+            for (size_t p = 0; p < n * m; p++) wanted += values[p] >= least[t] && live[p % n];
+            CHECK(hits.count == wanted);
+            for (size_t h = 0; h < hits.count; h++) {
+                size_t j = (hits.at[h] >> (HAMMING_ROW_BITS + HAMMING_DISTANCE_BITS)) - 7;
+                size_t i = (uint32_t)hits.at[h] - first_row;
+                CHECK(values[j * n + i] >= least[t] && live[i]);
+            }
+            free(hits.at);
+        }
+        struct hamming_best best[6];
+        size_t done = 0;
+        for (size_t j = 0; j < m; j++) best[j] = (struct hamming_best){numbers(k), 0, k};
+        while (!hamming_similar_nearest(&counted, asked, asked_counts, m, n / 2, &done, best)) continue;
+        for (size_t j = 0; j < m; j++) {
+            size_t wanted = 0;
+            for (size_t i = 0; i < n; i++) {
+                const double value = values[j * n + i];
+                if (!live[i] || value == 0) continue;
+                ranks[wanted++] = (((uint64_t)1 << 31) - (uint64_t)(value * ((uint64_t)1 << 31) * (1 + 1e-12))) << 32 |
+                                  (first_row + i);
+            }
+            sort(ranks, wanted);
+            sort(best[j].at, best[j].count);
+            CHECK(best[j].count == (wanted < k ? wanted : k));
+            CHECK(same_bytes(best[j].at, ranks, best[j].count * sizeof *ranks));
+            free(best[j].at);
+        }
+        free(counted.scan.scratch);
+    }
+    free(codes);
+    free(asked);
+    free(ranks);
+    free(pairs);
+    free(live);
+    free(counts);
+    free(asked_counts);
+    free(order);
+    free(values);
 }
 
 /* ---- pairs and keepers ---- */
@@ -322,20 +454,22 @@ static void check_keys(size_t n, size_t size) {
 
 int main(void) {
     const size_t counts[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, HAMMING_PIECE};
-    for (size_t words = 1; words <= HAMMING_MAX_WORDS; words++) {
+    for (size_t words = 1; words <= HAMMING_MAX_WORDS; words += words < 18 || words > 61 ? 1 : 3) {
         for (size_t c = 0; c < COUNT(counts); c++) {
             if (counts[c] * words > 4096) continue;
             check_near(counts[c], words);
             check_select(counts[c], words);
         }
     }
-    const size_t words[] = {1, 2, 3, 16};
+    const size_t words[] = {1, 2, 3, 64};
     for (size_t w = 0; w < COUNT(words); w++) {
         for (size_t c = 0; c < COUNT(counts); c += 3) {
             check_search(counts[c], words[w], 4, 8, 3);
             check_search(counts[c], words[w], 2, 10, 5);
             check_search(3 * counts[c], words[w], 1, 0, 4);
             check_search(3 * counts[c], words[w], 3, 2, 12);
+            check_similar(counts[c], words[w], 0);
+            check_similar(counts[c], words[w], 1);
             if (counts[c] > 100) continue;
             check_pairs(counts[c], words[w], 4, 8, 3);
             check_pairs(counts[c], words[w], 2, 10, 5);

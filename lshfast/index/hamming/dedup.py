@@ -127,7 +127,7 @@ def dedup_codes(
     Parameters
     ----------
     codes : array_like
-        n codes of up to 1,024 bits, such as fingerprints of images or audio, or SimHash codes. Words: uint64, or int64
+        n codes of up to 4,096 bits, such as fingerprints of images or audio, or SimHash codes. Words: uint64, or int64
         of the same bits, shape (n, words), the lowest word first; an array of one dimension is codes of 64 bits. Or
         hexadecimal strings, such as ``str`` of a hash of imagehash; bytes objects, or uint8 of shape (n, bytes); ints;
         booleans of shape (n, ...). These begin with the highest bit.

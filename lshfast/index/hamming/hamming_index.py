@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -15,17 +16,19 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.families.packed import codes_of
 from lshfast.index.entry_file import EntryFile
-from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
+from lshfast.index.hamming.code_index import CodeIndex
+from lshfast.index.hamming.hits import LOW32, distance_of, query_of, row_of
+from lshfast.index.hamming.join import CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
-from lshfast.index.keys import Column, as_column, take
-from lshfast.index.memory_index import MemoryIndex
+from lshfast.index.hamming.segments import BlockSegment, make_segment, method_of, nearest, within
+from lshfast.index.keys import Column, take
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
 
 
-class HammingIndex(MemoryIndex):
+class HammingIndex(CodeIndex):
     """Search packed codes exactly by Hamming distance.
 
     An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
@@ -36,7 +39,7 @@ class HammingIndex(MemoryIndex):
     Parameters
     ----------
     bits : int, default 64
-        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
+        Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
         over are zeros.
     radius : int, default 3
         The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii give exact answers
@@ -93,53 +96,13 @@ class HammingIndex(MemoryIndex):
 
     bits: int
     radius: int
-    _entries: CodeRows
+    _entries: CodeRows[BlockSegment]
 
     def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.radius = check_int("radius", radius, 0, self.bits)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
-        self._entries = CodeRows(self.bits, self.radius)
-
-    # ---- writing ----
-
-    def insert(self, keys: Any, codes: npt.ArrayLike) -> int:
-        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
-
-        Parameters
-        ----------
-        keys : hashable, or a batch of n hashable objects
-            One key for one code; a batch for several.
-        codes : array_like
-            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a batch.
-
-        Returns
-        -------
-        int
-            Number of entries that are new or replaced.
-
-        Raises
-        ------
-        TypeError
-            If a key cannot be stored, or the codes have another form.
-        DuplicateKeyError
-            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
-        ValueError
-            If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex
-        >>> HammingIndex().insert(range(2), np.array([[7], [8]], np.uint64))
-        2
-        """
-        array = codes_of(codes, self.bits)
-        column = as_column([keys] if array.ndim == 1 else keys)
-        array = array.reshape(-1, self._entries.words)
-        if len(column) != len(array):
-            raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
-        return self._entries.insert(column, array, self.on_duplicate)
+        self._entries = CodeRows(self.bits, partial(make_segment, bits=self.bits, radius=self.radius))
 
     # ---- queries ----
 
@@ -196,11 +159,11 @@ class HammingIndex(MemoryIndex):
             view = self._entries.view()
 
             def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
-                hits = view.within(queries, radius)
-                counts = np.bincount((hits >> np.uint64(43)).astype(np.int64), minlength=len(queries))
+                hits = within(view, self.bits, queries, radius)
+                counts = np.bincount(query_of(hits), minlength=len(queries))
                 return counts.astype(np.int64, copy=False), hits
 
-            return self._answers(array, search, PIECE_QUERIES, threads, lambda: view.method(radius))
+            return self._answers(array, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, radius))
 
     @overload
     def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
@@ -251,7 +214,7 @@ class HammingIndex(MemoryIndex):
             scans = [not view.segments]
 
             def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
-                counts, hits, scans[0] = view.nearest(queries, most, scans[0])
+                counts, hits, scans[0] = nearest(view, queries, most, scans[0])
                 return counts, hits
 
             piece = max(min(PIECE_QUERIES, PIECE_ROWS // most), 1)
@@ -271,9 +234,8 @@ class HammingIndex(MemoryIndex):
         parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
         hits = np.concatenate([hits for _, hits in parts])
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)])
-        keys = self._entries.names((hits & LOW32).astype(np.int64))
-        distance = (hits >> np.uint64(32) & np.uint64(2047)).astype(np.int64)
-        answers = HammingMatches(offsets.astype(np.int64, copy=False), keys, distance, method())
+        keys = self._entries.names(row_of(hits))
+        answers = HammingMatches(offsets.astype(np.int64, copy=False), keys, distance_of(hits), method())
         return answers[0] if array.ndim == 1 else answers
 
     def pairs(
@@ -316,21 +278,6 @@ class HammingIndex(MemoryIndex):
         found = pairs_within(codes, radius, threads, progress)
         left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
         return CodePairs(take(keys, left), take(keys, right), distances(codes, found).astype(np.int64))
-
-    # ---- entries ----
-
-    def items(self) -> tuple[Column, UInt64Array]:
-        """Return the keys and codes of all entries, in the order of their insertion.
-
-        Returns
-        -------
-        keys : ndarray of int64, shape (n,), or list
-        codes : ndarray of uint64, shape (n, words)
-            Do not write to it.
-        """
-        with self._entries.gate.reading():
-            rows = self._entries.rows()
-            return self._entries.names(rows), self._entries.columns(rows)[0]
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self):,} entries, bits={self.bits}, radius={self.radius})"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
+from lshfast.common.checks import Seed, check_int, check_seed
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
+from lshfast.index.hamming.hits import LOW32, query_of
 from lshfast.index.hamming.plan import fit_blocks
+from lshfast.index.hamming.sampled import TablePlan, check_recall, choose_tables, masks_of
 from lshfast.index.key_pairs import Pairs
 from lshfast.kernels import hamming as kernels
 
@@ -25,7 +28,8 @@ CROWD = 1 << 13
 PIECES = 64
 PIECE_QUERIES = 512
 
-LOW32 = np.uint64(2**32 - 1)
+# The most tables of sampled bits at a time; each takes 12 bytes per code.
+TABLES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +48,32 @@ class CodePairs(Pairs[int]):
 
 
 def hamming_pairs(
-    codes: npt.ArrayLike, radius: int, *, threads: int | None = None, progress: Progress | None = None
+    codes: npt.ArrayLike,
+    radius: int,
+    *,
+    recall: float = 1.0,
+    seed: Seed = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> CodePairs:
     """Find all pairs of codes that differ in at most `radius` bits.
 
-    The answer is exact. Codes are compared if they have few different bits in one of several blocks of bits, as in
-    multi-index hashing. Where many codes are alike in a block, they are divided by blocks of the other bits. If the
-    radius is too large for blocks, all codes are compared with each other.
+    The answer is complete, unless a `recall` below 1 is enough. Codes are compared if they have few different bits in
+    one of several blocks of bits, as in multi-index hashing. Where many codes are alike in a block, they are divided by
+    blocks of the other bits. If the radius is too large for blocks, all codes are compared with each other.
 
     Parameters
     ----------
     codes : array_like
-        n codes of up to 1,024 bits, in a form of `dedup_codes`.
+        n codes of up to 4,096 bits, in a form of `dedup_codes`.
     radius : int
         The greatest distance, in 0..64 * words.
+    recall : float, default 1
+        The least probability with which each pair is found, above 0 and at most 1. Below 1, codes are compared if they
+        are equal in all bits of a random sample; there are as many samples as this probability needs, if these take
+        less time than the complete answer. All pairs that are returned are within the radius.
+    seed : int or "random", default 1
+        Draws the samples, in 0..2**64 - 1. The promise holds for codes that do not depend on it.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
     progress : callable, optional
@@ -83,7 +99,8 @@ def hamming_pairs(
     References
     ----------
     G. S. Manku, A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007; M. Norouzi, A. Punjani,
-    D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012.
+    D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012; P. Indyk, R. Motwani, "Approximate
+    Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998.
 
     Examples
     --------
@@ -95,7 +112,12 @@ def hamming_pairs(
     """
     array = codes_of(codes, None)
     radius = check_int("radius", radius, 0, 64 * array.shape[1])
-    found = pairs_within(array, radius, thread_count(threads), progress)
+    recall, seed, threads = check_recall(recall), check_seed(seed), thread_count(threads)
+    chosen = choose_tables(array, radius, recall, seed)
+    if chosen is None:
+        found = pairs_within(array, radius, threads, progress)
+    else:
+        found = _sampled(array, radius, *chosen, seed, threads, progress)
     distances = kernels.distances(array, found).astype(np.int64)
     left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
     return CodePairs(left, right, distances)
@@ -106,10 +128,15 @@ def pairs_within(codes: UInt64Array, radius: int, threads: int, progress: Progre
     if len(codes) >= kernels.MAX_ROWS:
         raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
     free = np.arange(64 * codes.shape[1], dtype=np.int64)
-    found = np.sort(_pairs(codes, radius, free, threads, progress))
-    again = np.zeros(len(found), np.bool_)  # pairs of crowded buckets may be found in several
-    again[1:] = found[1:] == found[:-1]
-    return found[~again] if again.any() else found
+    return _once(_pairs(codes, radius, free, threads, progress))  # pairs of crowded buckets may be found in several
+
+
+def _once(pairs: UInt64Array) -> UInt64Array:
+    """Return each of some pairs once, sorted. `np.unique` hashes, which takes ten times as long."""
+    pairs = np.sort(pairs)
+    again = np.zeros(len(pairs), np.bool_)
+    again[1:] = pairs[1:] == pairs[:-1]
+    return pairs[~again] if again.any() else pairs
 
 
 def _pairs(
@@ -135,13 +162,60 @@ def _pairs(
             found.append(part)
             if progress:
                 progress("pairs", i * PIECES + done * PIECES // len(parts), steps)
-        inside = masks[i, free // 64] >> (free % 64).astype(np.uint64) & np.uint64(1)
-        rest = free[inside == 0]
+        rest = _outside(free, masks[i])
         for rows in _crowds(blocks, i, width, level):
-            pairs = _pairs(np.ascontiguousarray(codes[rows]), radius, rest, threads)
-            left, right = rows[pairs >> np.uint64(32)], rows[pairs & LOW32]
-            found.append(np.minimum(left, right) << np.uint64(32) | np.maximum(left, right))
+            found.append(_pairs_among(codes, rows, radius, rest, threads))
         blocks.release(i)
+    return np.concatenate(found)
+
+
+def _outside(free: Int64Array, mask: UInt64Array) -> Int64Array:
+    """Return the bits that are not in a mask."""
+    inside = mask[free // 64] >> (free % 64).astype(np.uint64) & np.uint64(1)
+    outside: Int64Array = free[inside == 0]
+    return outside
+
+
+def _pairs_among(codes: UInt64Array, rows: UInt64Array, radius: int, free: Int64Array, threads: int) -> UInt64Array:
+    """Return the pairs of some rows, which are alike in the bits that are not free."""
+    pairs = _pairs(np.ascontiguousarray(codes[rows]), radius, free, threads)
+    left, right = rows[pairs >> np.uint64(32)], rows[pairs & LOW32]
+    ordered: UInt64Array = np.minimum(left, right) << np.uint64(32) | np.maximum(left, right)
+    return ordered
+
+
+def _sampled(
+    codes: UInt64Array,
+    radius: int,
+    plan: TablePlan,
+    free: Int64Array,
+    seed: int,
+    threads: int,
+    progress: Progress | None,
+) -> UInt64Array:
+    """Return the pairs that are together in a bucket of some table, sorted."""
+    found, done = np.empty(0, np.uint64), 0
+    for masks in masks_of(plan, free, codes.shape[1], seed):
+        parts, search = [found], partial(_table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks)
+        for part in ordered_map(search, range(len(masks)), min(threads, TABLES)):
+            parts.append(part)
+            done += 1
+            if progress:
+                progress("pairs", done, sum(plan.tables))
+        found = _once(np.concatenate(parts))
+    return found
+
+
+def _table_pairs(
+    codes: UInt64Array, radius: int, free: Int64Array, blocks: kernels.Blocks, masks: UInt64Array, i: int
+) -> UInt64Array:
+    """Return the pairs in the buckets of a table that are in none of an earlier table of the same blocks."""
+    blocks.fill(i)
+    rest = _outside(free, masks[i])
+    width = len(free) - len(rest)
+    found = [blocks.pairs(i, 0, 2**width, radius, np.ones(len(masks), np.uint8), CROWD)]
+    found += [_pairs_among(codes, rows, radius, rest, 1) for rows in _crowds(blocks, i, width, 1)]
+    blocks.release(i)
     return np.concatenate(found)
 
 
@@ -165,7 +239,7 @@ def _scanned(codes: UInt64Array, radius: int, threads: int, progress: Progress |
 
     def search(start: int) -> UInt64Array:
         hits = kernels.scan_within(codes[start:], codes[start : start + PIECE_QUERIES], radius)
-        left, right = hits >> np.uint64(43), hits & LOW32
+        left, right = query_of(hits).astype(np.uint64), hits & LOW32
         later = right > left
         return (left[later] << np.uint64(32) | right[later]) + np.uint64(start * (2**32 + 1))
 

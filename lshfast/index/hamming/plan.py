@@ -237,7 +237,7 @@ def _choose_masks(
     best, fewest = None, np.inf
     for blocks in _orders(plan, free, by_balance, rng):
         masks = _masks(blocks, plan.block_bits, sample.shape[1])
-        met = sum(_share(sample, mask, level) for mask, level in zip(masks, plan.levels, strict=True) if level)
+        met = sum(share_of(sample, mask, level) for mask, level in zip(masks, plan.levels, strict=True) if level)
         candidates = max(plan.candidates, min(met, 1.0) * n)
         if candidates <= 2 * plan.candidates:  # a sample cannot tell more
             return masks, plan.candidates
@@ -273,7 +273,7 @@ def _masks(blocks: list[Int64Array], block_bits: tuple[int, ...], words: int) ->
     return masks
 
 
-def _share(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
+def share_of(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
     """Return the share of the pairs of a sample that differ in less than `level` bits of a block."""
     values = kernels.select(sample, mask).astype(np.uint64)[:, None]
     queries = values[:SAMPLE_QUERIES]

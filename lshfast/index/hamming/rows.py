@@ -1,30 +1,23 @@
-"""`CodeRows`: the entries of a HammingIndex, which are keys, codes, and blocks over segments of them."""
+"""`CodeRows`: the entries of an index of codes, which are keys, codes, and what is built over segments of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming.plan import (
-    LEAST_GAIN,
-    HammingPlan,
-    Method,
-    UInt8Array,
-    fit_blocks,
-    plan_of,
-    scan_of,
-)
+from lshfast.index.hamming.plan import UInt8Array
 from lshfast.index.keys import Column, equal_int, listed, take
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
-from lshfast.kernels.hamming import MAX_ROWS, Best, Blocks, IntKeys, scan_within
+from lshfast.kernels.hamming import MAX_ROWS, IntKeys
 from lshfast.kernels.keys import KeyTable
 
-# The most rows at the end that are scanned before a segment of blocks is made of them.
+# The most rows at the end that are scanned before a segment is made of them.
 TAIL_ROWS = 1 << 13
 
 # A segment is merged with the next one if it is less than RATIO times as long. So there are few segments, and a row is
@@ -38,40 +31,36 @@ DEAD_SHARE = 4
 PIECE_QUERIES = 256
 PIECE_ROWS = 1 << 20
 
-# With blocks, the nearest rows are found by a scan once so many queries of a piece in 4 have needed one.
-SCANNED = 4
+
+class CodeSegment(Protocol):
+    """Consecutive rows that are ordered for a search."""
+
+    @property
+    def first(self) -> int:
+        """The first row."""
+
+    @property
+    def end(self) -> int:
+        """The row after the last one."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes besides the codes."""
+
+    def move(self, codes: UInt64Array) -> None:
+        """Refer to a copy of the codes from now on."""
+
+
+ASegment = TypeVar("ASegment", bound=CodeSegment)
 
 
 @dataclass(frozen=True)
-class CodeSegment:
-    """Consecutive rows, and the blocks over them."""
-
-    first: int
-    end: int
-    blocks: Blocks
-    block_bits: tuple[int, ...]
-    crowding: float = 1.0  # candidates, divided by those of independent bits
-
-    def plan(self, bits: int, radius: int) -> HammingPlan:
-        """Return how the rows are searched within a radius."""
-        return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
-
-
-@lru_cache(1024)
-def _plan(n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float) -> HammingPlan:
-    plan, scan = plan_of(n, bits, radius, block_bits), scan_of(n, bits, radius)
-    plan = replace(plan, candidates=min(plan.candidates * crowding, n))
-    return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= n else scan
-
-
-@dataclass(frozen=True)
-class CodeView:
+class CodeView(Generic[ASegment]):
     """The state of the entries that a search uses."""
 
-    bits: int
     codes: UInt64Array
     live: UInt8Array | None  # None if all rows have entries
-    segments: list[CodeSegment]
+    segments: list[ASegment]
     used: int
 
     def alive(self, first: int, end: int) -> UInt8Array | None:
@@ -83,44 +72,9 @@ class CodeView:
         """First row after the segments."""
         return self.segments[-1].end if self.segments else 0
 
-    def method(self, radius: int) -> Method:
-        """Return "blocks" if a segment is searched by blocks within a radius, else "scan"."""
-        used = any(segment.plan(self.bits, radius).method == "blocks" for segment in self.segments)
-        return "blocks" if used else "scan"
 
-    def within(self, queries: UInt64Array, radius: int) -> UInt64Array:
-        """Return the hits of some queries, sorted."""
-        found: list[UInt64Array] = []
-        for segment in self.segments:
-            first, end = segment.first, segment.end
-            plan, live = segment.plan(self.bits, radius), self.alive(first, end)
-            if plan.method == "blocks":
-                levels = np.minimum(plan.levels, 255).astype(np.uint8)
-                found.append(segment.blocks.within(queries, radius, levels, live, first)[0])
-            else:
-                found.append(scan_within(self.codes[first:end], queries, radius, live, first))
-        first, end = self.tail, self.used
-        found.append(scan_within(self.codes[first:end], queries, radius, self.alive(first, end), first))
-        return np.sort(np.concatenate(found))
-
-    def nearest(self, queries: UInt64Array, k: int, by_scan: bool) -> tuple[Int64Array, UInt64Array, bool]:
-        """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for further ones."""
-        best, scanned, searched = Best(len(queries), k), 0, 0
-        for segment in self.segments:
-            first, end = segment.first, segment.end
-            live = self.alive(first, end)
-            if by_scan:
-                best.scan(self.codes[first:end], queries, live, first)
-            else:
-                scanned += best.search(segment.blocks, queries, live, first) * (end - first)
-                searched += len(queries) * (end - first)
-        first, end = self.tail, self.used
-        best.scan(self.codes[first:end], queries, self.alive(first, end), first)
-        return *best.hits(), by_scan or SCANNED * scanned > searched
-
-
-class CodeRows:
-    """Keys and codes, and blocks over segments of them.
+class CodeRows(Generic[ASegment]):
+    """Keys and codes, and segments of them.
 
     `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they have the keys of the
     rows that they found. Only one writer runs at a time. It sorts while readers run, and holds `gate.writing()` only
@@ -129,22 +83,22 @@ class CodeRows:
     Parameters
     ----------
     bits : int
-    radius : int
-        The radius that blocks are chosen for.
+    make : callable
+        Makes a segment of codes, whose first row is given; None if a scan of them is better.
     """
 
     gate: Gate
 
-    def __init__(self, bits: int, radius: int) -> None:
+    def __init__(self, bits: int, make: Callable[[UInt64Array, int], ASegment | None]) -> None:
         self.gate = Gate()
         self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
-        self._bits, self._radius = bits, radius
+        self._make = make
         self.words: int = -(-bits // 64)
         self._keys: IntKeys | KeyTable = IntKeys()
         self._codes: UInt64Array = np.empty((0, self.words), np.uint64)
         self._live: UInt8Array = np.empty(0, np.uint8)
         self._used = 0  # rows from here on have never been used
-        self._segments: list[CodeSegment] = []
+        self._segments: list[ASegment] = []
         self._tried = 0  # rows at the end for which a scan was chosen
 
     def __len__(self) -> int:
@@ -152,10 +106,10 @@ class CodeRows:
 
     # For readers, within gate.reading():
 
-    def view(self) -> CodeView:
+    def view(self) -> CodeView[ASegment]:
         """Return the state that a search uses."""
         live = None if len(self._keys) == self._used else self._live[: self._used]
-        return CodeView(self._bits, self._codes, live, self._segments, self._used)
+        return CodeView(self._codes, live, self._segments, self._used)
 
     def find(self, keys: Column) -> Int64Array:
         """Return the row of each key, -1 where it has none."""
@@ -186,7 +140,7 @@ class CodeRows:
             "scanned rows": self._used - self.view().tail,
             "removed rows": self._used - len(self._keys),
             "code bytes": self._codes.nbytes + self._live.nbytes,
-            "block bytes": sum(segment.blocks.nbytes for segment in self._segments),
+            "block bytes": sum(segment.nbytes for segment in self._segments),
             "key bytes": self._keys.nbytes,
         }
 
@@ -241,7 +195,7 @@ class CodeRows:
         with self.gate.writing():
             vars(self).update(_codes=codes, _live=live)  # one call, so no signal handler runs in between
             for segment in self._segments:
-                segment.blocks.move(codes[segment.first : segment.end])
+                segment.move(codes[segment.first : segment.end])
 
     def _keep_objects(self) -> None:
         """Replace the table of ints by one of any keys."""
@@ -266,7 +220,7 @@ class CodeRows:
             return
         while segments and segments[-1].end - segments[-1].first < RATIO * (self._used - first):
             first = segments.pop().first
-        made = make_segment(self._codes[first : self._used], first, self._bits, self._radius)
+        made = self._make(self._codes[first : self._used], first)
         with self.gate.writing():
             if made is None:
                 self._tried = self._used - (self._segments[-1].end if self._segments else 0)
@@ -282,15 +236,3 @@ class CodeRows:
         keys.put(names, numbers, np.full(len(rows), -1, np.int64), live)
         with self.gate.writing():
             vars(self).update(_keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0)
-
-
-def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> CodeSegment | None:
-    """Return a segment over codes, or None if a scan of them is better."""
-    plan, masks = fit_blocks(codes, bits, radius)
-    if plan.method == "scan":
-        return None
-    blocks = Blocks(codes, masks)
-    for i in range(blocks.m):
-        blocks.fill(i)
-    independent = plan_of(len(codes), bits, radius, plan.block_bits)
-    return CodeSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)

@@ -1,0 +1,99 @@
+"""Segments of a HammingIndex: blocks over consecutive rows; the searches in all segments and the rows after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.index.hamming.plan import LEAST_GAIN, HammingPlan, Method, fit_blocks, plan_of, scan_of
+from lshfast.index.hamming.rows import CodeView
+from lshfast.kernels.hamming import Best, Blocks, scan_within
+
+# With blocks, the nearest rows are found by a scan once so many queries of a piece in 4 have needed one.
+SCANNED = 4
+
+
+@dataclass(frozen=True)
+class BlockSegment:
+    """Consecutive rows, and the blocks over them."""
+
+    first: int
+    end: int
+    blocks: Blocks
+    block_bits: tuple[int, ...]
+    crowding: float = 1.0  # candidates, divided by those of independent bits
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the blocks."""
+        return self.blocks.nbytes
+
+    def move(self, codes: UInt64Array) -> None:
+        """Refer to a copy of the codes from now on."""
+        self.blocks.move(codes)
+
+    def plan(self, bits: int, radius: int) -> HammingPlan:
+        """Return how the rows are searched within a radius."""
+        return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
+
+
+@lru_cache(1024)
+def _plan(n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float) -> HammingPlan:
+    plan, scan = plan_of(n, bits, radius, block_bits), scan_of(n, bits, radius)
+    plan = replace(plan, candidates=min(plan.candidates * crowding, n))
+    return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= n else scan
+
+
+def method_of(view: CodeView[BlockSegment], bits: int, radius: int) -> Method:
+    """Return "blocks" if a segment is searched by blocks within a radius, else "scan"."""
+    used = any(segment.plan(bits, radius).method == "blocks" for segment in view.segments)
+    return "blocks" if used else "scan"
+
+
+def within(view: CodeView[BlockSegment], bits: int, queries: UInt64Array, radius: int) -> UInt64Array:
+    """Return the hits of some queries, sorted."""
+    found: list[UInt64Array] = []
+    for segment in view.segments:
+        first, end = segment.first, segment.end
+        plan, live = segment.plan(bits, radius), view.alive(first, end)
+        if plan.method == "blocks":
+            levels = np.minimum(plan.levels, 255).astype(np.uint8)
+            found.append(segment.blocks.within(queries, radius, levels, live, first)[0])
+        else:
+            found.append(scan_within(view.codes[first:end], queries, radius, live, first))
+    first, end = view.tail, view.used
+    found.append(scan_within(view.codes[first:end], queries, radius, view.alive(first, end), first))
+    return np.sort(np.concatenate(found))
+
+
+def nearest(
+    view: CodeView[BlockSegment], queries: UInt64Array, k: int, by_scan: bool
+) -> tuple[Int64Array, UInt64Array, bool]:
+    """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for further ones."""
+    best, scanned, searched = Best(len(queries), k), 0, 0
+    for segment in view.segments:
+        first, end = segment.first, segment.end
+        live = view.alive(first, end)
+        if by_scan:
+            best.scan(view.codes[first:end], queries, live, first)
+        else:
+            scanned += best.search(segment.blocks, queries, live, first) * (end - first)
+            searched += len(queries) * (end - first)
+    first, end = view.tail, view.used
+    best.scan(view.codes[first:end], queries, view.alive(first, end), first)
+    return *best.hits(), by_scan or SCANNED * scanned > searched
+
+
+def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> BlockSegment | None:
+    """Return a segment over codes, or None if a scan of them is better."""
+    plan, masks = fit_blocks(codes, bits, radius)
+    if plan.method == "scan":
+        return None
+    blocks = Blocks(codes, masks)
+    for i in range(blocks.m):
+        blocks.fill(i)
+    independent = plan_of(len(codes), bits, radius, plan.block_bits)
+    return BlockSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
