@@ -8,7 +8,9 @@ Unit: TypeAlias = Literal["word", "char", "stopword"]
 Scheme: TypeAlias = Literal["fast", "classic"]
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 PairMeasure: TypeAlias = Literal["jaccard", "containment"]
-ItemMeasure: TypeAlias = Literal["jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming"]
+ItemMeasure: TypeAlias = Literal[
+    "jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"
+]
 Kind: TypeAlias = Literal["text", "set", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]

@@ -22,6 +22,7 @@ SIMILARITY_KINDS = {
 # The name of the similarity or distance for each value of `measure`.
 SIMILARITY_NAMES: dict[ItemMeasure, str] = {
     "jaccard": "similarity", "containment": "containment", "cosine": "similarity",
+    "tanimoto": "similarity",
     **dict.fromkeys(("angle", "euclidean", "manhattan", "hamming"), "distance"),
 }  # fmt: skip
 
@@ -121,7 +122,7 @@ def contents_of(measure: ItemMeasure) -> str:
     """Return what an empty row lacks."""
     if measure in ("jaccard", "containment"):
         return "shingles"
-    return "a code" if measure == "hamming" else "a vector"
+    return "a code" if measure in ("hamming", "tanimoto") else "a vector"
 
 
 def bound_name(measure: ItemMeasure) -> str:

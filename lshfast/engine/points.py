@@ -21,7 +21,7 @@ from lshfast.engine.account import Findings
 from lshfast.engine.against import NOTHING_EARLIER, Earlier
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.sketching import Clock
-from lshfast.index.hamming import dedup_codes, hamming_pairs
+from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
@@ -29,6 +29,7 @@ from lshfast.join.group_pairs import by_preference, sorted_pairs
 from lshfast.join.groups import Groups, component_groups, preferred, star_groups
 from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels import distances as kernels
+from lshfast.kernels.hamming import similarities
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
 from lshfast.kinds.buckets import PointBuckets, choose_buckets, crowded_codes, one_bucket
@@ -256,7 +257,7 @@ class _Run:
         if format is None:
             return None
         if self.plan.kind == "code" and self.plan.complete:
-            components = self.plan.groups == "components"
+            components = self.plan.groups == "components" and self.plan.measure == "hamming"
             return crowded_codes(self._rows.words, format, self.plan, self._different) if components else None
         if self.plan.complete:
             return one_bucket(self._rows.words)
@@ -287,6 +288,11 @@ class _Run:
         format, order = self._rows.format, self._different
         if format is None:
             return
+        if self.plan.measure == "tanimoto":
+            alike = tanimoto_pairs(self._rows.words[order], self.plan.bound, threads=self.plan.threads)
+            yield as_pairs(order[alike.left], order[alike.right], alike.similarity)
+            self.compared += len(alike)
+            return
         if self._buckets is None:
             near = hamming_pairs(self._rows.words[order], int(self.plan.bound), threads=self.plan.threads)
             yield as_pairs(order[near.left], order[near.right], 1.0 - near.distance)
@@ -310,7 +316,7 @@ class _Run:
             removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
             keepers = groups.keeper[removed]
             same = self.copies[removed] == self.copies[keepers]
-            values = self._report(np.where(same, 0.0, self._rows.values(removed, keepers)))
+            values = np.where(same, float(not is_distance(self.plan.measure)), self._values(removed, keepers))
             similarity = np.full(n, float(not is_distance(self.plan.measure)), np.float64)
             similarity[removed] = values
             return replace(groups, similarity=similarity), self._reported(with_copies(similar, self.copies))
@@ -326,7 +332,7 @@ class _Run:
             found = join.stars() if self.plan.groups == "star" else join.forest()
             self.compared += join.compared
             return _closeness(join.rows_of(found))
-        if self.plan.groups == "components":
+        if self.plan.groups == "components" or self.plan.measure == "tanimoto":
             found_pairs = joined_pairs(self._similar())
             sort_pairs(found_pairs)
             return found_pairs
@@ -337,15 +343,21 @@ class _Run:
 
     # ---- values ----
 
-    def _report(self, values: Float64Array) -> Float64Array:
-        format = self._rows.format
-        return values if format is None else self.plan.reported(format, values)
+    def _values(self, left: Int64Array, right: Int64Array) -> Float64Array:
+        """Return the similarities or distances of pairs of rows that are reported, which are exact."""
+        format, rows = self._rows.format, self._rows
+        if format is None:
+            return np.zeros(len(left))
+        if self.plan.measure == "tanimoto":
+            pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+            return similarities(rows.words, rows.words, pairs)
+        return self.plan.reported(format, rows.values(left, right))
 
     def _reported(self, pairs: PairArray) -> PairArray:
         """Return pairs with the similarities or distances that are reported, which are exact."""
         if is_distance(self.plan.measure):
             pairs = pairs.copy()
-            pairs["similarity"] = self._report(self._rows.values(pairs["i"], pairs["j"]))
+            pairs["similarity"] = self._values(pairs["i"], pairs["j"])
         return pairs
 
 

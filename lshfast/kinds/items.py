@@ -20,7 +20,7 @@ from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.measures import PointKind
 
 # The metric of a format for each measure of points.
-METRICS: dict[ItemMeasure, str] = {"cosine": "cosine", "angle": "cosine"}
+METRICS: dict[ItemMeasure, str] = {"cosine": "cosine", "angle": "cosine", "tanimoto": "hamming"}
 
 # The least sum of squares of a vector with a direction: a little more than `PointFormat` takes, whose sums have another
 # order.
@@ -75,6 +75,7 @@ class PointReader:
     def __init__(self, kind: PointKind, measure: ItemMeasure) -> None:
         self.format = None
         self._kind, self._metric, self._form = kind, METRICS.get(measure, measure), _CodeForm()
+        self._set_bits = measure == "tanimoto"
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the points of a column, and the reasons of its bad rows, which have no points."""
@@ -92,6 +93,10 @@ class PointReader:
             given[rows[list(reasons)]] = False
             values = np.delete(values, list(reasons), axis=0) if reasons else values
         words = self._words_of(values) if len(values) else np.empty((0, self.format.measure.words), np.uint64)
+        if self._set_bits and not words.any(axis=1).all():  # as empty sets, codes without ones are like no others
+            ones = words.any(axis=1)
+            given[np.flatnonzero(given)[~ones]] = False
+            words = words[ones]
         return PointBatch(words, ~given), bad
 
     def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:

@@ -24,11 +24,11 @@ MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
     "text": ("jaccard", "containment"),
     "set": ("jaccard", "containment"),
     "vector": ("cosine", "angle", "euclidean", "manhattan"),
-    "code": ("hamming",),
+    "code": ("hamming", "tanimoto"),
 }
 
 # The measures that are similarities; the others are distances.
-SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine")
+SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine", "tanimoto")
 
 # For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; of a row, for its marks, codes and
 # groups; of a row while a thread sorts it, and in the blocks of a complete join of codes; and of the points that a
@@ -40,7 +40,7 @@ CODE_BYTES = 80
 CHUNK_BYTES = 1 << 25
 
 # Least similarity by default.
-COSINE_THRESHOLD = 0.95
+THRESHOLDS: dict[ItemMeasure, float] = {"cosine": 0.95, "tanimoto": 0.7}
 
 
 def is_distance(measure: ItemMeasure) -> bool:
@@ -61,7 +61,7 @@ class PointPlan:
     Attributes
     ----------
     kind : {"vector", "code"}
-    measure : {"cosine", "angle", "euclidean", "manhattan", "hamming"}
+    measure : {"cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"}
     bound : float
         The threshold of a similarity, or the radius of a distance.
     recall : float
@@ -177,7 +177,7 @@ def make_point_plan(
     measure : str, optional
         By default "cosine" for vectors, and "hamming" for codes.
     threshold : float, optional
-        Least similarity, in (0, 1], for "cosine"; by default .95.
+        Least similarity, in (0, 1]; by default .95 for "cosine", and .7 for "tanimoto".
     radius : float, optional
         Greatest distance, above 0 (for codes at least 0), for the other measures, which need it.
     recall : float, optional
@@ -201,6 +201,8 @@ def make_point_plan(
             raise ValueError(f"most must be in {bound}..1, from the threshold, not {most}")
     if recall is not None and not 0 < check_number("recall", recall) < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
+    if measure == "tanimoto" and (recall is not None or exact is False):
+        raise ValueError("recall and exact=False are not for the measure tanimoto, by which all pairs are found")
     if exact and recall is not None:
         raise ValueError(f"recall must not be given for exact=True, which finds all pairs, not {recall}")
     every = exact if exact is not None else kind == "code" and recall is None
@@ -229,7 +231,7 @@ def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
 def _threshold(measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
     if radius is not None:
         raise ValueError(f"radius is for distances, and {measure} is a similarity: give a threshold, not {radius}")
-    value = COSINE_THRESHOLD if threshold is None else check_number("threshold", threshold)
+    value = THRESHOLDS[measure] if threshold is None else check_number("threshold", threshold)
     if not 0 < value <= 1:
         raise ValueError(f"threshold must be in (0, 1], not {threshold}")
     return float(value)

@@ -214,7 +214,7 @@ def test_bad_codes():
     assert sorted(bad) == [*range(1, 12)]
     assert bad[1] == "the code is not like the rows before: 'f'"
     assert bad[2] == "a code must be hexadecimal digits, not 'zz'"
-    assert read("code", ["f" * 300])[1] == {0: "a code must be codes of 1..128 bytes, not bytes of shape (1, 150)"}
+    assert read("code", ["f" * 1200])[1] == {0: "a code must be codes of 1..512 bytes, not bytes of shape (1, 600)"}
     assert read("code", ["0fff", "abc"], ["0ffff"]) == (
         [[0xFFF], None, None],
         {0: "the code is not like the rows before: '0ffff'"},

@@ -17,7 +17,7 @@ COSINE = PointFormat("cosine", 4, "float64", None)
     ("kind", "options", "error", "reason"),
     [
         ("vector", {"measure": "jaccard"}, ValueError, "measure must be one of cosine, .* for vectors, not 'jaccard'"),
-        ("code", {"measure": "cosine"}, ValueError, "measure must be one of hamming for codes, not 'cosine'"),
+        ("code", {"measure": "cosine"}, ValueError, "measure must be one of hamming, tanimoto for codes, not 'cosine'"),
         ("vector", {"threshold": 0}, ValueError, r"threshold must be in \(0, 1\], not 0"),
         ("vector", {"threshold": 1.5}, ValueError, r"threshold must be in \(0, 1\], not 1.5"),
         ("vector", {"threshold": math.nan}, ValueError, r"threshold must be in \(0, 1\], not nan"),
