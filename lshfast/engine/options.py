@@ -129,7 +129,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "measure",
             None,
-            "Texts, sets: jaccard, containment. Vectors: cosine, angle, euclidean, manhattan. Codes: hamming, tanimoto.",
+            "Texts: jaccard, containment. Vectors: cosine, angle, euclidean, manhattan. Codes: hamming, tanimoto.",
         ),
         Option(
             "ignore_common",

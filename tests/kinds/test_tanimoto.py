@@ -44,7 +44,7 @@ def test_pairs(options):
 
 
 def test_what_tanimoto_refuses():
-    codes, _ = fingerprints(10)
+    codes, _ = fingerprints()
     for options, said in (
         ({"radius": 3}, "radius is for distances"),
         ({"recall": 0.9}, "recall and exact=False are not for the measure tanimoto"),
