@@ -24,6 +24,7 @@ from lshfast.cli.console import (
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
 from lshfast.cli.explain import explain_command
 from lshfast.cli.fingerprints import fingerprints_app
+from lshfast.cli.images import images_command
 from lshfast.cli.index import index_app
 from lshfast.cli.label import label_command
 from lshfast.cli.options import (
@@ -354,6 +355,7 @@ app.command(name="explain", no_args_is_help=True)(explain_command)
 app.command(name="check", no_args_is_help=True)(check_command)
 app.command(name="label", no_args_is_help=True)(label_command)
 app.command(name="passages", no_args_is_help=True)(passages_command)
+app.command(name="images", no_args_is_help=True)(images_command)
 
 
 @app.command()

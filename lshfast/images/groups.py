@@ -194,7 +194,7 @@ def dedup(
     >>> from PIL import Image
     >>> from lshfast.images import dedup, hash_files
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     picture = Image.effect_mandelbrot((400, 300), (-2, -1.2, 1, 1.2), 40)
+    ...     picture = Image.effect_mandelbrot((400, 300), (-1.5, -0.3, -0.9, 0.2), 40)
     ...     names = [os.path.join(folder, name) for name in ("small.png", "large.jpg", "turned.png")]
     ...     picture.resize((200, 150)).save(names[0])
     ...     picture.save(names[1])
