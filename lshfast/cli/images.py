@@ -32,12 +32,12 @@ def images_command(
     ] = None,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
-    hash: Annotated[
-        ImageHashKind, typer.Option(help="pdq: 256 bits; phash, dhash: 64 bits, for less alike images or fewer of them.")
-    ] = "pdq",
+    hash: Annotated[ImageHashKind, typer.Option(help="pdq has 256 bits; phash and dhash have 64.")] = "pdq",
     radius: Annotated[
         int | None,
-        typer.Option(help="The most bits in which copies differ: 31 for pdq, 8 for phash, 5 for dhash.", show_default=False),
+        typer.Option(
+            help="The most bits in which copies differ: 31 for pdq, 8 for phash, 5 for dhash.", show_default=False
+        ),
     ] = None,
     orientations: Annotated[
         bool, typer.Option("--orientations", help="Also find copies that are rotated by 90° or mirrored.")

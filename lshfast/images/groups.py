@@ -158,7 +158,7 @@ def dedup(
 
     Images are processed in the order of preference. One is removed if its hash is within the radius of that of an image
     that was kept before; of several, the one preferred most is its keeper. With the hashes of all orientations, the
-    nearest of the eight counts. Otherwise it is kept. The search is exact: it misses no pair of hashes within the radius.
+    nearest of the eight counts. Otherwise it is kept. The search is exact: it misses no hashes within the radius.
 
     Images with a quality below 50 are kept and not compared, since pictures without content have similar hashes.
 

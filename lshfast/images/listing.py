@@ -11,9 +11,10 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.errors import DataError
 
 # The suffixes of the files that are taken from folders.
-SUFFIXES = frozenset(
-    ".jpg .jpeg .jpe .jfif .mpo .png .apng .gif .webp .tif .tiff .bmp .dib .avif .jp2 .j2k .jpf .jpx".split()
-)
+SUFFIXES = {
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".dib", ".avif",
+    ".jp2", ".j2k", ".jpf", ".jpx",
+}  # fmt: skip
 
 
 @dataclass
@@ -72,8 +73,8 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     if not given:
         raise ValueError("no inputs")
     files, seen = ImageFiles(), set[str]()
-    for path in map(os.fspath, given):
-        for found in _files_of(path, files):
+    for path in given:
+        for found in _files_of(os.fspath(path), files):
             real = os.path.realpath(found)
             if real not in seen:
                 seen.add(real)

@@ -77,8 +77,8 @@ def gallery(
 ) -> str:
     """Return the page of a result.
 
-    Thumbnails are read from the files again; together they take at most about 4.5 MB. Known images are named only: their
-    files may be anywhere.
+    Thumbnails are read from the files again; together they take at most about 4.5 MB. Known images are only named, since
+    their files may be anywhere.
 
     Parameters
     ----------
@@ -171,10 +171,11 @@ def _thumbnails(paths: Sequence[str], rows: Sequence[int], max_pixels: int, thre
 
 def _thumbnail(max_pixels: int, path: str) -> str:
     try:
-        image = decode(path, max_pixels, colour=True).image
+        decoded = decode(path, max_pixels, colour=True)
     except ImageError:
         return ""
-    image.thumbnail((SIDE, SIDE))
+    scale = min(1.0, SIDE / max(decoded.width, decoded.height))
+    size = (max(1, round(scale * decoded.width)), max(1, round(scale * decoded.height)))
     stream = io.BytesIO()
-    image.save(stream, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    decoded.image.resize(size).save(stream, "JPEG", quality=JPEG_QUALITY, optimize=True)
     return base64.b64encode(stream.getvalue()).decode()
