@@ -121,10 +121,9 @@ class ImageDedup:
         removed = np.flatnonzero(~self.keep)
         owner = np.where(self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed])
         order = np.argsort(owner, kind="stable")
-        bounds = np.flatnonzero(np.diff(owner[order], prepend=-1))
-        for low, high in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True):
-            first = int(owner[order[low]])
-            copies = removed[order[low:high]]
+        ends = np.flatnonzero(np.diff(owner[order])) + 1
+        for places in np.split(order, ends) if len(order) else []:
+            first, copies = int(owner[places[0]]), removed[places]
             yield copies if first >= len(self) else np.concatenate([np.array([first], np.int64), copies])
 
     def kept_path(self, row: int) -> str:

@@ -24,8 +24,8 @@ from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decode
 
 Bits = npt.NDArray[np.uint8]
 
-# The side, in pixels, to which PDQ reduces an image. Here a Hamming filter does it, whose window is as wide as two pixels
-# of the result. PDQ's own two passes of a box depend more on the size of the image. Measured on 60 parts of three
+# The side, in pixels, to which PDQ reduces an image. Here a Hamming filter does it, whose window is as wide as two
+# pixels of the result. PDQ's own two passes of a box depend more on the size of the image. Measured on 60 parts of three
 # photographs: the hashes of copies of 1/10 to 3/4 of the size differ by 0.6 to 3.1 bits on average, and with PDQ's own
 # reduction by 3.5 to 17.6 bits.
 PDQ_SIDE = 64
@@ -218,7 +218,7 @@ def hash_files(
             if progress:
                 progress("hash", done, len(given))
     n = len(good)
-    words = codes_of(codes[:n].reshape(n * count, -1), kind.bits).reshape(n, count, -1)
+    words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(n, count, kind.bits // 64)
     quality, width, height, nbytes = (np.ascontiguousarray(figures[:n, place]) for place in range(4))
     return ImageHashes(good, words, quality, width, height, nbytes, hash, rejected)
 

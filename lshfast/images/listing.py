@@ -12,8 +12,8 @@ from lshfast.common.errors import DataError
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
-    ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".dib", ".avif",
-    ".jp2", ".j2k", ".jpf", ".jpx",
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".dib",
+    ".avif", ".jp2", ".j2k", ".jpf", ".jpx",
 }  # fmt: skip
 
 

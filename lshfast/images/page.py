@@ -77,8 +77,8 @@ def gallery(
 ) -> str:
     """Return the page of a result.
 
-    Thumbnails are read from the files again; together they take at most about 4.5 MB. Known images are only named, since
-    their files may be anywhere.
+    Thumbnails are read from the files again; together they take at most about 4.5 MB. Known images are only named,
+    since their files may be anywhere.
 
     Parameters
     ----------
