@@ -2,9 +2,9 @@
 
 Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
 `lshfast.distances`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
-`lshfast.fingerprints`, `lshfast.hashing`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`, `lshfast.passages`,
-`lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`,
-`lshfast.textbook` and `lshfast.web`; all other modules are internal and may change.
+`lshfast.fingerprints`, `lshfast.hashing`, `lshfast.images`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`,
+`lshfast.passages`, `lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`,
+`lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all other modules are internal and may change.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lshfast import families as families
     from lshfast import fingerprints as fingerprints
     from lshfast import hashing as hashing
+    from lshfast import images as images
     from lshfast import index as index
     from lshfast import join as join
     from lshfast import kernels as kernels
@@ -129,7 +130,7 @@ if not TYPE_CHECKING:
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances estimators exact external families fingerprints hashing index join kernels "
+            ".": "datasketch distances estimators exact external families fingerprints hashing images index join kernels "
             "passages quality records shingling sketch spark stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.

@@ -36,11 +36,12 @@ BELOW["labelling"] = ["engine", *BELOW["engine"]]
 BELOW["external"] = ["join", *BELOW["join"]]
 BELOW["exact"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
 BELOW["web"] = ["reports", *BELOW["fingerprints"]]
+BELOW["images"] = BELOW["web"]
 BELOW["passages"] = BELOW["quality"] = ["engine", *BELOW["engine"]]
 BELOW["drivers"] = BELOW["passages"]
 BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
 BELOW["records"] = ["reports", "join", *BELOW["join"]]
-BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "quality", *BELOW["stages"]]
+BELOW["jobs"] = ["records", "web", "fingerprints", "images", "passages", "quality", *BELOW["stages"]]
 BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}
 
