@@ -130,8 +130,8 @@ if not TYPE_CHECKING:
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances estimators exact external families fingerprints hashing images index join kernels "
-            "passages quality records shingling sketch spark stages textbook web",
+            ".": "datasketch distances estimators exact external families fingerprints hashing images index join "
+            "kernels passages quality records shingling sketch spark stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {

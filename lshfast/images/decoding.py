@@ -162,6 +162,8 @@ def _decode(stream: BinaryIO, nbytes: int, max_pixels: int, colour: bool) -> Dec
     image.draft("RGB" if colour else "L", (DECODED_SIDE, DECODED_SIDE))
     with _large if width * height > LARGE_PIXELS else nullcontext():
         image.load()
+        if image.format not in ("JPEG", "MPO"):  # those may be reduced; others may have been turned upright
+            width, height = image.size
         turn = UPRIGHT.get(_orientation(image))
         image = _flat(_reduced(image), colour)
     if turn is not None:

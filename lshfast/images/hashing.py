@@ -25,9 +25,9 @@ from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decode
 Bits = npt.NDArray[np.uint8]
 
 # The side, in pixels, to which PDQ reduces an image. Here a Hamming filter does it, whose window is as wide as two
-# pixels of the result. PDQ's own two passes of a box depend more on the size of the image. Measured on 60 parts of three
-# photographs: the hashes of copies of 1/10 to 3/4 of the size differ by 0.6 to 3.1 bits on average, and with PDQ's own
-# reduction by 3.5 to 17.6 bits.
+# pixels of the result. PDQ's own two passes of a box depend more on the size of the image. Measured on 60 parts of
+# three photographs: the hashes of copies of 1/10 to 3/4 of the size differ by 0.6 to 3.1 bits on average, and with
+# PDQ's own reduction by 3.5 to 17.6 bits.
 PDQ_SIDE = 64
 
 # How an image may be turned, relative to another one: rotations are clockwise. Behind them, the operations of Pillow

@@ -9,12 +9,12 @@ import signal
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
-from tests.images.pictures import Image, picture, save
-from tests.reports.pages import HOSTILE, read_page
 
 from lshfast.images import hash_files
 from lshfast.images import page as page_module
+from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
+from tests.images.pictures import Image, picture, save
+from tests.reports.pages import HOSTILE, read_page
 
 COLUMNS = ["path", "kept_path", "distance", "orientation", "quality", "width", "height", "bytes"]
 
@@ -46,7 +46,9 @@ def test_tables_and_the_account(album, tmp_path):
     assert result.exit_code == 0
     rows = read_csv(out)
     assert list(rows[0]) == COLUMNS
-    found = [(os.path.relpath(row["path"], album), os.path.basename(row["kept_path"]), row["orientation"]) for row in rows]
+    found = [
+        (os.path.relpath(row["path"], album), os.path.basename(row["kept_path"]), row["orientation"]) for row in rows
+    ]
     assert found == [
         ("more/0 small.jpg", "0.png", "same"),
         ("more/0 turned.webp", "0.png", "rotated_90"),
@@ -97,7 +99,9 @@ def test_the_first_is_kept_and_the_radius_is_chosen(album, tmp_path):
 def test_saved_hashes_are_compared_with(album, tmp_path, name):
     saved, out = tmp_path / name, tmp_path / "out.csv"
     assert run("images", album / "more", album / "2.png", "--save-hashes", saved, "-q").exit_code == 0
-    result = run("images", album, "-o", out, "--against", saved, "--orientations", "--save-hashes", tmp_path / "again.csv")
+    result = run(
+        "images", album, "-o", out, "--against", saved, "--orientations", "--save-hashes", tmp_path / "again.csv"
+    )
     assert result.exit_code == 0
     rows = {os.path.relpath(row["path"], album): os.path.basename(row["kept_path"]) for row in read_csv(out)}
     assert rows == {"0.png": "0 small.jpg", "1.png": "1 again.jpg", "2.png": "2.png", "more/0 small.jpg": "0 small.jpg",
@@ -168,7 +172,13 @@ def test_the_page_shows_groups(album, tmp_path):
     html = tmp_path / "page.html"
     assert run("images", album, "--html", html, "--orientations", "-q").exit_code == 0
     text = read_page(html, pictures=True)
-    for part in ("0.png: 2 copies", "1.png: 1 copy", "rotated by 90°", "Images that were not compared", "64 x 64, quality 0"):
+    for part in (
+        "0.png: 2 copies",
+        "1.png: 1 copy",
+        "rotated by 90°",
+        "Images that were not compared",
+        "64 x 64, quality 0",
+    ):
         assert part in text
     source = html.read_text()
     assert source.count("<img ") == 6

@@ -1,4 +1,4 @@
-"""Pictures for tests: fields of colour and shapes from a seed, and files of them."""
+"""Pictures for tests: fields of colour and squares from a seed, and files of them."""
 
 import struct
 import zlib
@@ -14,8 +14,12 @@ pytest.importorskip("imagehash", reason="needs imagehash: install lshfast[images
 def picture(seed, size=(480, 360)):
     """Return a picture in colours; those of other seeds look different."""
     generator = np.random.default_rng(seed)
-    fields = Image.fromarray(generator.integers(0, 256, (5, 7, 3), dtype=np.uint8)).resize(size, Image.Resampling.BICUBIC)
-    shapes = Image.fromarray(generator.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize(size, Image.Resampling.NEAREST)
+    fields = Image.fromarray(generator.integers(0, 256, (5, 7, 3), dtype=np.uint8)).resize(
+        size, Image.Resampling.BICUBIC
+    )
+    shapes = Image.fromarray(generator.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize(
+        size, Image.Resampling.NEAREST
+    )
     return Image.blend(fields, shapes, 0.3)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.images.pictures import Image, picture, save
 
 from lshfast.images import ImageHashes, ImageRemoval, KnownHashes, dedup, hash_files
 from lshfast.images import groups as module
 from lshfast.images.hashing import ORIENTATIONS, TURNS_BACK
+from tests.images.pictures import Image, picture, save
 
 
 def made(codes, quality=None, pixels=None, nbytes=None, kind="dhash"):
@@ -154,7 +154,11 @@ def test_progress_and_arguments():
         (TypeError, {"radius": "3"}, "radius must be"),
         (ValueError, {"keep": "last"}, "keep must be 'largest' or 'first', not 'last'"),
         (ValueError, {"threads": 0}, "threads must be at least 1"),
-        (ValueError, {"against": KnownHashes([], np.zeros((0, 1), np.uint64), "phash")}, "must have hashes of the kind dhash"),
+        (
+            ValueError,
+            {"against": KnownHashes([], np.zeros((0, 1), np.uint64), "phash")},
+            "must have hashes of the kind dhash",
+        ),
     ):
         with pytest.raises(error, match=said):
             dedup(made([1]), **options)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.images.pictures import Image, bits_between, picture, save, with_size
 
 from lshfast import DataError
 from lshfast.families.packed import codes_of
 from lshfast.images import BadImage, hash_files
 from lshfast.images.hashing import ORIENTATIONS, TURNS_BACK
+from tests.images.pictures import Image, bits_between, picture, save, with_size
 
 KINDS = {"pdq": 256, "phash": 64, "dhash": 64}
 
