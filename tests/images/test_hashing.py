@@ -51,7 +51,8 @@ def test_pdq_is_near_that_of_pdqhash(files):
             whole.append(pdqhash.compute(np.asarray(image.convert("RGB")))[0].astype(bool))
     known = codes_of(np.array(whole), 256)
     different = np.array([[bin(int(word)).count("1") for word in row] for row in known ^ hashes.codes[:, 0]])
-    assert (different.sum(axis=1) <= 20).all()
+    assert different.sum(axis=1).mean() < 16
+    assert different.sum(axis=1).max() < 31
 
 
 def test_pdq_of_64_pixels_is_exactly_that_of_pdqhash(tmp_path):
