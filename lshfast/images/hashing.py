@@ -25,10 +25,10 @@ from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decode
 Bits = npt.NDArray[np.uint8]
 
 # The side, in pixels, to which PDQ reduces an image. Here a Lanczos filter does it: PDQ's own two passes of a box
-# depend more on the size of the image. Measured on 60 parts of three photographs: the hashes of copies of 1/10 to 3/4 of
-# the size differ by 1.3 to 2.0 bits on average, and with PDQ's own reduction by 3.5 to 17.6 bits. The quality is PDQ's
-# within 7 (38 images with a quality of 15 to 95), and on average 0.9 higher. A Hamming filter is nearer to PDQ's hash, by
-# one bit, but makes qualities 3 lower.
+# depend more on the size of the image. Measured on 60 parts of three photographs: the hashes of copies of 1/10 to 3/4
+# of the size differ by 1.3 to 2.0 bits on average, and with PDQ's own reduction by 3.5 to 17.6 bits. The quality is
+# PDQ's within 7 (38 images with a quality of 15 to 95), and on average 0.9 higher. A Hamming filter is nearer to PDQ's
+# hash, by one bit, but makes qualities 3 lower.
 PDQ_SIDE = 64
 
 # How an image may be turned, relative to another one: rotations are clockwise. Behind them, the operations of Pillow
