@@ -10,11 +10,12 @@ from lshfast.common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.images.groups import ImageDedup, ImageRemoval, KnownHashes, dedup
     from lshfast.images.hashing import BadImage, ImageHashes, hash_files
-    from lshfast.images.listing import list_images
+    from lshfast.images.listing import ImageFiles, list_images
 
 __all__ = [
     "BadImage",
     "ImageDedup",
+    "ImageFiles",
     "ImageHashes",
     "ImageRemoval",
     "KnownHashes",
@@ -29,6 +30,6 @@ if not TYPE_CHECKING:
         {
             "groups": "ImageDedup ImageRemoval KnownHashes dedup",
             "hashing": "BadImage ImageHashes hash_files",
-            "listing": "list_images",
+            "listing": "ImageFiles list_images",
         },
     )

@@ -116,15 +116,17 @@ class ImageDedup:
         return list(self.iter_removed())
 
     @property
-    def groups(self) -> Iterator[Int64Array]:
-        """The groups of more than one image: rows, the kept one first; those of a known image have no such row."""
+    def groups(self) -> list[Int64Array]:
+        """The rows of each group, the kept one first; in groups of a known image, all rows are copies."""
+        found: list[Int64Array] = []
         removed = np.flatnonzero(~self.keep)
         owner = np.where(self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed])
         order = np.argsort(owner, kind="stable")
         ends = np.flatnonzero(np.diff(owner[order])) + 1
         for places in np.split(order, ends) if len(order) else []:
             first, copies = int(owner[places[0]]), removed[places]
-            yield copies if first >= len(self) else np.concatenate([np.array([first], np.int64), copies])
+            found.append(copies if first >= len(self) else np.concatenate([np.array([first], np.int64), copies]))
+        return found
 
     def kept_path(self, row: int) -> str:
         """Return the path of the image that is kept in place of a row."""

@@ -1,5 +1,8 @@
 """Perceptual hashes of files: those of other packages, copies, orientations, and files that are skipped."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -142,3 +145,10 @@ def test_arguments_are_checked():
     ):
         with pytest.raises(error, match=said):
             hash_files([], **options)
+
+
+@pytest.mark.parametrize("package", ["PIL", "pdqhash", "imagehash"])
+def test_a_missing_package_is_named_with_its_extra(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from lshfast.images import hash_files; hash_files([])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"ImportError: {package} is missing: install lshfast[images]" in done.stderr
