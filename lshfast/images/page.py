@@ -20,9 +20,10 @@ from lshfast.images.groups import LEAST_QUALITY, ImageDedup
 from lshfast.images.hashing import ORIENTATIONS, hash_type
 from lshfast.reports.page import render, short
 
-# What is shown: groups; images of a group; images that were not compared; and the characters of all thumbnails.
-MOST_GROUPS, MOST_OF_GROUP, MOST_BLANK = 60, 12, 24
-MOST_THUMBNAILS = 4_500_000
+# What is shown: copies that are least alike; groups; images of a group; images that were not compared; and the
+# characters of all thumbnails, where those of the first may come twice.
+MOST_LEAST_ALIKE, MOST_GROUPS, MOST_OF_GROUP, MOST_BLANK = 12, 60, 12, 24
+MOST_THUMBNAILS = 3_800_000
 
 # The longer side of a thumbnail in pixels, and its quality as a JPEG.
 SIDE, JPEG_QUALITY = 200, 70
@@ -45,7 +46,7 @@ class ShownImage:
     kept: bool
     role: str
     name: str
-    note: str
+    notes: tuple[str, ...]
     data: str = ""
     absent: str = "not shown"
 
@@ -57,12 +58,11 @@ class ShownImage:
 
 @dataclass(frozen=True)
 class ShownGroup:
-    """A group of a page: the name of what is kept, how many copies there are, the images, and how many more."""
+    """Images of a page that are alike: a title, the images, and how many more there are."""
 
-    name: str
-    copies: str
+    title: str
     shown: list[ShownImage]
-    more: int
+    more: int = 0
 
 
 def gallery(
@@ -77,7 +77,7 @@ def gallery(
 ) -> str:
     """Return the page of a result.
 
-    Thumbnails are read from the files again; together they take at most about 4.5 MB. Known images are only named,
+    Thumbnails are read from the files again; together they take less than 5 MB. Known images are only named,
     since their files may be anywhere.
 
     Parameters
@@ -95,13 +95,14 @@ def gallery(
     """
     found = sorted(result.groups, key=lambda rows: (-len(rows), int(rows[0])))
     groups = [_group(result, rows) for rows in found[:MOST_GROUPS]]
+    pairs = [_pair(result, row) for row in _least_alike(result)]
     rows = np.flatnonzero(~result.compared)
     blank = [_blank(result, row) for row in rows[:MOST_BLANK].tolist()]
     if thumbnails:
-        wanted = [shown.row for group in groups for shown in group.shown if shown.row >= 0]
-        wanted += [shown.row for shown in blank]
+        wanted = [shown.row for group in [*pairs, *groups] for shown in group.shown if shown.row >= 0]
+        wanted = list(dict.fromkeys([*wanted, *(shown.row for shown in blank)]))
         data = dict(zip(wanted, _thumbnails(result.hashes.paths, wanted, max_pixels, threads), strict=False))
-        groups = [replace(group, shown=_with(group.shown, data)) for group in groups]
+        pairs, groups = ([replace(one, shown=_with(one.shown, data)) for one in some] for some in (pairs, groups))
         blank = _with(blank, data)
     removed = int(np.count_nonzero(~result.keep))
     return render(
@@ -115,9 +116,11 @@ def gallery(
             ("groups", f"{len(found):,}"),
             ("not compared", f"{len(rows):,}"),
         ],
+        pairs=pairs,
         groups=groups,
         more_groups=len(found) - len(groups),
         bits=hash_type(result.hashes.hash).bits,
+        radius=result.radius,
         blank=blank,
         more_blank=len(rows) - len(blank),
         least_quality=LEAST_QUALITY,
@@ -130,28 +133,46 @@ def gallery(
 def _group(result: ImageDedup, rows: Int64Array) -> ShownGroup:
     """Return the first images of a group; of a known image, only the name."""
     first = int(rows[0])
-    kept = printable(result.kept_path(first))
-    copies = len(rows) - int(result.keep[first])
-    shown = [] if result.keep[first] else [ShownImage(-1, True, "known", short(kept), "", absent="known image")]
+    copies = counted(len(rows) - int(result.keep[first]), "copy", "copies")
+    shown = [] if result.keep[first] else [_kept(result, first)]
     shown += [_shown(result, row) for row in rows[: MOST_OF_GROUP - len(shown)].tolist()]
     more = len(rows) - sum(each.row >= 0 for each in shown)
-    return ShownGroup(short(os.path.basename(kept)), counted(copies, "copy", "copies"), shown, more)
+    return ShownGroup(f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}", shown, more)
+
+
+def _least_alike(result: ImageDedup) -> list[int]:
+    """Return the copies with the greatest distances, which are above 0."""
+    rows = np.flatnonzero(result.distance)
+    order = np.argsort(-result.distance[rows], kind="stable")
+    return [int(row) for row in rows[order[:MOST_LEAST_ALIKE]]]
+
+
+def _pair(result: ImageDedup, row: int) -> ShownGroup:
+    """Return what is kept in place of a copy, and the copy."""
+    return ShownGroup(f"distance {int(result.distance[row])}", [_kept(result, row), _shown(result, row)])
+
+
+def _kept(result: ImageDedup, row: int) -> ShownImage:
+    """Return what is kept in place of a row; of a known image, only the name."""
+    if result.keeper[row] >= 0:
+        return _shown(result, int(result.keeper[row]))
+    return ShownImage(-1, True, "known", short(printable(result.kept_path(row))), (), absent="known image")
 
 
 def _shown(result: ImageDedup, row: int) -> ShownImage:
     hashes = result.hashes
     name, size = short(printable(hashes.paths[row])), f"{hashes.width[row]:,} x {hashes.height[row]:,}"
     if result.keep[row]:
-        return ShownImage(row, True, "kept", name, size)
+        return ShownImage(row, True, "kept", name, (size,))
     turned = DESCRIPTIONS[ORIENTATIONS[int(result.orientation[row])]]
-    note = ", ".join(filter(None, [size, f"distance {int(result.distance[row])}", turned]))
-    return ShownImage(row, False, "copy", name, note)
+    notes = size, f"distance {int(result.distance[row])}", turned
+    return ShownImage(row, False, "copy", name, tuple(filter(None, notes)))
 
 
 def _blank(result: ImageDedup, row: int) -> ShownImage:
     hashes = result.hashes
-    note = f"{hashes.width[row]:,} x {hashes.height[row]:,}, quality {int(hashes.quality[row])}"
-    return ShownImage(row, False, "not compared", short(printable(hashes.paths[row])), note)
+    notes = f"{hashes.width[row]:,} x {hashes.height[row]:,}", f"quality {int(hashes.quality[row])}"
+    return ShownImage(row, False, "not compared", short(printable(hashes.paths[row])), notes)
 
 
 def _with(some: Sequence[ShownImage], data: dict[int, str]) -> list[ShownImage]:

@@ -177,11 +177,11 @@ def test_the_page_shows_groups(album, tmp_path):
         "1.png: 1 copy",
         "rotated by 90°",
         "Images that were not compared",
-        "64 x 64, quality 0",
+        "64 x 64 quality 0",
     ):
         assert part in text
     source = html.read_text()
-    assert source.count("<img ") == 6
+    assert source.count("<img ") == 6 + 2 * source.count("<h3>distance ")
     assert 'alt="kept: ' in source
     assert run("images", album, "--html", html, "--overwrite", "--html-no-images", "-q").exit_code == 0
     assert "Pictures are left out" in read_page(html, pictures=True)
@@ -194,10 +194,23 @@ def test_the_page_shows_groups(album, tmp_path):
     assert "No image looks like another one." in read_page(html, pictures=True)
 
 
+def test_the_page_shows_the_copies_that_are_least_alike(tmp_path):
+    kept = picture(1)
+    save(tmp_path, "a kept.png", kept)
+    save(tmp_path, "b equal.png", kept)
+    save(tmp_path, "c cropped.png", kept.crop((2, 2, 478, 358)))
+    html = tmp_path / "page.html"
+    assert run("images", tmp_path, "--html", html, "-q").exit_code == 0
+    part = read_page(html, pictures=True).partition("The copies that are least alike")[2].partition("The run")[0]
+    assert ("a kept.png" in part, "b equal.png" in part, "c cropped.png" in part) == (True, False, True)
+    assert "a smaller radius is better; it is 31" in part
+
+
 def test_a_page_is_bounded(tmp_path, monkeypatch):
     for seed in range(4):
         for copy in range(5):
             save(tmp_path, f"{seed} {copy}.jpg", picture(seed))
+    monkeypatch.setattr(page_module, "MOST_LEAST_ALIKE", 0)
     monkeypatch.setattr(page_module, "MOST_GROUPS", 3)
     monkeypatch.setattr(page_module, "MOST_OF_GROUP", 4)
     html = tmp_path / "page.html"
