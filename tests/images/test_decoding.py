@@ -181,3 +181,34 @@ def test_a_jpeg_of_many_scans_is_refused(tmp_path):
     path.write_bytes(whole[:-2] + last * (MOST_SCANNED_PIXELS // 10**6 + 1) + whole[-2:])
     with pytest.raises(ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"):
         decode(str(path))
+
+
+def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
+    """In several threads; a JPEG at a part of its size is not large, unless it is progressive."""
+    from lshfast.images import decoding
+
+    entered = []
+
+    class Lock:
+        def __enter__(self):
+            entered.append(True)
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(decoding, "_large", Lock())
+    monkeypatch.setattr(decoding, "LARGE_PIXELS", 1_000_000)
+    large = picture(1, (1400, 1100))
+    for name, options, count in (
+        ("a.png", {}, 1), ("a.jpg", {}, 0), ("b.jpg", {"progressive": True}, 1), ("a.webp", {}, 1)
+    ):  # fmt: skip
+        entered.clear()
+        decode(save(tmp_path, name, large, **options))
+        assert len(entered) == count, name
+
+
+def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
+    path = save(tmp_path, "a.png", picture(1))
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", lambda self: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(ImageError, match="cannot be decoded: out of memory"):
+        decode(path)
