@@ -50,10 +50,11 @@ def images_command(
         typer.Option(metavar="FILE", help="Write the images with too little content to be compared, which are kept."),
     ] = None,
     save_hashes: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the hashes of all compared images, for --against.")
+        str | None, typer.Option(metavar="FILE", help="Write the hashes of the images that are kept, for --against.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Saved hashes; remove images that look like one of those, too.")
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Saved hashes: images near one of these are copies. May be repeated."),
     ] = None,
     html: Html = None,
     html_images: Annotated[
@@ -84,7 +85,7 @@ def images_command(
             page_output(html, html_images),
         )
         options = ImageOptions(hash, radius, orientations, keep, max_pixels, on_error, threads)
-        known = None if against is None else known_inputs(against)
+        known = known_inputs(against) if against else None
         with memory_advice(tables), Watch(quiet, output) as watch:
             summary = dedup_images(inputs, outputs, options, against=known, progress=watch)
         finish(summary, quiet)

@@ -27,10 +27,8 @@ from lshfast.jobs.frame import Job
 from lshfast.readers import Corpus, Reject
 from lshfast.readers.files import OnError
 
-# The columns of saved hashes that are read again: what is named as the kept image, the hash, and its kind.
-KNOWN_COLUMN, HASH_COLUMN, KIND_COLUMN = "kept_path", "hash", "kind"
-
-STRINGS = dict.fromkeys(("path", KNOWN_COLUMN, "orientation", HASH_COLUMN, KIND_COLUMN), "string")
+# The columns of text. Of saved hashes, the path, the hash and its kind are read again.
+STRINGS = dict.fromkeys(("path", "kept_path", "orientation", "hash", "kind"), "string")
 
 
 @dataclass(frozen=True)
@@ -137,8 +135,8 @@ def dedup_images(
     inputs : sequence of paths
     outputs : ImageOutputs
         Copies: path, kept_path, distance, orientation, quality, width, height, bytes. Images that were not compared:
-        path, quality, width, height, bytes. Hashes of those that were: path, kept_path, hash, kind, quality, width,
-        height, bytes. Files that are skipped are written beside the first output.
+        path, quality, width, height, bytes. Hashes of those that were compared and are kept: path, hash, kind, quality,
+        width, height, bytes. Files that are skipped are written beside the first output.
     options : ImageOptions, optional
     against : Inputs, optional
         Saved hashes; see `known_inputs`.
@@ -202,7 +200,7 @@ def dedup_images(
         for path, rows, columns in (
             (outputs.copies, removed, ("kept_path", "distance", "orientation")),
             (outputs.blank, np.flatnonzero(~result.compared), ()),
-            (outputs.hashes, np.flatnonzero(result.compared), ("kept_path", "hash", "kind")),
+            (outputs.hashes, np.flatnonzero(result.compared & result.keep), ("hash", "kind")),
         ):
             if path is not None:
                 job.write(path, _table(result, rows, columns), STRINGS)
@@ -211,9 +209,9 @@ def dedup_images(
     return job.account(ImagesSummary, **figures)
 
 
-def known_inputs(path: str) -> Inputs:
-    """Return the inputs of saved hashes: a table with the columns kept_path, hash and kind."""
-    return Inputs([path], column=HASH_COLUMN, id_column=KNOWN_COLUMN, by=KIND_COLUMN)
+def known_inputs(paths: Sequence[str]) -> Inputs:
+    """Return the inputs of saved hashes: tables with the columns path, hash and kind."""
+    return Inputs(paths, column="hash", id_column="path", by="kind")
 
 
 def read_known(corpus: Corpus, hash: ImageHashKind) -> KnownHashes:

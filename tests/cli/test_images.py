@@ -98,33 +98,54 @@ def test_the_first_is_kept_and_the_radius_is_chosen(album, tmp_path):
 @pytest.mark.parametrize("name", ["hashes.parquet", "hashes.csv", "hashes.jsonl.gz"])
 def test_saved_hashes_are_compared_with(album, tmp_path, name):
     saved, out = tmp_path / name, tmp_path / "out.csv"
+    again, other = tmp_path / "again.csv", tmp_path / "other.csv"
     assert run("images", album / "more", album / "2.png", "--save-hashes", saved, "-q").exit_code == 0
-    result = run(
-        "images", album, "-o", out, "--against", saved, "--orientations", "--save-hashes", tmp_path / "again.csv"
-    )
+    result = run("images", album, "-o", out, "--against", saved, "--save-hashes", again)
     assert result.exit_code == 0
     rows = {os.path.relpath(row["path"], album): os.path.basename(row["kept_path"]) for row in read_csv(out)}
     assert rows == {"0.png": "0 small.jpg", "1.png": "1 again.jpg", "2.png": "2.png", "more/0 small.jpg": "0 small.jpg",
                     "more/0 turned.webp": "0 turned.webp", "more/1 again.jpg": "1 again.jpg"}  # fmt: skip
     assert "known 4 6 copies of them" in " ".join(result.stderr.split())
-    again = read_csv(tmp_path / "again.csv")
-    assert {row["kind"] for row in again} == {"pdq"}
-    assert [row["hash"] for row in again] == hash_files([row["path"] for row in again]).hex()
-    # What was removed is saved with what was kept in its place, so that a later run never names a deleted file.
-    assert {os.path.basename(row["kept_path"]) for row in again} == set(rows.values())
+    assert read_csv(again) == []  # what is known and what has no content is not saved
+    assert run("images", album / "2.png", "--save-hashes", again, "-q", "--overwrite").exit_code == 0
+    (row,) = read_csv(again)
+    assert list(row) == ["path", "hash", "kind", *COLUMNS[4:]]
+    assert (row["kind"], row["hash"]) == ("pdq", hash_files([album / "2.png"]).hex()[0])
+    assert run("images", album / "0.png", "--save-hashes", other, "-q").exit_code == 0
+    assert run("images", album, "-o", out, "--against", again, "--against", other, "-q", "--overwrite").exit_code == 0
+    assert [os.path.basename(row["kept_path"]) for row in read_csv(out)] == ["0.png", "2.png", "0.png", "1.png"]
+
+
+def test_a_turned_copy_of_a_known_image(album, tmp_path):
+    saved, out = tmp_path / "saved.csv", tmp_path / "out.csv"
+    assert run("images", album / "0.png", "--save-hashes", saved, "-q").exit_code == 0
+    turned = album / "more" / "0 turned.webp"
+    assert run("images", turned, "-o", out, "--against", saved, "-q").exit_code == 0
+    assert read_csv(out) == []
+    assert run("images", turned, "-o", out, "--against", saved, "--orientations", "-q", "--overwrite").exit_code == 0
+    assert [(row["kept_path"], row["orientation"]) for row in read_csv(out)] == [(str(album / "0.png"), "rotated_90")]
+
+
+def test_all_different_hashes_are_saved_with_radius_0(album, tmp_path):
+    saved = tmp_path / "saved.csv"
+    inputs = album / "0.png", album / "more" / "0 small.jpg"
+    assert run("images", *inputs, "--save-hashes", saved, "-q").exit_code == 0
+    assert len(read_csv(saved)) == 1
+    assert run("images", *inputs, "--save-hashes", saved, "--radius", 0, "-q", "--overwrite").exit_code == 0
+    assert len(read_csv(saved)) == len(set(hash_files(inputs).hex()))
 
 
 def test_saved_hashes_are_checked(album, tmp_path):
     saved, out = tmp_path / "saved.csv", tmp_path / "out.csv"
-    good = "kept_path,hash,kind\na.png," + "0" * 64 + ",pdq\n"
+    good = "path,hash,kind\na.png," + "0" * 64 + ",pdq\n"
     for text, said in (
         (good + "b.png,xyz,pdq\n", "saved.csv:3: not a hash of 64 hexadecimal digits"),
         (good + "b.png," + "0" * 63 + "g,pdq\n", "saved.csv:3: not a hash"),
         (good + "b.png," + "0" * 64 + ",\n", "saved.csv:3: the kind of the hash is (none), not pdq"),
         (good.replace(",pdq", ",other"), "saved.csv:2: the kind of the hash is other, not pdq: --hash chooses it"),
-        ("path,hash,kind\na.png,00,pdq\n", "no column 'kept_path'"),
-        ("kept_path,hash\na.png,00\n", "no column 'kind'"),
-        ("kept_path,kind\na.png,pdq\n", "no column 'hash'"),
+        ("name,hash,kind\na.png,00,pdq\n", "no column 'path'"),
+        ("path,hash\na.png,00\n", "no column 'kind'"),
+        ("path,kind\na.png,pdq\n", "no column 'hash'"),
     ):
         saved.write_text(text)
         assert said in failing(1, "images", album, "-o", out, "--against", saved)
@@ -132,7 +153,7 @@ def test_saved_hashes_are_checked(album, tmp_path):
     saved.write_text(good)
     assert "not a hash of 16" in failing(1, "images", album, "-o", out, "--against", saved, "--hash", "dhash")
     assert run("images", album, "-o", out, "--against", saved, "-q").exit_code == 0
-    saved.write_text("kept_path,hash,kind\n")
+    saved.write_text("path,hash,kind\n")
     assert run("images", album, "-o", out, "--against", saved, "-q", "--overwrite").exit_code == 0
 
 
