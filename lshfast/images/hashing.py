@@ -175,7 +175,7 @@ def hash_files(
 
     References
     ----------
-    Facebook, "The TMK+PDQF video-hashing algorithm and the PDQ image-hashing algorithm", 2019.
+    Facebook, "The TMK+PDQF video-hashing algorithm and the PDQ image-hashing algorithm".
 
     Examples
     --------
