@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 UNITS = {
     "read": "bytes", "input": "bytes", "texts": "bytes", "hold": "bytes", "sample": "bytes", "compare": "pairs",
     "verify": "rows", "write": "bytes", "save": "bytes", "merge": "rows", "link": "stages",
+    "hash": "images", "dedup": "images",
 }  # fmt: skip
 TITLES = {
     "read": "read and sketch",
@@ -41,6 +42,8 @@ TITLES = {
     "save": "write the index",
     "merge": "merged",
     "link": "link",
+    "hash": "read and hash",
+    "dedup": "compare",
 }
 OPEN_ENDED = {"merge"}  # their total is not known
 PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
@@ -165,7 +168,7 @@ def account_table(account: Account, memory: int | None = None, figures: Iterable
     for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "compare", "read") if name in stages)
+    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "hash", "compare", "read") if name in stages)
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if peak and nbytes > 50e6:
         peak += f"   {(memory or 0) / nbytes:.2f} x the text"

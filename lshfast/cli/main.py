@@ -25,6 +25,7 @@ from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_
 from lshfast.cli.explain import explain_command
 from lshfast.cli.fingerprints import fingerprints_app
 from lshfast.cli.genomes import genomes_command
+from lshfast.cli.images import images_command
 from lshfast.cli.index import index_app
 from lshfast.cli.label import label_command
 from lshfast.cli.options import (
@@ -379,6 +380,7 @@ app.command(name="check", no_args_is_help=True)(check_command)
 app.command(name="label", no_args_is_help=True)(label_command)
 app.command(name="passages", no_args_is_help=True)(passages_command)
 app.command(name="genomes", no_args_is_help=True)(genomes_command)
+app.command(name="images", no_args_is_help=True)(images_command)
 
 
 @app.command()

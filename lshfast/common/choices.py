@@ -17,6 +17,11 @@ OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
 Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"]
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
+ImageHashKind: TypeAlias = Literal["pdq", "phash", "dhash"]
+ImageKeep: TypeAlias = Literal["largest", "first"]
 
 MAX_ROW_BYTES = 256 << 20
 MAX_COLUMNS = 1000
+
+# Twice Pillow's MAX_IMAGE_PIXELS: above, Pillow refuses an image by default.
+MAX_PIXELS = 178_956_970

@@ -14,7 +14,7 @@ A job opens its inputs, checks its outputs, works, writes, and gives an account:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -40,17 +40,29 @@ from lshfast.readers import (
     write_table,
     write_tables,
 )
-from lshfast.readers.files import File, OnError, Reject
+from lshfast.readers.files import OnError, Reject
 from lshfast.readers.output import output_format
 from lshfast.readers.selection import Columns
 from lshfast.readers.string_file import RejectFile
 from lshfast.reports.page import write_page
 
 
+class InputFile(Protocol):
+    """A file that a job reads."""
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+        ...
+
+
 class RowSource(Protocol):
     """Inputs of a job: a corpus, for example, or another reader of rows."""
 
-    files: list[File]
+    @property
+    def files(self) -> Sequence[InputFile]:
+        """All input files, which are no outputs."""
+        ...
 
     @property
     def rejected(self) -> list[Reject] | RejectFile:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import time
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -20,20 +21,22 @@ from lshfast.reports.svg import gauge
 MOST_CHARACTERS = 120
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
     """Return a page.
 
     Parameters
     ----------
     template : str
         The name of a file in `templates`.
+    styles : sequence of str
+        Names of style sheets in `templates` that only this page has.
     **values
         What the template names. Strings are escaped, and their control characters and marks of bidirectional text are
         shown as escapes; what is `markupsafe.Markup` stays as it is.
     """
     environment = _environment()
     folder = resources.files("lshfast.reports") / "templates"
-    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "pictures.css"))
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "pictures.css", *styles))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page: str = environment.get_template(template).render(
         **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()

@@ -195,8 +195,8 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {(): ("dedup", "pairs", "explain", "check", "label", "passages", "genomes", "tune", "demo", "index", "records",
-               "web", "fingerprints", "stage"),
+GROUPS = {(): ("dedup", "pairs", "explain", "check", "label", "passages", "genomes", "images", "tune", "demo", "index",
+               "records", "web", "fingerprints", "stage"),
           ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),
           ("records",): ("match", "dedup"),

@@ -9,21 +9,30 @@ HOSTILE = [
     "\u2028line",
 ]  # fmt: skip
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-VOID = {"meta", "link", "br"}
+VOID = {"meta", "link", "br", "img"}
 TAGS = re.compile(
     "html|head|meta|title|style|body|main|footer|section|h[1-4]|p|d[ltd]|div|small|strong|figure|figcaption|svg|rect|text|"
     "line|polyline|polygon|circle|g|table|caption|t(head|body|[rdh])|a|span|del|ins|mark|pre|br"
 )
 
 
+THUMBNAIL = re.compile(r"data:image/jpeg;base64,[A-Za-z0-9+/]+=*")
+
+
 class _Page(HTMLParser):
-    def __init__(self):
+    def __init__(self, pictures):
         super().__init__()
+        self.pictures = pictures
         self.text, self.open, self.tags, self.ids, self.links, self.numbers = [], [], [], [], [], []
 
     def handle_starttag(self, tag, attributes):
-        assert TAGS.fullmatch(tag), tag
         names = dict(attributes)
+        if tag == "img" and self.pictures:
+            assert names.keys() == {"src", "alt"}
+            assert names["alt"]
+            assert THUMBNAIL.fullmatch(names.pop("src"))
+        else:
+            assert TAGS.fullmatch(tag), tag
         assert not [name for name in names if name.startswith("on") or name in ("style", "src", "formaction")]
         if "href" in names:
             assert re.fullmatch(r"#[\w-]+", names["href"]), names["href"]
@@ -43,13 +52,14 @@ class _Page(HTMLParser):
             self.text.append(data)
 
 
-def read_page(path):
-    """Return the text of a page, after checks of its elements, links and size."""
+def read_page(path, pictures=False):
+    """Return the text of a page, after checks of its elements, links and size; some pages have pictures in them."""
     source = path.read_text(encoding="utf-8")
     assert len(source) < 5_000_000
     assert not CONTROL.search(source.replace("\n", ""))
     assert "default-src 'none'" in source
-    page = _Page()
+    assert ("img-src data:" in source) == pictures
+    page = _Page(pictures)
     page.feed(source)
     page.close()
     assert page.open == []

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from lshfast import check, dedup_files
+from tests.cli.commands import run
 from tests.corpora import WORDS
 from tests.drivers.files.test_page import HOSTILE
 from tests.reports.test_samples import SAMPLES
@@ -69,6 +70,41 @@ def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
 def test_a_sample_is_accessible_and_fits(browser, path, scheme, width):
     check_page(browser, path, scheme, width)
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory):
+    """Return a page with pictures in it, of files with hostile names."""
+    from tests.images.pictures import Image, picture, save
+
+    folder = tmp_path_factory.mktemp("pictures")
+    for seed, name in enumerate(["<script>alert(1)", '" onerror="alert(1)', "\u202egpj", "long-name-" * 20]):
+        save(folder, f"{name}.png", picture(seed))
+        save(folder, f"{name} copy.jpg", picture(seed, (120, 90)))
+    save(folder, "sky.png", Image.new("L", (64, 64)))
+    html = folder / "gallery.html"
+    assert run("images", folder, "--html", html, "-q").exit_code == 0
+    return html
+
+
+def test_a_gallery_shows_its_pictures_and_loads_nothing(browser, gallery):
+    page = browser.new_context().new_page()
+    happened = []
+    for event in ("dialog", "pageerror", "console", "request"):
+        page.on(event, lambda said, event=event: happened.append((event, getattr(said, "url", said))))
+    page.goto(gallery.as_uri())
+    page.wait_for_timeout(300)
+    assert {(event, str(said).partition(",")[0]) for event, said in happened} <= {
+        ("request", gallery.as_uri().partition(",")[0]), ("request", "data:image/jpeg;base64")
+    }  # fmt: skip
+    assert page.locator("script, iframe, object, embed, link, form").count() == 0
+    assert page.locator("img").count() >= 9
+    assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
+def test_a_gallery_is_accessible_and_fits(browser, gallery, scheme, width):
+    check_page(browser, gallery, scheme, width)
 
 
 def check_page(browser, path, scheme, width):

@@ -1,0 +1,35 @@
+"""Near-duplicate images: perceptual hashes of files, and groups of images that look alike.
+
+docs/images.md explains them. Needs the extra ``images``.
+"""
+
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.images.groups import ImageDedup, ImageRemoval, KnownHashes, dedup
+    from lshfast.images.hashing import BadImage, ImageHashes, hash_files
+    from lshfast.images.listing import ImageFiles, list_images
+
+__all__ = [
+    "BadImage",
+    "ImageDedup",
+    "ImageFiles",
+    "ImageHashes",
+    "ImageRemoval",
+    "KnownHashes",
+    "dedup",
+    "hash_files",
+    "list_images",
+]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "groups": "ImageDedup ImageRemoval KnownHashes dedup",
+            "hashing": "BadImage ImageHashes hash_files",
+            "listing": "ImageFiles list_images",
+        },
+    )

@@ -1,0 +1,316 @@
+"""Groups of images that look alike: which image of each is kept, and which are its copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast.common.checks import check_int
+from lshfast.common.choices import ImageHashKind, ImageKeep
+from lshfast.common.progress import Progress
+from lshfast.common.threads import thread_count
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.images.hashing import ORIENTATIONS, ImageHashes, hash_type
+from lshfast.index.hamming import HammingIndex, dedup_codes
+from lshfast.kernels.hamming import distances
+
+# The quality below which an image has too little content to be compared: PDQ's authors advise against such hashes.
+LEAST_QUALITY = 50
+
+# Images that are compared with each other at once, and the most answers of their comparison with the kept ones.
+BATCH = 512
+MOST_ANSWERS = 1 << 24
+LEAST_ROWS = 16
+
+
+class ImageRemoval(NamedTuple):
+    """Describe a removed image.
+
+    Attributes
+    ----------
+    path : str
+    kept_path : str
+        The image that is kept in its place.
+    distance : int
+        Bits in which the hashes differ.
+    orientation : str
+        How the image is turned, relative to the kept one: "same", "rotated_90", "rotated_180" or "rotated_270"
+        (clockwise), "flipped" (upside down), "mirrored" (left to right), "transposed" or "transverse" (mirrored at the
+        diagonal from the upper left, or the other one).
+    """
+
+    path: str
+    kept_path: str
+    distance: int
+    orientation: str
+
+
+@dataclass(frozen=True, eq=False)
+class KnownHashes:
+    """The hashes of images that were hashed before.
+
+    Attributes
+    ----------
+    paths : sequence of str
+        What is named as the kept image of a copy.
+    codes : ndarray of uint64, shape (n, words)
+    hash : {"pdq", "phash", "dhash"}
+    """
+
+    paths: Sequence[str]
+    codes: UInt64Array
+    hash: ImageHashKind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageDedup:
+    """Hold the result of `dedup` for n images.
+
+    ``len(result)`` is n.
+
+    Attributes
+    ----------
+    hashes : ImageHashes
+    keep : ndarray of bool, shape (n,)
+        True for the images that are kept, among them those with too little content.
+    compared : ndarray of bool, shape (n,)
+        False for the images with too little content to be compared.
+    keeper : ndarray of int64, shape (n,)
+        The row that is kept in place of each row: the row itself if it is kept, -1 if a known image is.
+    known : ndarray of int64, shape (n,)
+        The row of the known image in place of which a row is removed, else -1.
+    distance : ndarray of int64, shape (n,)
+        Bits in which the hashes of a row and of what is kept differ; 0 if it is kept.
+    orientation : ndarray of int64, shape (n,)
+        A place in `lshfast.images.hashing.ORIENTATIONS`; 0 if the row is kept.
+    radius : int
+    against : KnownHashes or None
+    """
+
+    hashes: ImageHashes
+    keep: BoolArray
+    compared: BoolArray
+    keeper: Int64Array
+    known: Int64Array
+    distance: Int64Array
+    orientation: Int64Array
+    radius: int
+    against: KnownHashes | None = None
+
+    def __len__(self) -> int:
+        return len(self.keep)
+
+    def __repr__(self) -> str:
+        kept = int(np.count_nonzero(self.keep))
+        return (
+            f"ImageDedup({len(self):,} images: {kept:,} kept, {len(self) - kept:,} removed within distance "
+            f"{self.radius}, {int(np.count_nonzero(~self.compared)):,} not compared)"
+        )
+
+    @property
+    def removed(self) -> list[ImageRemoval]:
+        """One `ImageRemoval` for each removed image, in the order of the rows."""
+        return list(self.iter_removed())
+
+    @property
+    def groups(self) -> list[Int64Array]:
+        """The rows of each group, the kept one first; in groups of a known image, all rows are copies."""
+        found: list[Int64Array] = []
+        removed = np.flatnonzero(~self.keep)
+        owner = np.where(self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed])
+        order = np.argsort(owner, kind="stable")
+        ends = np.flatnonzero(np.diff(owner[order])) + 1
+        for places in np.split(order, ends) if len(order) else []:
+            first, copies = int(owner[places[0]]), removed[places]
+            found.append(copies if first >= len(self) else np.concatenate([np.array([first], np.int64), copies]))
+        return found
+
+    def kept_path(self, row: int) -> str:
+        """Return the path of the image that is kept in place of a row."""
+        if self.against is not None and self.known[row] >= 0:
+            return self.against.paths[int(self.known[row])]
+        return self.hashes.paths[int(self.keeper[row])]
+
+    def iter_removed(self) -> Iterator[ImageRemoval]:
+        """Yield one `ImageRemoval` for each removed image, in the order of the rows.
+
+        Yields
+        ------
+        ImageRemoval
+        """
+        for row in np.flatnonzero(~self.keep).tolist():
+            turned = ORIENTATIONS[int(self.orientation[row])]
+            yield ImageRemoval(self.hashes.paths[row], self.kept_path(row), int(self.distance[row]), turned)
+
+
+def dedup(
+    hashes: ImageHashes,
+    radius: int | None = None,
+    *,
+    keep: ImageKeep = "largest",
+    against: KnownHashes | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ImageDedup:
+    """Choose which images to keep, so that each other image looks like a kept one.
+
+    Images are processed in the order of preference. One is removed if its hash is within the radius of that of an image
+    that was kept before; of several, the one preferred most is its keeper. With the hashes of all orientations, the
+    nearest of the eight counts. Otherwise it is kept. The search is exact: it misses no hashes within the radius.
+
+    Images with a quality below 50 are kept and not compared, since pictures without content have similar hashes.
+
+    Parameters
+    ----------
+    hashes : ImageHashes
+    radius : int, optional
+        The most bits in which hashes of copies differ, at least 0 and at most the bits of a hash. By default 31 of 256
+        for PDQ, 8 of 64 for pHash and 5 of 64 for dHash.
+    keep : {"largest", "first"}, default "largest"
+        The order of preference: most pixels, then most bytes, then the first; or the first.
+    against : KnownHashes, optional
+        Known images. An image that looks like one of them is removed for the nearest before the others are compared.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    progress : callable, optional
+        Called from time to time with ("dedup", images done, images in total).
+
+    Returns
+    -------
+    ImageDedup
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If an argument is out of range, or known images have hashes of another kind.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from PIL import Image
+    >>> from lshfast.images import dedup, hash_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     picture = Image.effect_mandelbrot((400, 300), (-1.5, -0.3, -0.9, 0.2), 40)
+    ...     names = [os.path.join(folder, name) for name in ("small.png", "large.jpg", "turned.png")]
+    ...     picture.resize((200, 150)).save(names[0])
+    ...     picture.save(names[1])
+    ...     picture.resize((200, 150)).rotate(-90, expand=True).save(names[2])
+    ...     found = dedup(hash_files(names, orientations=True))
+    >>> found
+    ImageDedup(3 images: 1 kept, 2 removed within distance 31, 0 not compared)
+    >>> [(os.path.basename(path), turned) for path, _, _, turned in found.removed]
+    [('small.png', 'same'), ('turned.png', 'rotated_90')]
+    """
+    kind = hash_type(hashes.hash)
+    radius = kind.radius if radius is None else check_int("radius", radius, 0, kind.bits)
+    threads = thread_count(threads)
+    if keep not in ("largest", "first"):
+        raise ValueError(f"keep must be 'largest' or 'first', not {keep!r}")
+    if against is not None and against.hash != hashes.hash:
+        raise ValueError(f"against must have hashes of the kind {hashes.hash}, not {against.hash}")
+    n, k, words = hashes.codes.shape
+    compared: BoolArray = hashes.quality >= LEAST_QUALITY
+    keeper, known = np.arange(n, dtype=np.int64), np.full(n, -1, np.int64)
+    distance, orientation = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    if against is not None and len(against.paths):
+        rows = np.flatnonzero(compared)
+        index = HammingIndex(kind.bits, radius=radius)
+        index.insert(range(len(against.paths)), against.codes)
+        found = index.query(hashes.codes[rows].reshape(-1, words), k=1, threads=threads)
+        nearest = found.distance.reshape(-1, k)
+        turned = nearest.argmin(axis=1)
+        least = nearest[np.arange(len(rows), dtype=np.int64), turned]
+        near = np.flatnonzero(least <= radius)
+        known[rows[near]] = np.asarray(found.keys, np.int64).reshape(-1, k)[near, turned[near]]
+        distance[rows[near]], orientation[rows[near]] = least[near], turned[near]
+        keeper[rows[near]] = -1
+    left = np.flatnonzero(compared & (known < 0))
+    order = left[_preference(hashes, left, keep)]
+    if k == 1:
+        kept = dedup_codes(hashes.codes[order, 0], radius, threads=threads, progress=progress).keeper
+    else:
+        kept = _oriented_keepers(hashes.codes[order], radius, threads, progress)
+    keeper[order] = order[kept]
+    own = left[keeper[left] != left]
+    distance[own], orientation[own] = _nearest_turns(hashes.codes, own, keeper[own])
+    rows_of_all = np.arange(n, dtype=np.int64)
+    return ImageDedup(
+        hashes, keeper == rows_of_all, compared, keeper, known, distance, orientation, radius, against
+    )  # fmt: skip
+
+
+def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64Array:
+    """Return places of rows, those that are preferred first."""
+    if keep == "first":
+        return np.arange(len(rows), dtype=np.int64)
+    pixels = hashes.width[rows] * hashes.height[rows]
+    return np.lexsort((-hashes.nbytes[rows], -pixels)).astype(np.int64)
+
+
+def _oriented_keepers(
+    codes: UInt64Array, radius: int, threads: int, progress: Progress | None
+) -> Int64Array:  # fmt: skip
+    """Return the keeper of each of n images in their order of preference, (n, 8, words), itself if it is kept.
+
+    A batch is compared with what was kept before it, then with itself.
+    """
+    n, k, words = codes.shape
+    keeper = np.arange(n, dtype=np.int64)
+    index = HammingIndex(64 * words, radius=radius)
+    low = 0
+    while low < n:
+        most = min(max(MOST_ANSWERS // (k * max(len(index), 1)), LEAST_ROWS), BATCH)
+        some = codes[low : low + most]
+        earlier = _firsts(index, some, threads)
+        own = _batch_keepers(some, earlier < 0, radius, threads)
+        keeper[low : low + len(some)] = np.where(earlier >= 0, earlier, low + own)
+        kept = np.flatnonzero(keeper[low : low + len(some)] == np.arange(low, low + len(some), dtype=np.int64))
+        index.insert(low + kept, some[kept, 0])
+        low += len(some)
+        if progress:
+            progress("dedup", low, n)
+    return keeper
+
+
+def _firsts(index: HammingIndex, codes: UInt64Array, threads: int) -> Int64Array:
+    """Return the least key in an index that is within its radius of a code of each image; -1 for none."""
+    answers = index.within(codes.reshape(-1, codes.shape[2]), threads=threads)
+    owner = np.repeat(np.arange(len(codes), dtype=np.int64), np.diff(answers.offsets[:: codes.shape[1]]))
+    least = np.full(len(codes), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, owner, np.asarray(answers.keys, np.int64))
+    return np.where(least == np.iinfo(np.int64).max, -1, least)
+
+
+def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: int) -> Int64Array:
+    """Return the keepers among images of one batch that have none yet, by their places; each other one is its own."""
+    keeper = np.arange(len(codes), dtype=np.int64)
+    rows = np.flatnonzero(free)
+    if len(rows) < 2:
+        return keeper
+    inside = HammingIndex(64 * codes.shape[2], radius=radius)
+    inside.insert(rows, codes[rows, 0])
+    answers = inside.within(codes[rows].reshape(-1, codes.shape[2]), threads=threads)
+    near, offsets = np.asarray(answers.keys, np.int64), answers.offsets[:: codes.shape[1]]
+    for place, row in enumerate(rows.tolist()):
+        before = near[offsets[place] : offsets[place + 1]]
+        before = before[before < row]
+        before = before[keeper[before] == before]
+        if len(before):
+            keeper[row] = before.min()
+    return keeper
+
+
+def _nearest_turns(codes: UInt64Array, rows: Int64Array, kept: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the least distance of a code of each row to the first code of its keeper, and which code that is."""
+    k = codes.shape[1]
+    flat = codes.reshape(-1, codes.shape[2])
+    first = (rows * k)[:, None] + np.arange(k, dtype=np.int64)
+    pairs = first.astype(np.uint64) << np.uint64(32) | (kept * k).astype(np.uint64)[:, None]
+    found = distances(flat, pairs.ravel()).astype(np.int64).reshape(-1, k)
+    turned = found.argmin(axis=1).astype(np.int64)
+    return found[np.arange(len(rows), dtype=np.int64), turned], turned

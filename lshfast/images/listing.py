@@ -1,0 +1,119 @@
+"""The image files of paths and folders, each once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import DataError
+
+# The suffixes of the files that are taken from folders.
+SUFFIXES = {
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".dib",
+    ".avif", ".jp2", ".j2k", ".jpf", ".jpx",
+}  # fmt: skip
+
+
+@dataclass
+class ImageFiles:
+    """The image files of some inputs.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files, in the order of the inputs; those of a folder are sorted.
+    other : int
+        Files of folders with another suffix, which are not read.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    other: int = 0
+
+
+def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> ImageFiles:
+    """List the image files of files and folders, without reading them.
+
+    From a folder, files at any depth with the suffix of an image are taken: .jpg, .jpeg, .jpe, .jfif, .mpo, .png,
+    .apng, .gif, .webp, .tif, .tiff, .bmp, .dib, .avif, .jp2, .j2k, .jpf and .jpx, in upper or lower case. Hidden files
+    and folders are skipped, and links to folders are not followed. A file that is named itself may have any suffix.
+
+    A file that is reached several times, also by a symbolic link, is listed once: it must not be taken for a copy of
+    itself. Of a file and links to it in one folder, the file is listed.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+
+    Returns
+    -------
+    ImageFiles
+
+    Raises
+    ------
+    DataError
+        If an input is missing, neither a file nor a folder, or a folder without images, or a folder cannot be read.
+    ValueError
+        If there are no inputs.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from lshfast.images import list_images
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.PNG", "a.jpg", "notes.txt"):
+    ...         open(os.path.join(folder, name), "w").close()
+    ...     found = list_images(folder)
+    >>> [os.path.basename(path) for path in found.paths], found.other
+    (['a.jpg', 'b.PNG'], 1)
+    """
+    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    if not given:
+        raise ValueError("no inputs")
+    files, seen = ImageFiles(), set[str]()
+    for path in given:
+        for found in _files_of(os.fspath(path), files):
+            real = os.path.realpath(found)
+            if real not in seen:
+                seen.add(real)
+                files.paths.append(found)
+    return files
+
+
+def _files_of(path: str, files: ImageFiles) -> Iterator[str]:
+    """Return the image files of an input; count the other files of a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise DataError(printable(path), None, f"cannot be read: {error.strerror}") from error
+    if stat.S_ISREG(mode):
+        return iter([path])
+    if not stat.S_ISDIR(mode):
+        raise DataError(printable(path), None, "is neither a file nor a folder")
+    found = list(_inside(path, files))
+    if not found:
+        raise DataError(printable(path), None, "no image in this folder")
+    links = {name for name in found if os.path.islink(name)}
+    targets = {os.path.realpath(name) for name in found if name not in links}
+    found = [name for name in found if name not in links or os.path.realpath(name) not in targets]
+    return iter(sorted(found, key=lambda name: name.replace(os.sep, "/")))
+
+
+def _inside(path: str, files: ImageFiles) -> Iterator[str]:
+    for folder, folders, names in os.walk(path, onerror=_unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            whole = os.path.join(folder, name)
+            if name.startswith(".") or not os.path.isfile(whole):
+                continue
+            if os.path.splitext(name)[1].lower() in SUFFIXES:
+                yield whole
+            else:
+                files.other += 1
+
+
+def _unreadable(error: OSError) -> None:
+    """Raise an error for a folder that cannot be listed; otherwise its files would be silently missing."""
+    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error

@@ -1,0 +1,214 @@
+"""Images as they are shown, and files that are damaged or made to take much memory or time."""
+
+import io
+import os
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from lshfast.images.decoding import MAX_PIXELS, MOST_SCANNED_PIXELS, ImageError, decode, quiet_decoder
+from tests.images.pictures import Image, picture, save, with_size
+
+
+def pixels(image):
+    return np.asarray(image.convert("L").resize((64, 64)), np.int64)
+
+
+def near(image, other, most=8):
+    return np.abs(pixels(image) - pixels(other)).max() <= most
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_the_exif_orientation_is_applied(tmp_path, suffix, orientation):
+    from PIL import ImageOps
+
+    shown = picture(1)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = save(tmp_path, f"a.{suffix}", shown, exif=exif)
+    decoded = decode(path)
+    with Image.open(path) as stored:
+        upright = ImageOps.exif_transpose(stored)
+    assert (decoded.width, decoded.height) == upright.size == (shown.size if orientation < 5 else shown.size[::-1])
+    assert near(decoded.image, upright)
+    assert decoded.nbytes == os.path.getsize(path)
+
+
+def test_damaged_metadata_are_no_reason_to_refuse_an_image(tmp_path):
+    path = save(tmp_path, "a.jpg", picture(1), exif=b"Exif\0\0II*\0\xff\xff\xff\xff junk")
+    with quiet_decoder(MAX_PIXELS):
+        assert near(decode(path).image, picture(1))
+
+
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_transparent_parts_are_white(tmp_path, mode, colour):
+    image = picture(1).convert("RGBA")
+    mask = Image.new("L", image.size, 255)
+    mask.paste(0, (0, 0, 240, 360))
+    image.putalpha(mask)
+    path = save(tmp_path, "a.gif" if mode == "P" else "a.png", image if mode == "P" else image.convert(mode))
+    decoded = decode(path, colour=colour)
+    assert decoded.image.mode == ("RGB" if colour else "L")
+    assert (pixels(decoded.image)[:, :30] >= 254).all()
+    assert np.abs(pixels(decoded.image)[:, 34:] - pixels(picture(1))[:, 34:]).max() <= 40  # GIF has 256 colours
+
+
+def test_a_transparent_colour_is_white(tmp_path):
+    image = picture(1)
+    image.paste((1, 2, 3), (0, 0, 240, 360))
+    decoded = decode(save(tmp_path, "a.png", image, transparency=(1, 2, 3)))
+    assert (pixels(decoded.image)[:, :30] == 255).all()
+
+
+@pytest.mark.parametrize("suffix", ["gif", "png", "webp", "tiff"])
+def test_the_first_frame_is_read(tmp_path, suffix):
+    path = save(tmp_path, f"a.{suffix}", picture(1), save_all=True, append_images=[picture(2), picture(3)])
+    assert near(decode(path).image, picture(1), 40)
+
+
+def test_many_bits_and_other_colours(tmp_path):
+    grey = picture(1).convert("L")
+    wide = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
+    assert near(decode(save(tmp_path, "wide.png", wide)).image, grey, 1)
+    scale = np.array(grey, np.float32)
+    for name, values in (("f.tiff", scale * 1e-3), ("i.tiff", (scale * 1000).astype(np.int32))):
+        image = decode(save(tmp_path, name, Image.fromarray(values))).image
+        assert np.corrcoef(pixels(image).ravel(), pixels(grey).ravel())[0, 1] > 0.999
+    scale[:9] = np.nan
+    scale[9:12] = np.inf
+    assert decode(save(tmp_path, "nan.tiff", Image.fromarray(scale))).image.mode == "L"
+    assert near(decode(save(tmp_path, "cmyk.jpg", picture(1).convert("CMYK"), quality=95)).image, picture(1), 12)
+    assert decode(save(tmp_path, "1.png", picture(1).convert("1"))).image.mode == "L"
+
+
+def test_large_images_are_reduced(tmp_path):
+    large = picture(1, (2400, 1800))
+    for name in ("a.jpg", "a.png"):
+        decoded = decode(save(tmp_path, name, large))
+        assert (decoded.width, decoded.height) == (2400, 1800)
+        assert max(decoded.image.size) < 1000
+        assert near(decoded.image, large)
+    long = decode(save(tmp_path, "long.png", Image.new("L", (20_000, 3))))
+    assert long.image.size[1] == 3
+
+
+def test_files_that_are_no_images(tmp_path):
+    data = io.BytesIO()
+    picture(1).save(data, "JPEG")
+    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    for name, content, said in (
+        ("empty.jpg", b"", "is no image of a known format"),
+        ("text.jpg", b"hello", "is no image of a known format"),
+        ("script.jpg", postscript, "is no image of a known format"),
+        ("cut.jpg", data.getvalue()[:4000], "cannot be decoded: .*truncated"),
+        ("head.png", b"\x89PNG\r\n\x1a\n", "cannot be decoded|is no image"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ImageError, match=said):
+            decode(str(path))
+    with pytest.raises(ImageError, match="cannot be read: No such file"):
+        decode(str(tmp_path / "none.jpg"))
+    with pytest.raises(ImageError, match=r"cannot be read|regular file"):
+        decode(str(tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_pipe_that_replaced_a_file_does_not_stop_the_run(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(ImageError, match="is no regular file"):
+        decode(str(tmp_path / "pipe.png"))
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "gif", "webp", "tiff", "bmp"])
+def test_damaged_files_raise_one_kind_of_error(tmp_path, suffix):
+    """Each file is damaged at random places, or cut; the image may still be readable."""
+    data, generator = io.BytesIO(), np.random.default_rng(1)
+    picture(1, (96, 64)).save(data, "JPEG" if suffix == "jpg" else suffix.upper())
+    whole, path = np.frombuffer(data.getvalue(), np.uint8), tmp_path / f"a.{suffix}"
+    refused = 0
+    with quiet_decoder(MAX_PIXELS):
+        for number in range(60):
+            damaged = whole.copy()
+            places = generator.integers(0, min(len(whole), 400 if number % 2 else len(whole)), 8)
+            damaged[places] = generator.integers(0, 256, 8)
+            path.write_bytes(damaged[: len(whole) - (number % 3) * generator.integers(0, len(whole))].tobytes())
+            with suppress(ImageError):
+                refused += 1
+                assert decode(str(path), 10_000_000).image.mode == "L"
+                refused -= 1
+    assert refused > 10
+
+
+def test_too_many_pixels_are_refused_by_the_header(tmp_path):
+    data = io.BytesIO()
+    picture(1).save(data, "PNG")
+    path = tmp_path / "bomb.png"
+    path.write_bytes(with_size(data.getvalue(), 100_000, 100_000))
+    with (
+        quiet_decoder(MAX_PIXELS),
+        pytest.raises(ImageError, match=r"more pixels than max_pixels \(--max-pixels\) allows"),
+    ):
+        decode(str(path))
+    path.write_bytes(with_size(data.getvalue(), 13_000, 10_000))
+    with (
+        quiet_decoder(100_000_000),
+        pytest.raises(ImageError, match=r"has 13,000 x 10,000 pixels, more than the 100,000,000 that max_pixels"),
+    ):
+        decode(str(path), 100_000_000)
+
+
+def test_the_limit_of_pillow_is_raised_for_a_run_only():
+    before = Image.MAX_IMAGE_PIXELS
+    with quiet_decoder(MAX_PIXELS):
+        assert before == Image.MAX_IMAGE_PIXELS
+    with quiet_decoder(1 << 32):
+        assert Image.MAX_IMAGE_PIXELS >= 1 << 31
+    assert before == Image.MAX_IMAGE_PIXELS
+
+
+def test_a_jpeg_of_many_scans_is_refused(tmp_path):
+    data = io.BytesIO()
+    Image.new("L", (1000, 1000), 128).save(data, "JPEG", progressive=True)
+    whole = data.getvalue()
+    last = whole[whole.rindex(b"\xff\xda") : -2]
+    path = tmp_path / "scans.jpg"
+    path.write_bytes(whole)
+    assert decode(str(path)).width == 1000
+    path.write_bytes(whole[:-2] + last * (MOST_SCANNED_PIXELS // 10**6 + 1) + whole[-2:])
+    with pytest.raises(ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"):
+        decode(str(path))
+
+
+def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
+    """In several threads; a JPEG at a part of its size is not large, unless it is progressive."""
+    from lshfast.images import decoding
+
+    entered = []
+
+    class Lock:
+        def __enter__(self):
+            entered.append(True)
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(decoding, "_large", Lock())
+    monkeypatch.setattr(decoding, "LARGE_PIXELS", 1_000_000)
+    large = picture(1, (1400, 1100))
+    for name, options, count in (
+        ("a.png", {}, 1), ("a.jpg", {}, 0), ("b.jpg", {"progressive": True}, 1), ("a.webp", {}, 1)
+    ):  # fmt: skip
+        entered.clear()
+        decode(save(tmp_path, name, large, **options))
+        assert len(entered) == count, name
+
+
+def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
+    path = save(tmp_path, "a.png", picture(1))
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", lambda self: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(ImageError, match="cannot be decoded: out of memory"):
+        decode(path)
