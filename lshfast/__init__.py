@@ -4,8 +4,8 @@ Public is what is documented and can be imported from `lshfast`, or from its mod
 `lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
 `lshfast.fingerprints`, `lshfast.genomes`, `lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`,
 `lshfast.join`, `lshfast.kernels`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`, `lshfast.shingling`,
-`lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all other modules are internal
-and may change. To import lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
+`lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all other modules are
+internal and may change. To import lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -136,8 +136,8 @@ if not TYPE_CHECKING:
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances duckdb estimators exact external families fingerprints genomes hashing hf images "
-            "index join kernels passages quality records shingling sketch spark stages textbook web",
+            ".": "datasketch distances duckdb estimators exact external families fingerprints genomes hashing hf "
+            "images index join kernels passages quality records shingling sketch spark stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {

@@ -17,8 +17,9 @@ from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
+from lshfast.reports.drawing import Drawing, Panel
 from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Bin, bars, histogram
+from lshfast.reports.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 
 # What is shown: levels in tables, and skipped blocks.
 MOST_LEVELS = 240
@@ -91,6 +92,19 @@ def page_of(
         command=command,
         seconds=[Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()],
     )
+
+
+def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawing:
+    """Return a drawing of the scores, of the rates of true matches if they are known, and of what the fields added."""
+    scores = _scores(result, below, margin_of(explainer))
+    panels = [Panel("Links, and pairs below the threshold, by score", scores, HEIGHT)]
+    if result.rates is not None:
+        rates = _rates(result.rates, result.summary.threshold)
+        panels.append(Panel("Pairs, and the rate of true matches, by score", rates, HEIGHT))
+    if len(result.scores):
+        height = BAR * len(result.fields[:MOST_FIELDS])
+        panels.append(Panel("The mean score of each field in the links", _contributions(result), height))
+    return Drawing(panels)
 
 
 def _options(result: Linked) -> list[tuple[str, str]]:

@@ -25,13 +25,14 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.near import NearPairs, pairs_below
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import steps_text
-from lshfast.records.page import page_of
+from lshfast.records.page import drawing_of, page_of
 from lshfast.records.rates import RateTable
 from lshfast.records.review import review_columns
 from lshfast.records.scoring import FieldScorer
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
+from lshfast.reports.drawing import Drawing
 from lshfast.reports.page import check_page, short, write_page
 
 
@@ -232,6 +233,29 @@ class LinkResult(Shown):
         """
         check_page(path)
         write_page(path, self.page(texts=texts, title=title, command=command), overwrite)
+
+    def plot(self) -> Drawing:
+        """Draw the scores of the links and of the pairs below the threshold, and what each field added to them.
+
+        If there was a held-out field, the rate of true matches by score is drawn, too.
+
+        Returns
+        -------
+        Drawing
+            A notebook shows it; ``save("scores.svg")`` writes it.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed (``pip install "lshfast[cli]"``); matplotlib is not needed.
+
+        Examples
+        --------
+        >>> from lshfast.records import dedup_records
+        >>> dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").plot()
+        <Drawing: Links, and pairs below the threshold, by score; The mean score of each field in the links>
+        """
+        return drawing_of(self, self._explainer(), self._below)
 
     def page(self, *, texts: bool = True, title: str | None = None, command: str = "") -> str:
         """Return the page that `to_html` writes."""
