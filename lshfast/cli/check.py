@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -20,20 +21,23 @@ from lshfast.cli.options import (
     HtmlTexts,
     IdColumn,
     IgnoreCommon,
+    ItemMeasureOption,
+    KindOption,
     MaxRowBytes,
     NumPerm,
     OnErrorOption,
     Overwrite,
     Paths,
     Quiet,
-    Recall,
+    Radius,
+    RecallOrDefault,
     RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
     StopWords,
     Threads,
-    Threshold,
+    ThresholdOrDefault,
     UnitOption,
     page_output,
 )
@@ -55,15 +59,18 @@ def check_command(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
-    threshold: Threshold = 0.8,
+    kind: KindOption = None,
+    threshold: ThresholdOrDefault = None,
+    radius: Radius = None,
     unit: UnitOption = "word",
     size: Size = None,
     stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
-    recall: Recall = 0.95,
+    recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
+    measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
     sample: Annotated[int, typer.Option(metavar="N", help="About how many rows are compared with all rows.")] = 4000,
     examples: Annotated[
@@ -86,17 +93,33 @@ def check_command(
     with one_line_errors():
         from lshfast.common.checks import check_int
         from lshfast.drivers.inputs import Inputs
-        from lshfast.engine.plan import make_plan
-        from lshfast.jobs.check import check_files
+        from lshfast.engine.plan import RECALL
+        from lshfast.jobs.check import check_files, check_point_files
+        from lshfast.kinds.measures import PointPlan
+        from lshfast.quality.api import check_plan
         from lshfast.quality.run import CheckOptions
 
-        plan = make_plan(
-            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, threads=threads,
-            ignore_common=ignore_common,
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+        )
+        known = source.kind_of_items()
+        plan = check_plan(
+            known,
+            dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+                 recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, threads=threads,
+                 ignore_common=ignore_common, radius=radius, measure=measure),
         )  # fmt: skip
-        options = CheckOptions(check_int("sample", sample, 1, 2**31 - 1), recall, EXAMPLES if examples else 0)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        rows = check_int("sample", sample, 1, 2**31 - 1)
+        if isinstance(plan, PointPlan):
+            if html is not None or examples:
+                raise ValueError(f"{'examples' if examples else 'html'} is for texts and sets, not for {known}s")
+            with memory_advice(source, plan), Watch(quiet) as watch:
+                points = check_point_files(source, output, plan, rows, overwrite=overwrite, progress=watch)
+            if not quiet:
+                show(account_table(points), sys.stdout)
+            return
+        plan = replace(plan, sets=known == "set")
+        options = CheckOptions(rows, RECALL if recall is None else recall, EXAMPLES if examples else 0)
         with memory_advice(source, plan), Watch(quiet) as watch:
             result = check_files(
                 source, output, plan, options, page=page_output(html, html_texts), overwrite=overwrite, progress=watch

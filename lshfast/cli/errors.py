@@ -75,7 +75,6 @@ INSTEAD = {
     ("check", "--memory"): "a run finds the same with and without it; if the rows do not fit, check some of the files",
     ("check", "--exact"): "such a run finds all pairs, and lshfast check counts them; its recall is 1",
     ("check", "--against"): "an index holds no texts; give the files that it was made of as further inputs",
-    ("check", "--measure"): "pairs are those of Jaccard similarity; a run by containment joins exactly by default",
     ("check", "--verify"): "the table has the precision of a run with --verify none",
     ("check", "--engine"): "Spark finds the same pairs, so check a part of the files on one machine",
 }

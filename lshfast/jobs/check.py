@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.progress import Progress
-from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.drivers.inputs import Inputs, item_batches, read_lists, text_batches
 from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.plan import Plan
 from lshfast.jobs.frame import Job
 from lshfast.kernels.text import Texts
+from lshfast.kinds.measures import PointPlan
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
 from lshfast.readers import check_place
+
+if TYPE_CHECKING:
+    from lshfast.quality.points import PointCheck
 
 # Texts of inputs of at most this size are held in memory, and those of larger ones are read again if they can be.
 HELD_BYTES = 1 << 29
@@ -29,7 +34,7 @@ def check_files(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> CheckResult:
-    """Check a run over files.
+    """Check a run over files of texts or sets.
 
     Parameters
     ----------
@@ -55,14 +60,15 @@ def check_files(
     """
     rejects = None if output is None else f"{output}.rejects.jsonl"
     job = Job([], inputs.on_error, overwrite, rejects, page=page)
-    corpus = job.open(inputs)
+    others: dict[str, Any] = {"kind": "set", "convert": read_lists} if plan.sets else {}
+    corpus = job.open(inputs, **others)
     job.check()
     if output is not None:
         check_place(output, [file.path for file in corpus.files], overwrite)
     with job.reading(corpus):
-        batches = text_batches(corpus, progress)
+        batches: Any = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
         if corpus.total_bytes <= HELD_BYTES:
-            batches = (Texts(batch) for batch in batches)
+            batches = batches if plan.sets else (Texts(batch) for batch in batches)
         figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)
     with job.writing():
@@ -71,4 +77,36 @@ def check_files(
                 file.write(result.to_json().encode("utf-8"))
         title = f"Check of {named([file.name for file in corpus.files])}"
         job.write_page(lambda page: result.page(title=title, command=page.command, texts=page.texts))
+    return result
+
+
+def check_point_files(
+    inputs: Inputs,
+    output: str | None,
+    plan: PointPlan,
+    sample: int,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> PointCheck:
+    """Check a run over files of vectors or codes; parameters, outputs and errors are as for `check_files`."""
+    from lshfast.engine.points import PointRows
+    from lshfast.kinds.items import PointReader
+    from lshfast.quality.points import PointCheck, check_points
+
+    job = Job([], inputs.on_error, overwrite, None if output is None else f"{output}.rejects.jsonl")
+    reader = PointReader(plan.kind, plan.measure)
+    corpus = job.open(inputs, kind=plan.kind, convert=reader.read)
+    job.check()
+    if output is not None:
+        check_place(output, [file.path for file in corpus.files], overwrite)
+    with job.reading(corpus):
+        with job.clock.stage("read"):
+            rows = PointRows.of(item_batches(corpus, progress), lambda: reader.format)
+        figures: dict[str, Any] = check_points(rows, plan, sample, job.clock, progress)
+    result = job.account(PointCheck, accepted=corpus.accepted, **figures)
+    with job.writing():
+        if output is not None:
+            with atomic_file(output, overwrite) as file:
+                file.write(result.to_json().encode("utf-8"))
     return result

@@ -10,12 +10,18 @@ from lshfast.common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.quality.api import check
     from lshfast.quality.intervals import Estimate
+    from lshfast.quality.points import NearBin, PointCheck
     from lshfast.quality.result import Alternative, CheckResult, Example, SimilarityBin
 
-__all__ = ["Alternative", "CheckResult", "Estimate", "Example", "SimilarityBin", "check"]
+__all__ = ["Alternative", "CheckResult", "Estimate", "Example", "NearBin", "PointCheck", "SimilarityBin", "check"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
-        {"api": "check", "intervals": "Estimate", "result": "Alternative CheckResult Example SimilarityBin"},
+        {
+            "api": "check",
+            "intervals": "Estimate",
+            "points": "NearBin PointCheck",
+            "result": "Alternative CheckResult Example SimilarityBin",
+        },
     )

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lshfast.common.checks import Seed, check_int
+from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
+from lshfast.engine.any_plan import AnyPlan, plan_for
 from lshfast.engine.columns import ShingledTexts, column_of
-from lshfast.engine.plan import make_plan
+from lshfast.engine.plan import RECALL
 from lshfast.engine.short_texts import warn_of
 from lshfast.engine.sketching import Clock
+from lshfast.kinds.kind import kind_of
+from lshfast.kinds.measures import PointPlan
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from lshfast.quality.points import PointCheck
 
 # The largest sample.
 MOST_SAMPLE = 2**31 - 1
@@ -24,22 +31,25 @@ MOST_SAMPLE = 2**31 - 1
 def check(
     texts: Any,
     *,
-    threshold: float = 0.8,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
-    recall: float = 0.95,
+    recall: float | None = None,
     bands: int | None = None,
     rows_per_band: int | None = None,
+    measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
     sample: int = 4000,
     examples: int = 0,
     threads: int | None = None,
     seed: Seed = 1,
     progress: Progress | None = None,
-) -> CheckResult:
+) -> CheckResult | PointCheck:
     """Measure on a sample what `dedup` and `pairs` with these parameters find, and what they miss.
 
     Rows are drawn with known probabilities, which are higher for rows that meet others, and compared exactly with all
@@ -48,9 +58,11 @@ def check(
 
     Parameters
     ----------
-    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, ignore_common, threads,
-    progress
+    texts, kind, threshold, radius, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band,
+    ignore_common, threads, progress
         As for `dedup`.
+    measure : str, optional
+        As for `dedup`; for texts and sets "jaccard" only.
     sample : int, default 4000
         About how many rows are compared with all others, at least 1.
     examples : int, default 0
@@ -61,6 +73,7 @@ def check(
     Returns
     -------
     CheckResult
+        For vectors and codes, a `PointCheck`: what is found and missed, without other parameters.
 
     Raises
     ------
@@ -83,14 +96,16 @@ def check(
     >>> result.pairs.value, result.complete
     (1.0, True)
     """
-    plan = make_plan(
-        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
-        ignore_common=ignore_common,
+    plan = check_plan(
+        kind_of(texts) if kind is None else kind,
+        dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+             recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
+             ignore_common=ignore_common, radius=radius, measure=measure),
     )  # fmt: skip
-    options = CheckOptions(
-        check_int("sample", sample, 1, MOST_SAMPLE), recall, check_int("examples", examples, 0, MOST_SAMPLE)
-    )
+    sample, examples = check_int("sample", sample, 1, MOST_SAMPLE), check_int("examples", examples, 0, MOST_SAMPLE)
+    if isinstance(plan, PointPlan):
+        return _check_points(texts, plan, sample, examples, progress)
+    options = CheckOptions(sample, RECALL if recall is None else recall, examples)
     column = column_of(texts, plan.shingles)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     clock = Clock()
@@ -99,3 +114,29 @@ def check(
     result = CheckResult(read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures)
     warn_of(result.advice)
     return result
+
+
+def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
+    """Return the plan of a check of items of a kind, or raise an error that names the option that is wrong."""
+    if kind in ("text", "set") and options["measure"] not in (None, "jaccard"):
+        raise ValueError(
+            f"measure must be 'jaccard' for a check of {kind}s, not {options['measure']!r}: a run by containment joins "
+            "exactly by default"
+        )
+    if options["measure"] == "tanimoto":
+        raise ValueError("measure must be 'hamming' for a check of codes, not 'tanimoto', by which every pair is found")
+    return plan_for(kind, options)
+
+
+def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None) -> PointCheck:
+    from lshfast.engine.points import PointRows
+    from lshfast.kinds.items import read_points
+    from lshfast.quality.points import PointCheck, check_points
+
+    if examples:
+        raise ValueError(f"examples is for texts and sets, not for {plan.kind}s")
+    clock = Clock()
+    batch, format = read_points(items, plan.kind, plan.measure)
+    rows = PointRows.of([batch], lambda: format)
+    figures: dict[str, Any] = check_points(rows, plan, sample, clock, progress)
+    return PointCheck(read=rows.n, rejected=0, accepted=rows.n, stages=clock.stages, seconds=clock.seconds, **figures)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from math import isnan
 from typing import Any, ClassVar
 
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.visible import one_line, visible
 from lshfast.engine.display import Account, empty_note
+from lshfast.quality.figures import figures_as_dict, figures_as_json
 from lshfast.quality.intervals import Estimate
 from lshfast.quality.page import page_of
 from lshfast.reports.page import check_page, write_page
@@ -286,26 +286,11 @@ class CheckResult(Account):
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as values of JSON; numbers that are not known are None."""
-        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "stages"}
-        stages = {name: asdict(stage) for name, stage in self.stages.items()}
-        plain: dict[str, Any] = _plain(named | {"stages": stages})
-        return plain
+        return figures_as_dict(self)
 
     def to_json(self) -> str:
         """Return all figures as JSON."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if isnan(value) else value
-    if isinstance(value, (Estimate, SimilarityBin, Alternative, Example)):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, (int, str)) else visible(str(value))
+        return figures_as_json(self)
 
 
 def _count(number: Estimate) -> str:

@@ -1,0 +1,350 @@
+"""What a run over vectors or codes finds and misses, from a sample of the rows.
+
+Rows are drawn with known probabilities: most of those that a plan with other random functions finds near to another
+row, and some of the others. Each is compared exactly with all rows. As no probability is 0, the estimates are unbiased
+whatever that plan misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import ClassVar
+
+import numpy as np
+
+from lshfast.common.choices import ItemMeasure
+from lshfast.common.display import Figure, counted, figure
+from lshfast.common.progress import Progress
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.engine.display import Account, bound_name, empty_note
+from lshfast.engine.points import PointRows
+from lshfast.engine.sketching import Clock
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.join.banded import equal_rows
+from lshfast.kernels import distances as kernels
+from lshfast.kernels import hamming as code_kernels
+from lshfast.kinds.bucket_join import BucketJoin
+from lshfast.kinds.buckets import PointBuckets, choose_buckets
+from lshfast.kinds.held_points import release
+from lshfast.kinds.measures import PointPlan
+from lshfast.quality.figures import figures_as_json
+from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
+
+# The share of the sample that is drawn from rows that the other plan finds near to no other one.
+UNIFORM = 0.2
+
+# The most coordinates that are multiplied, or subtracted one by one, and the rows that are compared at once.
+MOST_PRODUCTS, MOST_STEPS = 1 << 39, 1 << 36
+CHUNK_ROWS = 1 << 13
+
+# Single precision may be off by so much for each coordinate: pairs beyond the bound by less are computed exactly.
+SLACK = 4e-7
+
+# Steps from the bound to equal points by which recall is shown.
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class NearBin:
+    """The pairs between two similarities or distances, and the share of them that is found.
+
+    Attributes
+    ----------
+    low, high : float
+    pairs, recall : Estimate
+    """
+
+    low: float
+    high: float
+    pairs: Estimate
+    recall: Estimate
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PointCheck(Account):
+    """What a run over vectors or codes finds and misses, estimated from a sample.
+
+    Attributes
+    ----------
+    accepted : int
+        read = accepted + rejected.
+    copies, empty : int
+        Exact copies of earlier rows, which every run finds; rows without a point. All other figures are of the rest.
+    sampled : int
+        Rows that were compared with all others.
+    complete : bool
+        Whether these are all rows; then all figures are exact.
+    measure : str
+    bound : float
+        The threshold or the radius.
+    bands, rows_per_band : int
+        What the run was planned with; 0 if it finds all pairs.
+    promised : float
+        The recall that the plan promises for pairs at the bound.
+    pairs : Estimate
+        Pairs within the bound.
+    near_rows : Estimate
+        Rows that have at least one other row within the bound.
+    recall : Estimate
+        The share of the pairs that the plan finds; nan without pairs.
+    by_nearness : tuple of NearBin
+        From the bound to equal points.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
+
+    accepted: int
+    copies: int
+    empty: int
+    sampled: int
+    complete: bool
+    measure: ItemMeasure
+    bound: float
+    bands: int
+    rows_per_band: int
+    promised: float
+    pairs: Estimate
+    near_rows: Estimate
+    recall: Estimate
+    by_nearness: tuple[NearBin, ...]
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        rejected = f"{self.rejected:,} rejected" if self.rejected else ""
+        copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found" if self.copies else ""
+        yield figure("read", self.read, copies, empty_note(self.empty, self.measure), rejected)
+        every = "all of them: the figures are exact" if self.complete else "each compared with all; intervals: 95 %"
+        different = self.accepted - self.copies - self.empty
+        yield figure("sampled", self.sampled, f"of {counted(different, 'different row')}", every)
+        yield figure(
+            "pairs", _count(self.pairs), f"within the {bound_name(self.measure)}, {self.bound:g}", _range(self)
+        )
+        yield figure("rows", _count(self.near_rows), "with such a pair")
+        if isnan(self.recall.value):
+            yield figure("recall", "unknown", "no pair within the bound was seen")
+        elif not self.bands:
+            yield figure("recall", f"{self.recall.value:.4f}", "every similar pair is found")
+        else:
+            plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f} at the bound"
+            yield figure("recall", f"{self.recall.value:.4f}", _share(self.recall), plan)
+        for one in self.by_nearness:
+            if one.pairs.value and self.bands:
+                between = f"of the pairs from {one.low:.4g} to {one.high:.4g}"
+                yield figure("", f"{one.recall.value:.4f}", between, _share(one.recall), f"{_count(one.pairs)} pairs")
+
+    def to_json(self) -> str:
+        """Return all figures as JSON; numbers that are not known are None."""
+        return figures_as_json(self)
+
+
+def _count(number: Estimate) -> str:
+    return f"{number.value:,.0f}"
+
+
+def _range(check: PointCheck) -> str:
+    pairs = check.pairs
+    return "" if pairs.exact else f"{pairs.low:,.0f} to {pairs.high:,.0f}"
+
+
+def _share(share: Estimate) -> str:
+    return "" if share.exact else f"{share.low:.4f} to {share.high:.4f}"
+
+
+def check_points(
+    rows: PointRows, plan: PointPlan, sample: int, clock: Clock, progress: Progress | None = None
+) -> dict[str, object]:
+    """Return the figures of a `PointCheck`, without those of all accounts."""
+    with clock.stage("sample"):
+        copies = equal_rows(rows.marks)
+        members = np.flatnonzero(copies == np.arange(len(rows), dtype=np.int64))
+        check = _PointChecker(rows.words, rows.format, plan, members)
+        rates = check.rates(sample)
+        drawn = members[np.random.default_rng([plan.seed, len(rows)]).random(len(members)) < rates]
+        rates = rates[np.searchsorted(members, drawn)]
+    with clock.stage("compare", rows.words.nbytes):
+        near = _Near.of(check, drawn, progress)
+    found = {
+        "copies": len(rows) - len(members), "empty": rows.n - len(rows), "sampled": len(drawn),
+        "complete": bool((rates == 1).all()) and len(drawn) == len(members), "measure": plan.measure,
+        "bound": plan.bound,
+    }  # fmt: skip
+    return found | check.figures(near, rates, bool(found["complete"]))
+
+
+@dataclass(frozen=True)
+class _Near:
+    """The pairs of the rows of a sample: the place of the row, how near the other one is, and whether it is found.
+
+    `nearness` is 0 at the bound and 1 for equal points.
+    """
+
+    place: Int64Array
+    nearness: Float64Array
+    found: BoolArray
+    rows: int
+
+    @classmethod
+    def of(cls, check: _PointChecker, drawn: Int64Array, progress: Progress | None) -> _Near:
+        places, nearness, found = [np.empty(0, np.int64)], [np.empty(0)], [np.empty(0, np.bool_)]
+        for done, (place, other, value) in enumerate(check.within(drawn), 1):
+            places.append(place)
+            nearness.append(value)
+            found.append(check.finds(drawn[place], other))
+            if progress:
+                progress("verify", min(done * CHUNK_ROWS, len(check.members)), len(check.members))
+        return cls(np.concatenate(places), np.concatenate(nearness), np.concatenate(found), len(drawn))
+
+    def per_row(self, chosen: BoolArray) -> Float64Array:
+        """Return how many of the chosen pairs each row of the sample has."""
+        return np.bincount(self.place[chosen], minlength=self.rows).astype(np.float64)
+
+
+class _PointChecker:
+    """The comparison of a sample with all rows that are no copies, `members`, and the plan of the run."""
+
+    members: Int64Array
+
+    def __init__(self, words: UInt64Array, format: PointFormat | None, plan: PointPlan, members: Int64Array) -> None:
+        self._words, self._format, self._plan, self.members = words, format, plan, members
+        self._buckets: PointBuckets | None = None
+        if format is not None and not plan.complete:
+            self._buckets = choose_buckets(words, format, plan, members)
+
+    def rates(self, sample: int) -> Float64Array:
+        """Return the probability of each member to be drawn."""
+        n, format = len(self.members), self._format
+        if format is None:
+            return np.ones(n)
+        work = format.dim * max(1, n)
+        by_one = format.metric == "manhattan"
+        most = max(1, min(sample, (MOST_STEPS if by_one else MOST_PRODUCTS) // work))
+        if n <= most:
+            return np.ones(n)
+        near = np.zeros(n, np.bool_)
+        near[np.searchsorted(self.members, self._hints(format))] = True
+        rates = np.empty(n)
+        for chosen, share in ((near, 1 - UNIFORM), (~near, UNIFORM)):
+            rates[chosen] = min(1.0, share * most / max(1, int(chosen.sum())))
+        return rates
+
+    def _hints(self, format: PointFormat) -> Int64Array:
+        """Return rows that another plan finds near to another one."""
+        plan = self._plan
+        if plan.complete:
+            plan = replace(plan, recall=0.95)
+        other = choose_buckets(self._words, format, replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
+        join = BucketJoin(
+            self._words, self.members, format.measure, self._plan.value_of(format), other.keys, other.bands.bands,
+            other.codes, other.most, plan.threads,
+        )  # fmt: skip
+        pairs = join.rows_of(join.stars())
+        return np.unique(np.concatenate([pairs["i"], pairs["j"]]))
+
+    def within(self, drawn: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
+        """Yield the place in the sample, the other row, and the nearness of each pair within the bound."""
+        format = self._format
+        if format is None:
+            return
+        likely = self._likely(drawn, format)
+        for start in range(0, len(self.members), CHUNK_ROWS):
+            rows = self.members[start : start + CHUNK_ROWS]
+            place, at = likely(rows)
+            other = rows[at]
+            apart = drawn[place] != other
+            place, other = place[apart], other[apart]
+            values = np.empty(len(place))
+            pairs = other.astype(np.uint64) << np.uint64(32) | drawn[place].astype(np.uint64)
+            kernels.distances_of_pairs(self._words, pairs, *format.measure.kernel, values)
+            release(self._words)
+            near = values <= self._plan.value_of(format)
+            reported = self._plan.reported(format, values[near])
+            bound = self._plan.bound
+            best = 1.0 if self._plan.measure == "cosine" else 0.0
+            nearness = (reported - bound) / (best - bound) if best != bound else np.ones(len(reported))
+            yield place[near], other[near], nearness
+
+    def _likely(self, drawn: Int64Array, format: PointFormat) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
+        """Return what gives (places in the sample, places in the rows) of all pairs that may be within the bound."""
+        plan = self._plan
+        if format.metric in ("hamming", "manhattan"):
+            sample = np.ascontiguousarray(self._words[drawn])
+            limit = plan.value_of(format)
+
+            def one_by_one(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+                others, values = np.ascontiguousarray(self._words[rows]), np.empty(len(rows))
+                place, at = [rows[:0]], [rows[:0]]
+                for number in range(len(sample)):
+                    kernels.distances(sample[number : number + 1], others, *format.measure.kernel, values)
+                    at.append(np.flatnonzero(values <= limit))
+                    place.append(np.full(len(at[-1]), number, np.int64))
+                return np.concatenate(place), np.concatenate(at)
+
+            return one_by_one
+        points, norms = self._single(drawn, format)
+        slack = SLACK * (format.dim + 16)
+
+        def by_products(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+            others, lengths = self._single(rows, format)
+            products = points @ others.T
+            if format.metric == "cosine":
+                close = products >= 1 - plan.value_of(format) - slack
+            else:
+                scale = norms[:, np.newaxis] * lengths
+                squares = norms[:, np.newaxis] ** 2 + lengths**2 - 2 * products * scale
+                close = (
+                    squares <= plan.value_of(format) + 2 * slack * scale + slack * (norms[:, np.newaxis] + lengths) ** 2
+                )
+            place, at = np.nonzero(close)
+            return place.astype(np.int64), at.astype(np.int64)
+
+        return by_products
+
+    def _single(self, rows: Int64Array, format: PointFormat) -> tuple[np.ndarray, Float64Array]:
+        """Return points of unit length in single precision, and their lengths."""
+        points = np.asarray(format.points_of(self._words[rows]), np.float64)
+        release(self._words)
+        norms = np.sqrt(np.einsum("ij,ij->i", points, points))
+        return (points / np.where(norms > 0, norms, 1)[:, np.newaxis]).astype(np.float32), norms
+
+    def finds(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        """Return which pairs of rows the plan finds: they share a bucket, and pass the screen."""
+        buckets = self._buckets
+        if buckets is None:
+            return np.ones(len(left), np.bool_)
+        met = np.zeros(len(left), np.bool_)
+        for band in range(buckets.bands.bands):
+            met |= buckets.keys(band, left) == buckets.keys(band, right)
+        if buckets.codes.shape[1]:
+            pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+            met &= code_kernels.distances(buckets.codes, pairs) <= buckets.most
+        return met
+
+    def figures(self, near: _Near, rates: Float64Array, complete: bool) -> dict[str, object]:
+        """Return the estimates. A pair counts half for each of its rows."""
+        plan, buckets = self._plan, self._buckets
+        unit = 1 / rates.min(initial=1.0)
+
+        def pairs_of(chosen: BoolArray) -> tuple[Estimate, Estimate]:
+            whole = near.per_row(chosen) / rates / 2
+            part = near.per_row(chosen & near.found) / rates / 2
+            pairs = total_of(float(whole.sum()), variance_of(whole, rates), unit, complete)
+            return pairs, share_of(part, whole, rates, max(1, int(chosen.sum()) // 2), complete)
+
+        every = np.ones(len(near.place), np.bool_)
+        pairs, recall = pairs_of(every)
+        with_pairs = (near.per_row(every) > 0) / rates
+        best = 1.0 if plan.measure in ("cosine", "tanimoto") else 0.0
+        edges = plan.bound + (best - plan.bound) * np.linspace(0, 1, STEPS + 1)
+        steps = np.clip(np.floor(near.nearness * STEPS), 0, STEPS - 1)
+        bins = [NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step)) for step in range(STEPS)]
+        return {
+            "bands": 0 if buckets is None else buckets.bands.bands,
+            "rows_per_band": 0 if buckets is None else buckets.bands.rows_per_band,
+            "promised": 1.0 if buckets is None else buckets.recall,
+            "pairs": pairs,
+            "near_rows": total_of(float(with_pairs.sum()), variance_of(with_pairs, rates), unit, complete),
+            "recall": recall,
+            "by_nearness": tuple(bins),
+        }
