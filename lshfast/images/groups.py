@@ -213,22 +213,14 @@ def dedup(
         raise ValueError(f"keep must be 'largest' or 'first', not {keep!r}")
     if against is not None and against.hash != hashes.hash:
         raise ValueError(f"against must have hashes of the kind {hashes.hash}, not {against.hash}")
-    n, k, words = hashes.codes.shape
+    n, k, _ = hashes.codes.shape
     compared: BoolArray = hashes.quality >= LEAST_QUALITY
     keeper, known = np.arange(n, dtype=np.int64), np.full(n, -1, np.int64)
     distance, orientation = np.zeros(n, np.int64), np.zeros(n, np.int64)
     if against is not None and len(against.paths):
-        rows = np.flatnonzero(compared)
-        index = HammingIndex(kind.bits, radius=radius)
-        index.insert(range(len(against.paths)), against.codes)
-        found = index.query(hashes.codes[rows].reshape(-1, words), k=1, threads=threads)
-        nearest = found.distance.reshape(-1, k)
-        turned = nearest.argmin(axis=1)
-        least = nearest[np.arange(len(rows), dtype=np.int64), turned]
-        near = np.flatnonzero(least <= radius)
-        known[rows[near]] = np.asarray(found.keys, np.int64).reshape(-1, k)[near, turned[near]]
-        distance[rows[near]], orientation[rows[near]] = least[near], turned[near]
-        keeper[rows[near]] = -1
+        found = _near_known(hashes, np.flatnonzero(compared), against, radius, threads)
+        known[found.rows], keeper[found.rows] = found.known, -1
+        distance[found.rows], orientation[found.rows] = found.distance, found.orientation
     left = np.flatnonzero(compared & (known < 0))
     order = left[_preference(hashes, left, keep)]
     if k == 1:
@@ -238,10 +230,32 @@ def dedup(
     keeper[order] = order[kept]
     own = left[keeper[left] != left]
     distance[own], orientation[own] = _nearest_turns(hashes.codes, own, keeper[own])
-    rows_of_all = np.arange(n, dtype=np.int64)
-    return ImageDedup(
-        hashes, keeper == rows_of_all, compared, keeper, known, distance, orientation, radius, against
-    )  # fmt: skip
+    keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
+    return ImageDedup(hashes, keep_mask, compared, keeper, known, distance, orientation, radius, against)
+
+
+class _NearKnown(NamedTuple):
+    """Rows that look like known images: those images, the distances, and how the rows are turned."""
+
+    rows: Int64Array
+    known: Int64Array
+    distance: Int64Array
+    orientation: Int64Array
+
+
+def _near_known(hashes: ImageHashes, rows: Int64Array, against: KnownHashes, radius: int, threads: int) -> _NearKnown:
+    """Return which of some rows are within the radius of known images, each with the nearest."""
+    _, k, words = hashes.codes.shape
+    index = HammingIndex(64 * words, radius=radius)
+    index.insert(range(len(against.paths)), against.codes)
+    answers = index.query(hashes.codes[rows].reshape(-1, words), k=1, threads=threads)
+    distances_of_turns = answers.distance.reshape(-1, k)
+    turned = distances_of_turns.argmin(axis=1).astype(np.int64)
+    every = np.arange(len(rows), dtype=np.int64)
+    distance = distances_of_turns[every, turned]
+    near = np.flatnonzero(distance <= radius)
+    known = np.asarray(answers.keys, np.int64).reshape(-1, k)[near, turned[near]]
+    return _NearKnown(rows[near], known, distance[near], turned[near])
 
 
 def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64Array:
@@ -252,9 +266,7 @@ def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64
     return np.lexsort((-hashes.nbytes[rows], -pixels)).astype(np.int64)
 
 
-def _oriented_keepers(
-    codes: UInt64Array, radius: int, threads: int, progress: Progress | None
-) -> Int64Array:  # fmt: skip
+def _oriented_keepers(codes: UInt64Array, radius: int, threads: int, progress: Progress | None) -> Int64Array:
     """Return the keeper of each of n images in their order of preference, (n, 8, words), itself if it is kept.
 
     A batch is compared with what was kept before it, then with itself.

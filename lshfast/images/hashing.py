@@ -199,6 +199,8 @@ def hash_files(
     check_int("max_pixels", max_pixels, 1, 1 << 40)
     if on_error not in ("skip", "stop"):
         raise ValueError(f"on_error must be 'skip' or 'stop', not {on_error!r}")
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise TypeError(f"paths must be several paths, such as [{paths!r}], not one")
     given = [os.fspath(path) for path in paths]
     for package in ("PIL", "pdqhash", "imagehash"):
         optional(package, "images")

@@ -136,6 +136,8 @@ def test_files_that_cannot_be_hashed_are_skipped_or_stop(tmp_path, files):
 
 
 def test_arguments_are_checked():
+    with pytest.raises(TypeError, match=r"paths must be several paths, such as \['a\.png'\], not one"):
+        hash_files("a.png")
     for error, options, said in (
         (ValueError, {"hash": "ahash"}, "hash must be one of pdq, phash, dhash, not 'ahash'"),
         (ValueError, {"on_error": "ignore"}, "on_error must be 'skip' or 'stop', not 'ignore'"),
