@@ -188,6 +188,19 @@ OPTIONS: dict[str, Option] = {
             kinds=SETS,
         ),
         Option(
+            "clusters",
+            None,
+            "Give groups the ids that they had in earlier runs, and write them: key, cluster, first_seen; .parquet.",
+            ("files",),
+            without=HELD,
+        ),
+        Option(
+            "changes",
+            None,
+            f"Also write which rows are in new, joined, merged or split groups, or removed: {TABLES}.",
+            ("files",),
+        ),
+        Option(
             "on_error",
             "stop",
             "On a bad row: stop, or skip it and write it to OUT.rejects.jsonl; with -o -, to stderr.",

@@ -25,6 +25,7 @@ from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks,
 from lshfast.drivers.pages import DedupPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
+from lshfast.engine.against import Links, links_to_entries
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_max_removed, check_result
@@ -121,6 +122,8 @@ def run_files(
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
     check_max_removed(outputs.max_removed)
+    if cap is not None and outputs.clusters is not None:
+        refuse("cap", ["clusters"])
     if inputs.group_by is not None:
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
         return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
@@ -146,7 +149,7 @@ def run_files(
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
-    elif not plan.exact and not plan.sets and indexes.save is None:
+    elif not plan.exact and not plan.sets and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
@@ -172,20 +175,30 @@ def _run_held(
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing, plan)
-    with nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index:
+    with (
+        nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
+        nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index,
+    ):
+        links: Links | None = None
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
                     assert points is not None
                     result = _find_points(corpus, plan, keep, outputs, points, page, folder, memory, progress)
                 else:
-                    result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+                    result, links = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+            update = None
+            if clusters is not None:
+                with naming_stage("group"):
+                    update, result = clusters.updated_by(result, links)
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             start = time.perf_counter()
             with naming_stage("write"):
                 kinds = _kinds(corpus, index if indexes.against else None)
                 _write(corpus, inputs, result, outputs, plan, kinds, page, progress)
+                if clusters is not None and update is not None:
+                    clusters.write(update, result.options, outputs.overwrite)
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
@@ -251,8 +264,11 @@ def _find(
     outputs: Outputs,
     page: DedupPage,
     progress: Progress | None,
-) -> DedupResult:
-    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
+) -> tuple[DedupResult, Links | None]:
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved.
+
+    Also returns the rows that belong to groups of earlier entries, if there is an index of them and groups are written.
+    """
     clock = Clock()
     items: Iterator[Any] = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
     batches = indexes.checked(index, corpus, items)
@@ -270,7 +286,10 @@ def _find(
         similar=None if outputs.pairs is None else write_similar,
         progress=progress,
     )
-    indexed = None
+    indexed, links = None, None
+    if index is not None and part.found.earlier is not None and outputs.clusters is not None:
+        with clock.stage("earlier"):
+            links = links_to_entries(index, part.sketches.signatures, part.found.earlier, plan)
     if index is not None and indexes.save:
         with clock.stage("index"):
             indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
@@ -285,7 +304,7 @@ def _find(
         by=corpus.by,
     )
     page.take_texts_from(part.sketches.rows.column)
-    return replace(result, options=result.options | {"keep": keep})
+    return replace(result, options=result.options | {"keep": keep}), links
 
 
 def _find_points(
@@ -331,7 +350,7 @@ def _annotations(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]
 
 def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
     files = [file.path for file in corpus.files]
-    named = [outputs.rows, outputs.pairs, outputs.removed]
+    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     if inputs.on_error == "skip":
         named.append(outputs.rejects)
     earlier = [] if indexes.against is None else [indexes.against]
@@ -342,6 +361,9 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
     if outputs.page is not None:
         check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])
+    if outputs.clusters is not None:
+        others = [*paths, indexes.save, options, None if outputs.page is None else outputs.page.path]
+        outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
         from lshfast.index.stores.file import check_target
