@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 
 # Rows per query. It limits the memory of the answers.
 BATCH_ROWS = 1 << 16
-
-# The most entries to which a row is linked, and the rows per query of `links_to_entries`.
-MOST_ENTRIES = 1000
-LINKED_ROWS = 1 << 12
-
-# Rows of a run, and the key of an entry of the same group for each; a row may occur with several entries.
-Links: TypeAlias = tuple[Int64Array, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -93,23 +86,6 @@ def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlie
         keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
         similarity.append(best.similarity)
     return Earlier(np.concatenate(rows), keys, np.concatenate(similarity))
-
-
-def links_to_entries(index: LSHIndex, signatures: UInt64Array, earlier: Earlier, plan: Plan) -> Links:
-    """Return which rows belong to the groups of which entries, with the entry for which a row was removed first.
-
-    A row is in the star of one entry; among components, it connects all entries that are similar to it, at most
-    MOST_ENTRIES.
-    """
-    rows, keys = [earlier.rows], list(earlier.keys)
-    if plan.groups == "components":
-        least = 0.0 if plan.verify == "none" else plan.threshold
-        for start in range(0, len(earlier.rows), LINKED_ROWS):
-            part = earlier.rows[start : start + LINKED_ROWS]
-            found = index.query(signatures[part], k=MOST_ENTRIES, threshold=least, threads=plan.threads)
-            rows.append(np.repeat(part, np.diff(found.offsets)))
-            keys += found.keys.tolist() if isinstance(found.keys, np.ndarray) else found.keys
-    return np.concatenate(rows), keys
 
 
 class EarlierRows:

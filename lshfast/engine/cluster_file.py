@@ -125,11 +125,17 @@ class OpenClusters:
             raise ValueError(f"{printable(self.output.path)}: {text}")
         return update_clusters(self.earlier, keys, labels, links)
 
-    def updated_by(
-        self, result: DedupResult, links: tuple[Int64Array, Sequence[Any]] | None = None
-    ) -> tuple[ClusterUpdate, DedupResult]:
-        """Return the groups after a run with this result, and the result with their figures in its summary."""
+    def updated_by(self, result: DedupResult) -> tuple[ClusterUpdate, DedupResult]:
+        """Return the groups after a run with this result, and the result with their figures in its summary.
+
+        If the run used an index of earlier rows, its rows are new ones, and rows that were removed for an entry join
+        the group of this entry.
+        """
         keys = range(len(result)) if result.keys is None else [result.keys[row] for row in range(len(result))]
+        links = None
+        if result.earlier is not None:
+            rows = np.flatnonzero(result.keeper < 0)
+            links = rows, [result.earlier[row] for row in rows.tolist()]
         update = self.update(keys, result.labels, links)
         return update, replace(result, summary=replace(result.summary, clusters=update.figures))
 

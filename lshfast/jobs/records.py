@@ -111,8 +111,9 @@ class RecordOutputs:
 class TableAccount:
     """What became of the rows of one table: read = linked + unlinked + rejected.
 
-    `delimiters` are as for `lshfast.engine.report.Summary`, and so are `clusters`, of the first table. `advice` says which delimiter to try if the table has one
-    column, and its name may be the names of several.
+    `delimiters` are as for `lshfast.engine.report.Summary`. `advice` says which delimiter to try if the table has one
+    column, and its name may be the names of several. `clusters` are the figures of the groups with lasting ids, if
+    there are any, in the account of the first table.
 
     Raises
     ------

@@ -25,7 +25,6 @@ from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks,
 from lshfast.drivers.pages import DedupPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
-from lshfast.engine.against import Links, links_to_entries
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_max_removed, check_result
@@ -179,18 +178,17 @@ def _run_held(
         nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
         nullcontext() if isinstance(plan, PointPlan) else indexes.opened(plan) as index,
     ):
-        links: Links | None = None
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
                     assert points is not None
                     result = _find_points(corpus, plan, keep, outputs, points, page, folder, memory, progress)
                 else:
-                    result, links = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+                    result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
             update = None
             if clusters is not None:
                 with naming_stage("group"):
-                    update, result = clusters.updated_by(result, links)
+                    update, result = clusters.updated_by(result)
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             start = time.perf_counter()
@@ -264,11 +262,8 @@ def _find(
     outputs: Outputs,
     page: DedupPage,
     progress: Progress | None,
-) -> tuple[DedupResult, Links | None]:
-    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved.
-
-    Also returns the rows that belong to groups of earlier entries, if there is an index of them and groups are written.
-    """
+) -> DedupResult:
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
     items: Iterator[Any] = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
     batches = indexes.checked(index, corpus, items)
@@ -286,10 +281,7 @@ def _find(
         similar=None if outputs.pairs is None else write_similar,
         progress=progress,
     )
-    indexed, links = None, None
-    if index is not None and part.found.earlier is not None and outputs.clusters is not None:
-        with clock.stage("earlier"):
-            links = links_to_entries(index, part.sketches.signatures, part.found.earlier, plan)
+    indexed = None
     if index is not None and indexes.save:
         with clock.stage("index"):
             indexed = indexes.add(index, corpus, part.found.kept_rows, part.sketches.signatures)
@@ -304,7 +296,7 @@ def _find(
         by=corpus.by,
     )
     page.take_texts_from(part.sketches.rows.column)
-    return replace(result, options=result.options | {"keep": keep}), links
+    return replace(result, options=result.options | {"keep": keep})
 
 
 def _find_points(
