@@ -229,7 +229,7 @@ def taken_by(*drivers: Driver) -> list[str]:
     Examples
     --------
     >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
-    ['against', 'annotate', 'defuse_formulas']
+    ['against', 'annotate', 'changes']
     """
     return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
 

@@ -104,6 +104,22 @@ def test_the_groups_are_those_of_the_run_whatever_was_before(month, groups):
         before = ids
 
 
+@pytest.mark.parametrize("options", [{}, {"exact": True}, {"verify": "signature"}], ids=str)
+def test_components_do_not_depend_on_the_order_of_rows_and_months(month, tmp_path, options):
+    texts = similar_texts(random.Random(9), 150)
+    rows = [{"id": number, "text": text} for number, text in enumerate(texts)]
+    options = {"groups": "components", "threshold": 0.6} | options
+    wanted = dedup_files(write_jsonl(tmp_path / "all.jsonl", rows), **OPTIONS | options)
+    groups = groups_of(dict(enumerate(wanted.labels.tolist())))
+    for seed in range(2):
+        month.groups.unlink(missing_ok=True)
+        order = random.Random(seed).sample(rows, len(rows))
+        for number in (40, 70, 150):
+            month(random.Random(number).sample(order[:number], number), **options)
+        assert groups_of(ids_of(month.groups)) == groups
+    assert max(map(len, groups)) > 3
+
+
 def monthly(month, tmp_path, parts, **options):
     """Run over parts one after another, each with new rows only; return the ids."""
     index = tmp_path / "seen.lsh"
