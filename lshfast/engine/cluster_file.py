@@ -24,7 +24,10 @@ from lshfast.engine.clusters import ClusterTable, ClusterUpdate, update_clusters
 from lshfast.engine.report import DedupResult
 from lshfast.kernels.checksum import checksum
 from lshfast.readers import check_different, check_place, write_tables
+from lshfast.readers.files import Layout
+from lshfast.readers.listing import list_files
 from lshfast.readers.output import output_format
+from lshfast.readers.parquet import schema_of
 from lshfast.readers.selection import Columns
 from lshfast.readers.whole_tables import read_whole
 
@@ -170,11 +173,12 @@ def read_clusters(path: str) -> ClusterTable:
     FormatError
         If it is damaged, or no file of groups.
     """
-    name, pa = printable(path), optional("pyarrow")
+    name, real = printable(path), os.path.realpath(path)
     try:
-        schema = optional("pyarrow.parquet").read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{name}: cannot be read as Parquet: {' '.join(str(error).split())}") from None
+        (file,) = list_files([real], Layout(format="parquet"))
+        schema = schema_of(file)
+    except DataError as error:
+        raise FormatError(f"{name}: {error.reason}") from None
     data = (schema.metadata or {}).get(METADATA.encode())
     if data is None:
         raise FormatError(f"{name}: not a file of clusters of lshfast")
@@ -186,7 +190,7 @@ def read_clusters(path: str) -> ClusterTable:
     if tuple(schema.names) != COLUMNS or kinds not in (["int64"] * 3, ["string", "int64", "int64"]):
         raise FormatError(f"{name}: damaged: its columns must be {', '.join(COLUMNS)}")
     try:
-        found = read_whole(os.path.realpath(path), id_column="key", format="parquet")
+        found = read_whole(real, id_column="key", format="parquet")
     except DataError as error:
         raise FormatError(f"{name}: damaged: {error.reason}") from None
     try:

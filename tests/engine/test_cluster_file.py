@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lshfast import FormatError
+from lshfast.common import locks
 from lshfast.engine.cluster_file import METADATA, ClusterOutput, cluster_output, read_clusters, write_clusters
 from lshfast.engine.clusters import ClusterTable
 
@@ -172,6 +173,22 @@ def test_the_lock_ends_with_its_process(path):
     assert os.path.exists(f"{path}.lock")
     with ClusterOutput(path).opened() as clusters:
         assert same(clusters.earlier, TABLE)
+
+
+def test_a_lock_file_that_its_holder_removes_before_it_is_locked(tmp_path, monkeypatch):
+    path, opened, lock = str(tmp_path / "lock"), [], locks._lock
+
+    def lock_removed(file, refusal):
+        if not opened:
+            os.unlink(path)
+        opened.append(file)
+        lock(file, refusal)
+
+    monkeypatch.setattr(locks, "_lock", lock_removed)
+    with locks.locked(path, "in use", remove=True):
+        assert os.path.samestat(os.fstat(opened[-1]), os.stat(path))
+    assert len(opened) == 2
+    assert not os.path.exists(path)
 
 
 def test_outputs():

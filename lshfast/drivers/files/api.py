@@ -180,7 +180,7 @@ def dedup_files(
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
         files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
-        with `exact`, `save_index` and `on_duplicate`.
+        with `exact`, `save_index`, `on_duplicate` and `clusters`.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.
@@ -208,6 +208,8 @@ def dedup_files(
         If a row is bad or a file is damaged. The error names file, line and reason.
     ValueError, TypeError, OSError
         If an argument is invalid, or a file cannot be read or written.
+    FormatError
+        If the file of `clusters` is damaged, or not such a file.
     TooManyRemovedError
         If more would be removed than `max_removed`.
 

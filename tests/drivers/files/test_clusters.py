@@ -168,6 +168,17 @@ def test_new_rows_that_come_twice_change_nothing(month, tmp_path):
     assert ids_of(month.groups) == before
 
 
+def test_a_known_key_with_another_text_connects_groups_against_an_index_and_moves_without(month, tmp_path):
+    index, first = tmp_path / "seen.lsh", rows_of(a=FOX, b=f"{FOX} again", c=CAT)
+    month(first, save_index=index)
+    before = month.groups.read_bytes()
+    _, changes = month(rows_of(b=f"{CAT} or not"), against=index)
+    assert changes == [("1", "merged", "2", "c")]
+    month.groups.write_bytes(before)
+    _, changes = month(rows_of(a=FOX, b=f"{CAT} or not", c=CAT))
+    assert changes == [("2", "split", "1", "b")]
+
+
 def items(kind):
     """Return the items of a kind, of which 0 and 1, and 2 and 3 are similar."""
     rng = np.random.default_rng(1)
