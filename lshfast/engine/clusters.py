@@ -90,10 +90,9 @@ class ClusterFigures:
     def note(self) -> str:
         """The rows, and those that changed, in words."""
         changed = [(name, getattr(self, name)) for name in CHANGES if getattr(self, name)]
-        told = ", ".join(f"{number:,} {name}" for name, number in changed)
-        if changed:
-            told = told.replace(f"{changed[0][1]:,}", counted(changed[0][1], "row"), 1)
-        return f"of {counted(self.rows, 'row')} in run {self.run}; {told or 'nothing changed'}"
+        shown = [f"{number:,} {name}" for name, number in changed]
+        shown[:1] = [f"{counted(number, 'row')} {name}" for name, number in changed[:1]]
+        return f"of {counted(self.rows, 'row')} in run {self.run}; {', '.join(shown) or 'nothing changed'}"
 
     def figures(self) -> Iterator[Figure]:
         """Yield the line of a table."""
