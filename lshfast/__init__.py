@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from lshfast.drivers.memory import dedup, pairs
     from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
     from lshfast.engine.by_value import RemovedBy as RemovedBy
+    from lshfast.engine.clusters import ClusterFigures as ClusterFigures
     from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import HammingIndex, TanimotoIndex, dedup_codes, hamming_pairs, tanimoto_pairs
     from lshfast.index.stores.lmdb import LmdbStore
@@ -143,6 +144,7 @@ if not TYPE_CHECKING:
         {
             "common.errors": "Excess TooManyRemovedError",
             "engine.by_value": "RemovedBy",
+            "engine.clusters": "ClusterFigures",
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
             "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
             "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",

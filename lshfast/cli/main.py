@@ -33,6 +33,8 @@ from lshfast.cli.options import (
     AnnotateOption,
     BandsOption,
     By,
+    ChangesOption,
+    ClustersOption,
     Column,
     DefuseOption,
     DelimiterOption,
@@ -186,6 +188,8 @@ def dedup(
     against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
     save_index: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))] = None,
     on_duplicate: OnDuplicateOption = "error",
+    clusters: ClustersOption = None,
+    changes: ChangesOption = None,
     on_error: OnErrorOption = "stop",
     memory: Memory = None,
     work: Work = None,
@@ -211,9 +215,10 @@ def dedup(
         from lshfast.drivers.files.run import run_files
         from lshfast.drivers.indexes import Indexes, plan_of_items
         from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.cluster_file import cluster_output
         from lshfast.engine.listed_pairs import check_listing
 
-        if output is None and not dry_run:
+        if output is None and clusters is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         check_listing(pairs, top, most)
         options: dict[str, Any] = dict(
@@ -265,6 +270,7 @@ def dedup(
             overwrite,
             page_output(html, html_texts),
             max_removed,
+            cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
         )
         if dry_run:
             outputs = outputs.dry

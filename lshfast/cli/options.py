@@ -107,6 +107,8 @@ Master = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help=help_of("overwrite"))]
 OnDuplicateOption = Annotated[OnDuplicate, typer.Option(help=help_of("on_duplicate"))]
+ClustersOption = Annotated[str | None, typer.Option(metavar="FILE", help=help_of("clusters"))]
+ChangesOption = Annotated[str | None, typer.Option(metavar="FILE", help=help_of("changes"))]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no closing table.")]
 
 

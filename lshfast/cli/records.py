@@ -11,6 +11,8 @@ from lshfast.cli.console import Watch, show
 from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    ChangesOption,
+    ClustersOption,
     DefuseOption,
     DelimiterOption,
     Encoding,
@@ -109,6 +111,13 @@ Review = Annotated[
     ),
 ]
 ReviewPairs = Annotated[int, typer.Option(metavar="N", help="Most links, and most other pairs, of --review.")]
+ClustersOfNew = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The records of A are new: add them to the groups of the records of B, which this file names; .parquet.",
+    ),
+]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
 
 
@@ -134,6 +143,8 @@ def match(
     plot: Plot = None,
     review: Review = None,
     review_pairs: ReviewPairs = REVIEWED,
+    clusters: ClustersOfNew = None,
+    changes: ChangesOption = None,
     html: Html = None,
     html_texts: HtmlTexts = True,
     explain: Explain = None,
@@ -156,6 +167,7 @@ def match(
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.cluster_file import cluster_output
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
         inputs = RecordInputs(
@@ -172,6 +184,7 @@ def match(
             output_of(review, source, None, defuse=True),
             page_output(html, html_texts),
             review_pairs,
+            cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
         )
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
@@ -206,6 +219,8 @@ def dedup(
     plot: Plot = None,
     review: Review = None,
     review_pairs: ReviewPairs = REVIEWED,
+    clusters: ClustersOption = None,
+    changes: ChangesOption = None,
     html: Html = None,
     html_texts: HtmlTexts = True,
     explain: Explain = None,
@@ -228,6 +243,7 @@ def dedup(
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of
+        from lshfast.engine.cluster_file import cluster_output
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
         inputs = RecordInputs(
@@ -243,6 +259,7 @@ def dedup(
             output_of(review, source, None, defuse=True),
             page_output(html, html_texts),
             review_pairs,
+            cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
@@ -311,6 +328,9 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
     if s.clusters is not None:
         cut = f"; {counted(s.clusters.cut, 'link')} cut, which other pairs contradict" if s.clusters.cut else ""
         show(f"groups: {s.clusters.groups:,} of two records or more{cut}", sys.stderr)
+    lasting = accounts[0].clusters
+    if lasting is not None:
+        show(f"clusters: {lasting.clusters:,} {lasting.note}", sys.stderr)
     times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())
     memory = peak_memory()
     show(times + (f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""), sys.stderr)

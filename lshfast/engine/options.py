@@ -182,6 +182,19 @@ OPTIONS: dict[str, Option] = {
             "on_duplicate", "error", "On a key that the index has: stop, take the new row, or keep the old.", ("files",)
         ),
         Option(
+            "clusters",
+            None,
+            "Give groups the ids that they had in earlier runs, and write them: key, cluster, first_seen; .parquet.",
+            ("files",),
+            without=HELD,
+        ),
+        Option(
+            "changes",
+            None,
+            f"Also write which rows are in new, joined, merged or split groups, or removed: {TABLES}.",
+            ("files",),
+        ),
+        Option(
             "on_error",
             "stop",
             "On a bad row: stop, or skip it and write it to OUT.rejects.jsonl; with -o -, to stderr.",
@@ -210,7 +223,7 @@ def taken_by(*drivers: Driver) -> list[str]:
     Examples
     --------
     >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
-    ['against', 'annotate', 'defuse_formulas']
+    ['against', 'annotate', 'changes']
     """
     return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
 

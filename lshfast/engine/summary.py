@@ -9,6 +9,7 @@ from typing import ClassVar, get_args
 from lshfast.common.choices import ItemMeasure, PairMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.engine.by_value import RemovedBy
+from lshfast.engine.clusters import ClusterFigures
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
@@ -76,6 +77,8 @@ class Summary(Account):
         Which pairs are listed and counted in `pairs`; None for all.
     by : RemovedBy or None
         The rows of each value of the column of `by`; None without it.
+    clusters : ClusterFigures or None
+        What has changed in groups with lasting ids; None without `clusters`.
 
     Raises
     ------
@@ -111,6 +114,7 @@ class Summary(Account):
     top: int | None = None
     most: float | None = None
     by: RemovedBy | None = None
+    clusters: ClusterFigures | None = None
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
@@ -137,6 +141,8 @@ class Summary(Account):
         yield figure("pairs", self.pairs, most, top, copies, kind)
         if removing or self.largest_group:  # not of a run on Spark that finds pairs only
             yield groups_figure(self.groups, self.largest_group, "row")
+        if self.clusters is not None:
+            yield from self.clusters.figures()
         if self.bands:
             recall = f"{found} {place_of_recall(self.measure)}: {self.recall:.4f}"
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
@@ -164,6 +170,8 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     kind = f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}"
     yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
+    if s.clusters is not None:
+        yield from s.clusters.figures()
     if s.bands:
         recall = f"recall {place_of_recall(s.measure)}: {s.recall:.4f}"
         yield Figure("bands x rows", f"{s.bands} x {s.rows_per_band}", recall)

@@ -157,6 +157,8 @@ def run_paragraphs(
         raise ValueError("by and max_removed are for rows, not paragraphs")
     if outputs.pairs or outputs.annotate or outputs.page or (indexes and (indexes.against or indexes.save)):
         raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
+    if outputs.clusters is not None:
+        raise ValueError("clusters are groups of rows, not of paragraphs")
     if cap is not None:
         refuse("cap", ["split"])
     job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from lshfast.common.atomic_files import atomic_file
 from lshfast.common.checks import check_account, check_int, check_plot
 from lshfast.common.progress import Progress
 from lshfast.drivers.pages import PageOutput
+from lshfast.engine.cluster_file import ClusterOutput, OpenClusters
+from lshfast.engine.clusters import ClusterFigures, ClusterUpdate
 from lshfast.jobs.frame import Job
 from lshfast.readers import DataError, check_different, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
@@ -87,6 +90,10 @@ class RecordOutputs:
         A page that shows what was found.
     reviewed : int
         The most links, and the most other pairs, of the review.
+    clusters : ClusterOutput, optional
+        A file of groups with lasting ids, which is read and replaced, and the table of what has changed in them. The
+        records of one table are all records. Of two tables, those of the first are new, and join the groups of the
+        records of the second that they are linked to.
     """
 
     links: str | None
@@ -97,6 +104,7 @@ class RecordOutputs:
     review: str | None = None
     page: PageOutput | None = None
     reviewed: int = REVIEWED
+    clusters: ClusterOutput | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ class TableAccount:
     """What became of the rows of one table: read = linked + unlinked + rejected.
 
     `delimiters` are as for `lshfast.engine.report.Summary`. `advice` says which delimiter to try if the table has one
-    column, and its name may be the names of several.
+    column, and its name may be the names of several. `clusters` are the figures of the groups with lasting ids, if
+    there are any, in the account of the first table.
 
     Raises
     ------
@@ -119,6 +128,7 @@ class TableAccount:
     rejected: int
     delimiters: dict[str, str] = field(default_factory=dict)
     advice: str = ""
+    clusters: ClusterFigures | None = None
 
     def __post_init__(self) -> None:
         check_account(self.read, linked=self.linked, unlinked=self.unlinked, rejected=self.rejected)
@@ -157,7 +167,8 @@ def link_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    tables_to_write = [outputs.links, outputs.groups, outputs.rates, outputs.review]
+    changes = None if outputs.clusters is None else outputs.clusters.changes
+    tables_to_write = [outputs.links, outputs.groups, outputs.rates, outputs.review, changes]
     job = Job(tables_to_write, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     tables = [job.add(table) for table in inputs.read(progress)]
@@ -173,16 +184,45 @@ def link_files(
     ]
     if pair is not None:
         rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
-    result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
-    accounts = [
-        TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters, table.advice)
-        for name, table, linked, unlinked in zip(
-            _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
-        )
-    ]
-    with job.writing():
-        _write(job, result, outputs)
+    if outputs.clusters is not None:
+        files = [file.path for table in tables for file in table.files]
+        outputs.clusters.check(files, [*job.paths, *others])
+    with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
+        result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
+        update = None if clusters is None else _clusters_after(clusters, result)
+        accounts = [
+            TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters, table.advice)
+            for name, table, linked, unlinked in zip(
+                _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
+            )
+        ]
+        with job.writing():
+            _write(job, result, outputs)
+            if clusters is not None and update is not None:
+                told = {"fields": result.names, "scoring": options.scoring, "threshold": result.summary.threshold}
+                clusters.write(update, told, outputs.overwrite)
+                accounts[0] = replace(accounts[0], clusters=update.figures)
     return result, accounts
+
+
+def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:
+    """Return the groups with lasting ids after a run.
+
+    Raises
+    ------
+    ValueError
+        If a record of the first of two tables, which must be new, has the id of an earlier record.
+    """
+    first, second = result.tables
+    keys = list(first.ids)
+    if result.single:
+        return clusters.update(keys, result.groups())
+    earlier = {*clusters.earlier.keys, *second.ids}
+    taken = next((key for key in keys if key in earlier), None)
+    if taken is not None:
+        raise ValueError(f"{first.name}: id {taken!r} is that of an earlier record; those of new records must be new")
+    links = [second.ids[row] for row in result.j.tolist()]
+    return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
 
 
 def read_synonyms(path: str) -> Synonyms:

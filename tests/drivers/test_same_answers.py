@@ -110,6 +110,8 @@ NOT_COMPARED = {
     "resume",
     "save_index",
     "on_duplicate",
+    "clusters",
+    "changes",
     "split",
     "html",
     "html_texts",
@@ -229,6 +231,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
 # Values with which an option is refused, if there is no case that has it.
 VALUES = {"html": "page.html", "html_texts": True, "radius": 1.0, "group_by": "id", "item": "text",
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
+    "clusters": "groups.parquet", "changes": "changes.csv",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
     "glob": "*", "against": "index.lsh",
 }  # fmt: skip

@@ -15,6 +15,7 @@ from lshfast.drivers.files.run import run_files
 from lshfast.drivers.indexes import Indexes, plan_of_items
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.drivers.pages import PageOutput
+from lshfast.engine.cluster_file import cluster_output
 from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.plan import Grouping, Verify
 from lshfast.engine.report import DedupResult
@@ -66,6 +67,8 @@ def dedup_files(
     against: FilePath | None = None,
     save_index: FilePath | None = None,
     on_duplicate: OnDuplicate = "error",
+    clusters: FilePath | None = None,
+    changes: FilePath | None = None,
     on_error: OnError = "stop",
     threads: int | None = None,
     seed: Seed | None = None,
@@ -163,12 +166,21 @@ def dedup_files(
         The file to which this index, or a new index without `against`, is written after adding the kept rows.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         How to treat a kept row whose key is already in the index.
+    clusters : path, optional
+        A file of groups with lasting ids, .parquet: key, cluster (int64) and first_seen, the number of the run in which
+        the row was first seen. It is read, if it exists, and replaced by the groups after this run, whatever
+        `overwrite` says. Groups keep the ids that their rows had before; see docs/clusters.md. With `against`, the rows
+        are new ones, and earlier rows stay; otherwise, they are all rows that there are, and others are removed. The
+        run takes memory for all keys.
+    changes : path, optional
+        The file for a table of what has changed in these groups: id, change ("new", "joined", "merged", "split" or
+        "removed"), old_id and key, one row for each row with a change. Files are those of `removed`.
     on_error : {"stop", "skip"}, default "stop"
         Stop at a bad row; or skip it and record it with the reason in ``OUTPUT.rejects.jsonl``.
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
         files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
-        with `exact`, `save_index` and `on_duplicate`.
+        with `exact`, `save_index`, `on_duplicate` and `clusters`.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.
@@ -196,6 +208,8 @@ def dedup_files(
         If a row is bad or a file is damaged. The error names file, line and reason.
     ValueError, TypeError, OSError
         If an argument is invalid, or a file cannot be read or written.
+    FormatError
+        If the file of `clusters` is damaged, or not such a file.
     TooManyRemovedError
         If more would be removed than `max_removed`.
 
@@ -245,6 +259,7 @@ def dedup_files(
         overwrite,
         None if html is None else PageOutput(os.fspath(html), html_texts),
         max_removed,
+        cluster_output(clusters, output_of(changes, files, None, defuse_formulas)),
     )
     result = run_files(
         files,

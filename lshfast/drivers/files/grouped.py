@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
 
@@ -115,10 +116,18 @@ def run_groups(
         convert=read_items, kind="set", unique_ids=False,
         output=None if outputs.rows is None else outputs.formats[0],
     )  # fmt: skip
-    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.rejects if inputs.on_error == "skip" else None]
-    check_outputs(named, [file.path for file in corpus.files], outputs.overwrite)
+    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
+    named.append(outputs.rejects if inputs.on_error == "skip" else None)
+    files = [file.path for file in corpus.files]
+    paths = check_outputs(named, files, outputs.overwrite)
+    if outputs.clusters is not None:
+        outputs.clusters.check(files, paths)
     clock = Clock()
-    with all_or_none(), quick_switches():
+    with (
+        nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
+        all_or_none(),
+        quick_switches(),
+    ):
         with clock.stage("read"):
             items = Texts.concatenate(list(item_batches(corpus, progress)) or [Texts([])])
             groups = _RowGroups(corpus)
@@ -132,10 +141,14 @@ def run_groups(
             similar=None if outputs.pairs is None else write_similar, progress=progress,
         )  # fmt: skip
         result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
-        result = replace(result, options=result.options | {"keep": keep})
+        result, update = replace(result, options=result.options | {"keep": keep}), None
+        if clusters is not None:
+            update, result = clusters.updated_by(result)
         check_result(outputs.max_removed, result, None)
         with naming_stage("write"):
             _write(outputs, result, groups, corpus, plan, progress)
+            if clusters is not None and update is not None:
+                clusters.write(update, result.options, outputs.overwrite)
     return result
 
 

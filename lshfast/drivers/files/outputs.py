@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lshfast.drivers.pages import PageOutput
 from lshfast.drivers.stored_options import beside
+from lshfast.engine.cluster_file import ClusterOutput
 from lshfast.readers import rejects_beside
 from lshfast.readers.output import output_format
 from lshfast.readers.streams import is_stream
@@ -14,7 +15,7 @@ from lshfast.readers.streams import is_stream
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, and a page.
+    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, a page, groups.
 
     They are written if no larger share of the rows than `max_removed` is removed; the page is written in any case.
     """
@@ -26,11 +27,18 @@ class Outputs:
     overwrite: bool = False
     page: PageOutput | None = None
     max_removed: float | None = None
+    clusters: ClusterOutput | None = None
 
     @property
     def dry(self) -> Outputs:
         """No outputs, under the same conditions."""
-        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed)
+        clusters = None if self.clusters is None else self.clusters.undone
+        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed, clusters=clusters)
+
+    @property
+    def changes(self) -> str | None:
+        """The path for the table of changes of groups."""
+        return None if self.clusters is None else self.clusters.changes
 
     @property
     def listing(self) -> bool:
@@ -40,7 +48,12 @@ class Outputs:
     @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
-        return rejects_beside(self.rows or self.pairs or self.removed)
+        return rejects_beside(self.rows or self.pairs or self.removed or self.changes or self._groups)
+
+    @property
+    def _groups(self) -> str | None:
+        """The file of groups, if it is written."""
+        return None if self.clusters is None or self.clusters.dry else self.clusters.path
 
     @property
     def formats(self) -> list[str]:
@@ -51,6 +64,7 @@ class Outputs:
     def paths(self) -> list[str]:
         """The absolute paths of the files, without that of the skipped rows."""
         options = None if self.removed is None else beside(self.removed)
-        given = (self.rows, self.pairs, self.removed, options, None if self.page is None else self.page.path)
+        page = None if self.page is None else self.page.path
+        given = (self.rows, self.pairs, self.removed, options, page, self.changes, self._groups)
         named = [path for path in given if path is not None]
         return [os.path.abspath(path) for path in named if not is_stream(path)]

@@ -122,6 +122,8 @@ def run_files(
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
     check_max_removed(outputs.max_removed)
+    if cap is not None and outputs.clusters is not None:
+        refuse("cap", ["clusters"])
     if inputs.group_by is not None:
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
         return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
@@ -145,7 +147,7 @@ def run_files(
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
-    elif not plan.exact and not plan.sets and indexes.save is None:
+    elif not plan.exact and not plan.sets and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
@@ -172,7 +174,7 @@ def _run_held(
     saving = None if indexes.dry else indexes.save
     page = DedupPage(outputs.page, corpus, outputs.listing, plan)
     opened: Any = _point_index(indexes, plan) if isinstance(plan, PointPlan) else indexes.opened(plan)
-    with opened as index:
+    with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters, opened as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 if isinstance(plan, PointPlan):
@@ -182,12 +184,18 @@ def _run_held(
                     )
                 else:
                     result = _find(corpus, plan, keep, index, indexes, outputs, page, progress)
+            update = None
+            if clusters is not None:
+                with naming_stage("group"):
+                    update, result = clusters.updated_by(result)
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             start = time.perf_counter()
             with naming_stage("write"):
                 kinds = _kinds(corpus, index if indexes.against else None)
                 _write(corpus, inputs, result, outputs, plan, kinds, page, progress)
+                if clusters is not None and update is not None:
+                    clusters.write(update, result.options, outputs.overwrite)
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
@@ -354,7 +362,7 @@ def _annotations(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]
 
 def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
     files = [file.path for file in corpus.files]
-    named = [outputs.rows, outputs.pairs, outputs.removed]
+    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     if inputs.on_error == "skip":
         named.append(outputs.rejects)
     earlier = [] if indexes.against is None else [indexes.against]
@@ -365,6 +373,9 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
     if outputs.page is not None:
         check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])
+    if outputs.clusters is not None:
+        others = [*paths, indexes.save, options, None if outputs.page is None else outputs.page.path]
+        outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
         if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it themselves

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from lshfast.common.atomic_files import printable
 from lshfast.common.container import Manifest
 from lshfast.common.errors import FormatError
+from lshfast.common.locks import locked
 from lshfast.common.private_files import make_folder, private
 from lshfast.kernels.checksum import checksum
 
@@ -96,7 +96,7 @@ class WorkFolder:
             raise ValueError(f"{shown}: this work folder is not empty; resume (--resume) continues its run")
         folder, over = cls(path, run, temporary), False
         try:
-            with _locked(os.path.join(path, LOCK), shown):
+            with locked(os.path.join(path, LOCK), f"{shown}: another process uses this work folder"):
                 try:
                     folder._begin()
                 except BaseException:
@@ -263,25 +263,3 @@ def _sum_of_file(file: BinaryIO) -> int:
     """Return the checksum of the checksums of the pieces of a file."""
     sums = [checksum(piece) for piece in iter(lambda: file.read(PIECE_BYTES), b"")]
     return checksum(np.array(sums, "<u8"))
-
-
-@contextmanager
-def _locked(path: str, shown: str) -> Iterator[None]:
-    """Hold the lock of a work folder; it ends with the process."""
-    try:
-        file = private(path, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, printable(path)) from error
-    try:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ValueError(f"{shown}: another process uses this work folder") from None
-            except OSError:
-                pass  # a file system without locks
-        yield
-    finally:
-        os.close(file)
