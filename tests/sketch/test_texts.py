@@ -320,6 +320,8 @@ def test_what_is_no_column_of_texts(source, message):
 def test_errors_name_types_as_arrow_does(kind, name):
     column = pa.RunEndEncodedArray.from_arrays([1], ["a"]) if name == "run-end encoded" else pa.array([], kind)
     for column_of in Texts, dedup:
+        if column_of is dedup and kind == pa.list_(pa.float32()):
+            continue  # these are vectors
         with pytest.raises(TypeError, match=re.escape(f" with {name} values; pass a column of strings")):
             column_of(column)
 
