@@ -307,6 +307,8 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
     show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
     equal = f"; {counted(s.ambiguous, 'link')} left out, since several others are as good" if s.ambiguous else ""
+    if s.greedy:
+        equal += f"; {s.greedy:,} chosen the best first, since chains of pairs connect too many records"
     show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}{equal}", sys.stderr)
     if s.clusters is not None:
         cut = f"; {counted(s.clusters.cut, 'link')} cut, which other pairs contradict" if s.clusters.cut else ""

@@ -108,7 +108,8 @@ def match_records(
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
         many-to-one: each record of `a` has at most one link, the best; one-to-many: each record of `b`. one-to-one:
         both, with the greatest sum of scores above the threshold among records that chains of pairs connect, or, if
-        these are more than 12, chosen greedily, the best first. many-to-many: all pairs that score enough.
+        these are more than 1,000 of each table, chosen greedily, the best first (`LinkSummary.greedy`). many-to-many:
+        all pairs that score enough.
     synonyms : Synonyms, optional
         Words that count as nearly equal; by default those of `Synonyms.english`.
     frequencies : bool, default True
@@ -286,6 +287,7 @@ def link_tables(
         clusters=clusters,
         reach=reach,
         ambiguous=links.ambiguous,
+        greedy=links.greedy,
         warnings=warnings_of(
             scored,
             linkage.sizes,
