@@ -185,8 +185,10 @@ def link_files(
     return result, accounts
 
 
-def read_synonyms(path: str) -> Synonyms:
+def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
     """Return the English synonyms and those of a CSV file; the first word of a line is related to the others.
+
+    With `nicknames`, the nicknames of the package of this name are added.
 
     Raises
     ------
@@ -195,6 +197,9 @@ def read_synonyms(path: str) -> Synonyms:
     OSError
         If it cannot be read.
     """
+    make = Synonyms.nicknames if nicknames else Synonyms.english
+    if path is None:
+        return make()
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [[word for word in line if word.strip()] for line in csv.reader(file)]
@@ -202,7 +207,7 @@ def read_synonyms(path: str) -> Synonyms:
         raise DataError(path, None, "not UTF-8") from None
     except csv.Error as error:
         raise DataError(path, None, f"not valid CSV: {error}") from None
-    return Synonyms.english(lines)
+    return make(lines)
 
 
 def _names(inputs: RecordInputs) -> list[str]:

@@ -19,10 +19,10 @@ from lshfast.records.choices import Assignment
 
 MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
-# The sparse matching takes at most about 2.4 ns for each of pairs x rows of the smaller side: a component of 1,000 x
-# 1,000 records takes 2.4 s with the worst scores, i j for row i and column j, and 0.1 s with random ones.
-EXACT_ROWS = 1000  # of the smaller side of a component that is solved exactly, at most
-EXACT_WORK = 2**32  # pairs x rows of the smaller side of all of them, at most
+# The sparse matching takes at most about 12 ns for each of pairs x rows of the smaller side, with scores i j for row i
+# and column j; with random scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
+COMPONENT_WORK = 2**30  # pairs x rows of the smaller side of a component that is solved exactly, at most
+EXACT_WORK = 2**31  # the same of all these components together
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 SAME = 1e-6  # scores of pairs that differ by less are equal
 
@@ -46,8 +46,8 @@ def assigned(
         Finite. Of pairs with equal scores, the one with the smaller i, then the smaller j, comes first.
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
         many-to-one: each row of the first table has at most one link, the best; one-to-many: each row of the second.
-        one-to-one: both, with the greatest sum of scores above `least` in each component of up to 1,000 rows on the
-        smaller side, and the best first in larger ones; see `one_to_one`. many-to-many: all pairs.
+        one-to-one: both, with the greatest sum of scores above `least` in each component of up to 1,000 rows on each
+        side, and larger ones of few pairs; the best first in others; see `one_to_one`. many-to-many: all pairs.
     least : float
         The least score of a link; no score is below it.
     single : bool
@@ -119,9 +119,9 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     Returns
     -------
     OneToOne
-        Their gains have the greatest sum in each component of at most 12 rows, and in larger ones with at most 1,000
-        rows on the smaller side, as long as all their products of pairs and these rows are at most 2**32 together, the
-        smallest first. A larger component of one table that has no two sides, as it has an odd circle, is greedy.
+        Their gains have the greatest sum in each component of at most 12 rows, and in larger ones of which the product
+        of pairs and rows of the smaller side is at most 2**30, as long as these products are at most 2**31 together,
+        the smallest first. A larger component of one table that has no two sides, as it has an odd circle, is greedy.
     """
     if not len(i):
         return OneToOne(np.zeros(0, np.int64), 0)
@@ -172,7 +172,7 @@ def _tractable(
     first = np.bincount(labels[sides == 0], minlength=len(nodes))
     smaller = np.minimum(first, nodes - first)
     # A star has a smaller side of one row, and its best pair is the answer.
-    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (smaller <= EXACT_ROWS))
+    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= COMPONENT_WORK))
     work = sizes[able] * smaller[able]
     order = np.argsort(work, kind="stable")
     found = np.zeros(len(nodes), bool)

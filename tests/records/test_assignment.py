@@ -81,7 +81,7 @@ def shifted(pairs, size):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([("EXACT_ROWS", 30), ("EXACT_WORK", 100)]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([("COMPONENT_WORK", 100), ("EXACT_WORK", 100)]))
 def test_larger_components_are_greedy_and_counted(seed, limit):
     size = 3 * FEW_ROWS
     pairs = chain_of(seed, size)
@@ -139,7 +139,7 @@ def test_the_account_says_what_was_greedy(monkeypatch):
     exact = match_records(table, table, **options).summary
     assert exact.greedy == 0
     assert "greedy" not in repr(exact)
-    monkeypatch.setattr(assignment, "EXACT_ROWS", 2)
+    monkeypatch.setattr(assignment, "COMPONENT_WORK", 2)
     found = match_records(table, table, **options).summary
     assert found.greedy == found.links == 60
     assert "chosen the best first" in repr(found)
@@ -151,8 +151,11 @@ def test_long_descending_chains_end():
     i, j = np.concatenate([rows, rows[:-1]]), np.concatenate([rows, rows[:-1] + 1])
     scores = np.concatenate([3.0 * n - 2 * rows, 3.0 * n - 2 * rows[:-1] - 1])
     links, greedy = one_to_one(i, j, scores, single=False)
-    assert links.tolist() == rows.tolist()
-    assert greedy == n
+    assert (links.tolist(), greedy) == (rows.tolist(), 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "EXACT_WORK", 0)
+        links, greedy = one_to_one(i, j, scores, single=False)
+    assert (links.tolist(), greedy) == (rows.tolist(), n)
 
 
 @given(PAIRS)
