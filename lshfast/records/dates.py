@@ -13,6 +13,7 @@ from typing import NamedTuple
 from lshfast.records.choices import DateOrder
 
 _SEPARATED = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})([-/. ])(\d{1,4})([T ].*)?")
+_WHOLE_YEAR = re.compile(r"\s*(\d{4}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})")
 _COMPACT = re.compile(r"\d{8}")
 FIRST_YEAR, LAST_YEAR = 1600, 2399  # a date outside is taken for a typing error
 LATEST = 2068  # the latest year of two digits, as in POSIX, if the dates with four digits do not tell
@@ -75,6 +76,11 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
         if day is not None:
             return day
     return None
+
+
+def has_whole_year(text: str) -> bool:
+    """Return whether a date has a year of four digits."""
+    return _WHOLE_YEAR.match(text) is not None
 
 
 def _numbers(text: str) -> tuple[str, str, str] | None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_number
 from lshfast.records.choices import DateOrder
-from lshfast.records.dates import date_forms, day_of
+from lshfast.records.dates import date_forms, day_of, has_whole_year
 from lshfast.records.phones import check_region
 from lshfast.records.values import normal_form, number_in
 
@@ -20,6 +20,7 @@ Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", 
 
 KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequent ones
 MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have one of the values of a category
+WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
 TEXT_WORDS = 1.5  # values with more words on average are texts
@@ -190,7 +191,10 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
         return float(np.fromiter(map(test, chosen), float, len(chosen)) @ weights)
 
     form = date_forms([chosen])[0][0]
-    if share(lambda value: day_of(value, form) is not None) >= MOST_PARSED:
+    if (
+        share(lambda value: day_of(value, form) is not None) >= MOST_PARSED
+        and share(has_whole_year) >= WHOLE_YEARS  # without, most are dates, but some are versions or numbers of parts
+    ):
         return "date"
     if share(lambda value: number_in(value) is not None) >= MOST_PARSED and any(
         not value.strip().isdigit() and number_in(value) is not None for value in chosen

@@ -83,9 +83,7 @@ def region_of(texts: Sequence[str], region: str | None = None) -> PhoneRegion:
         found.append((valid + grouped + codes[code] / max(1, codes.total()), valid, own))
     (best, valid, chosen), (second, _, _) = sorted(found, key=lambda one: (-one[0], one[2]))[:2]
     if valid >= LEAST_VALID and best >= second + MARGIN:
-        return PhoneRegion(
-            chosen, f"region {chosen}: {valid:.0%} of numbers without a country code are valid there"
-        )
+        return PhoneRegion(chosen, f"region {chosen}: {valid:.0%} of numbers without a country code are valid there")
     return PhoneRegion(None, "of no region, so numbers without a country code stay as they are; region=XX gives one")
 
 
