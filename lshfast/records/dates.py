@@ -18,6 +18,7 @@ _COMPACT = re.compile(r"\d{8}")
 FIRST_YEAR, LAST_YEAR = 1600, 2399  # a date outside is taken for a typing error
 LATEST = 2068  # the latest year of two digits, as in POSIX, if the dates with four digits do not tell
 LEAST_YEARS, TYPED = 20, 0.999  # dates with four digits that tell it, and the part of them that are no typing errors
+SHORT_YEARS = 0.1  # least part of the dates of a table with years of two digits; fewer are typing errors
 PLACES: dict[DateOrder, tuple[int, int, int]] = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 NAMES: dict[DateOrder, str] = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
 OTHERS: dict[DateOrder, tuple[DateOrder, ...]] = {"dmy": ("dmy", "mdy"), "mdy": ("mdy", "dmy"), "ymd": ("ymd",)}
@@ -34,11 +35,14 @@ class DateForm(NamedTuple):
         Whether a date in another order is none. Otherwise, 02/29/2024 is read in a column of days before months, too.
     latest : int
         The latest year that is written with two digits; the earliest is 99 years before.
+    short : bool
+        Whether dates with years of two digits are read.
     """
 
     order: DateOrder = "dmy"
     strict: bool = False
     latest: int = LATEST
+    short: bool = True
 
 
 _DEFAULT = DateForm()
@@ -71,6 +75,8 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
         return None
     if len(numbers[0]) == 4:
         return _in_order(numbers, "ymd", form.latest)
+    if len(numbers[2]) < 4 and not form.short:
+        return None
     for order in (form.order,) if form.strict else OTHERS[form.order]:
         day = _in_order(numbers, order, form.latest)
         if day is not None:
@@ -146,14 +152,22 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
     mdy 'read as month, day, year'
     mdy ''
     """
-    read = [[numbers for text in texts if (numbers := _numbers(text.strip())) is not None] for texts in columns]
+    listed = [[text.strip() for text in texts] for texts in columns]
+    read = [[numbers for text in texts if (numbers := _numbers(text)) is not None] for texts in listed]
     years = [int(own[place]) for part in read for own in part for place in (0, 2) if len(own[place]) == 4]
     latest = sorted(years)[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
-    open_dates = [[own for own in part if len(own[0]) != 4] for part in read]
+    short = []
+    for texts, part in zip(listed, read, strict=True):
+        dates = len(part) + sum(_COMPACT.fullmatch(text) is not None for text in texts)
+        short.append(sum(map(_is_short, part)) >= SHORT_YEARS * max(1, dates))
+    open_dates = [
+        [own for own in part if len(own[0]) != 4 and (known or not _is_short(own))]
+        for part, known in zip(read, short, strict=True)
+    ]
     evidence = [_evidence(part, latest) for part in open_dates]
     known = [own.best[0] for own in evidence if len(own.best) == 1]
     found = []
-    for part, (counts, best) in zip(open_dates, evidence, strict=True):
+    for part, (counts, best), two_digits in zip(open_dates, evidence, short, strict=True):
         chosen = order or (known[0] if known and known[0] in best else best[0])
         note = ""
         if part:
@@ -161,10 +175,14 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
             if order is None and len(best) > 1 and counts[best[0]]:
                 why = "as in the other table" if known and known[0] in best else "which no date decides"
                 note += f", {why}; order={' or '.join(own for own in best if own != chosen)} reads it otherwise"
-            if any(len(own[0]) < 4 and len(own[2]) < 4 for own in part):
+            if two_digits:
                 note += f"; years of two digits are {latest - 99} to {latest}"
-        found.append((DateForm(chosen, order is not None, latest), note))
+        found.append((DateForm(chosen, order is not None, latest, two_digits), note))
     return found
+
+
+def _is_short(numbers: Sequence[str]) -> bool:
+    return len(numbers[0]) < 4 and len(numbers[2]) < 4
 
 
 def _evidence(dates: Sequence[Sequence[str]], latest: int) -> _Evidence:

@@ -85,6 +85,17 @@ def test_years_of_four_digits_tell_the_century():
     assert date_forms([births[: LEAST_YEARS - 1]])[0][0].latest == LATEST
 
 
+def test_few_years_of_two_digits_are_typing_errors():
+    dates = [f"20{year}-05-01" for year in range(10, 29)]
+    ((form, note),) = date_forms([[*dates, "20-05-01"]])
+    assert (form.short, note) == (False, "")
+    assert day_of("20-05-01", form) is None
+    assert day_of("20.5.2001", form) == date(2001, 5, 20).toordinal()
+    assert date_forms([[*dates, "20-05-01", "21-05-01", "22-05-01"]])[0][0].short
+    found = dedup_records({"born": [*dates, "20-05-01"]}, fields=["born:date"], scoring="points")
+    assert found.fields[0].refused == (1, 1)
+
+
 def test_columns_of_other_numbers_are_no_dates():
     for values, kind in (
         (["1.2.10", "3.11.4", "1.0.19", "2.2.0"], "code"),
@@ -93,6 +104,7 @@ def test_columns_of_other_numbers_are_no_dates():
         (["12/25/99", "11/30/98", "01/02/97", "10/10/10"], "code"),
         (["12/25/99", "11/30/98", "01/02/97", "10/10/2010"], "date"),
         (["12/25/99", "11/30/98", "01/02/97", "20101010"], "date"),
+        ([*(f"2010-10-{day}" for day in range(10, 29)), "10-10-10"], "date"),
     ):
         assert guess_kind(values, np.ones(len(values), np.int64)) == kind
 
