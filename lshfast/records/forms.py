@@ -13,7 +13,7 @@ from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
 from lshfast.records.dates import DateForm, date_forms, day_of
 from lshfast.records.fields import Field
-from lshfast.records.phones import EXTRA, phone_form, region_of
+from lshfast.records.phones import EXTRA, phone_form, regions_of
 from lshfast.records.values import normal_forms, number_in
 
 Reader: TypeAlias = Callable[[list[str]], list[str]]
@@ -50,7 +50,7 @@ def readers_of(field: Field, columns: Sequence[Sequence[str]]) -> list[tuple[Rea
     if field.kind == "date":
         return [(_date_reader(form), note) for form, note in date_forms(columns, field.order)]
     if field.kind == "phone":
-        return [(_phone_reader(own.region), own.note) for own in (region_of(texts, field.region) for texts in columns)]
+        return [(_phone_reader(own.region), own.note) for own in regions_of(columns, field.region)]
     reader = {"number": _number_forms, "code": _code_forms}.get(field.kind or "", normal_forms)
     return [(reader, "")] * len(columns)
 

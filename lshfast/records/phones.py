@@ -45,16 +45,17 @@ def check_region(region: Any) -> str:
     return region
 
 
-def region_of(texts: Sequence[str], region: str | None = None) -> PhoneRegion:
-    """Return the region of a column: the given one, or the one that its numbers without a country code suit best.
+def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> list[PhoneRegion]:
+    """Return the region of each table: the given one, or the one that its numbers without a country code suit best.
 
     That is the region in which most of them are valid and grouped as they are written there. Digits without groups suit
-    several regions; then numbers with a country code decide, or none is chosen.
+    several regions. Then the country codes of other numbers decide, or the region of the other table, or none is
+    chosen.
 
     Parameters
     ----------
-    texts : sequence of str
-        The distinct values of a table.
+    columns : sequence of sequences of str
+        The distinct values of each table.
     region : str, optional
 
     Raises
@@ -68,23 +69,47 @@ def region_of(texts: Sequence[str], region: str | None = None) -> PhoneRegion:
     if region is not None:
         if region not in phones.SUPPORTED_REGIONS:
             raise ValueError(f"region must be a country that has telephone numbers, not {region!r}")
-        return PhoneRegion(region, f"region {region}")
+        return [PhoneRegion(region, f"region {region}")] * len(columns)
+    codes = Counter(_country_code(text) for texts in columns for text in texts if not _is_national(text))
+    del codes[None]
+    samples = [_sample(texts) for texts in columns]
+    found = [_best_region(sample, codes) for sample in samples]
+    known = [own for own in found if own is not None]
+    chosen = []
+    for sample, own in zip(samples, found, strict=True):
+        if not sample:
+            chosen.append(PhoneRegion(None, ""))
+        elif own is not None:
+            share = f"{_fits(sample, own)[0]:.0%}"
+            chosen.append(PhoneRegion(own, f"region {own}: {share} of numbers without a country code are valid there"))
+        elif known and _fits(sample, known[0])[0] >= LEAST_VALID:
+            chosen.append(PhoneRegion(known[0], f"region {known[0]}, as in the other table"))
+        else:
+            why = "of no region, so numbers without a country code stay as they are; region=XX gives one"
+            chosen.append(PhoneRegion(None, why))
+    return chosen
+
+
+def _sample(texts: Sequence[str]) -> list[str]:
+    """Return some of the numbers without a country code, at equal distances in their order."""
     national = sorted({text for text in texts if _is_national(text)})
-    if not national:
-        return PhoneRegion(None, "")
-    places = np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)).tolist()
-    sample = [national[place] for place in places]
+    places = np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)) if national else ()
+    return [national[place] for place in places]
+
+
+def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
+    """Return the region that numbers suit clearly better than any other; `codes` counts the country codes of others."""
+    if not sample:
+        return None
     # One region for each country code, such as US for 1, which numbers of Canada have, too.
-    regions = {code: own[0] for code, own in phones.COUNTRY_CODE_TO_REGION_CODE.items() if own[0] != INTERNATIONAL}
-    codes = Counter(_country_code(text) for text in texts if text.lstrip().startswith("+"))
+    known = optional("phonenumbers", EXTRA).COUNTRY_CODE_TO_REGION_CODE
     found: list[tuple[float, float, str]] = []
-    for code, own in regions.items():
-        valid, grouped = (np.array([_fit(text, own) for text in sample], np.float64).mean(axis=0)).tolist()
-        found.append((valid + grouped + codes[code] / max(1, codes.total()), valid, own))
+    for code, (own, *_) in known.items():
+        if own != INTERNATIONAL:
+            valid, grouped = _fits(sample, own)
+            found.append((valid + grouped + codes[code] / max(1, codes.total()), valid, own))
     (best, valid, chosen), (second, _, _) = sorted(found, key=lambda one: (-one[0], one[2]))[:2]
-    if valid >= LEAST_VALID and best >= second + MARGIN:
-        return PhoneRegion(chosen, f"region {chosen}: {valid:.0%} of numbers without a country code are valid there")
-    return PhoneRegion(None, "of no region, so numbers without a country code stay as they are; region=XX gives one")
+    return chosen if valid >= LEAST_VALID and best >= second + MARGIN else None
 
 
 def _is_national(text: str) -> bool:
@@ -101,14 +126,17 @@ def _parsed(text: str, region: str | None) -> Any:
         return None
 
 
-def _fit(text: str, region: str) -> tuple[bool, bool]:
-    """Return whether a number is valid in a region, and whether its digits are grouped as they are written there."""
+def _fits(sample: Sequence[str], region: str) -> tuple[float, float]:
+    """Return which parts of some numbers are valid in a region, and grouped as they are written there."""
     phones = optional("phonenumbers", EXTRA)
-    number = _parsed(text, region)
-    if number is None or not phones.is_valid_number(number):
-        return False, False
-    groups = _GROUPS.findall(phones.format_number(number, phones.PhoneNumberFormat.NATIONAL))
-    return True, len(groups) > 1 and groups == _GROUPS.findall(text)
+    valid = grouped = 0
+    for text in sample:
+        number = _parsed(text, region)
+        if number is not None and phones.is_valid_number(number):
+            groups = _GROUPS.findall(phones.format_number(number, phones.PhoneNumberFormat.NATIONAL))
+            valid += 1
+            grouped += len(groups) > 1 and groups == _GROUPS.findall(text)
+    return valid / len(sample), grouped / len(sample)
 
 
 def _country_code(text: str) -> int | None:

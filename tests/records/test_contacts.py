@@ -12,7 +12,7 @@ from lshfast.records import Field, LinkOptions, RecordTable, Synonyms, dedup_rec
 from lshfast.records.addresses import PARTS, STATES, address_parts
 from lshfast.records.fields import guess_kind
 from lshfast.records.forms import latin_texts
-from lshfast.records.phones import phone_form, region_of
+from lshfast.records.phones import phone_form, regions_of
 
 US = [f"(212) 736-{number:04}" for number in range(1000, 1100)]
 PEOPLE = {
@@ -57,6 +57,11 @@ def test_fields_are_found_by_rules_and_reviews():
 # ---- telephones ----
 
 
+def region_of(texts, region=None):
+    (found,) = regions_of([texts], region)
+    return found
+
+
 @pytest.mark.parametrize(
     ("text", "region", "form"),
     [
@@ -83,6 +88,20 @@ def test_regions_are_guessed():
     assert region_of([*digits, *abroad]).region == "US"
     assert region_of(abroad) == region_of([]) == (None, "")
     assert region_of(digits, "CA").region == "CA"
+
+
+def test_a_table_whose_numbers_do_not_tell_the_region_takes_that_of_the_other():
+    digits = [text.translate({ord(c): None for c in " ()-"}) for text in US]
+    abroad = [f"+1{text}" for text in digits]
+    assert [own.region for own in regions_of([digits, US])] == ["US", "US"]
+    assert regions_of([US, digits])[1].note == "region US, as in the other table"
+    assert [own.region for own in regions_of([digits, abroad])] == ["US", None]
+    assert regions_of([digits, abroad])[1].note == ""
+    assert [own.region for own in regions_of([US, ["call me 7", "0"]])] == ["US", None]
+    found = match_records(
+        {"phone": digits}, {"phone": US}, fields=["phone:phone"], scoring="points", rules=["key:phone"]
+    )
+    assert found.pairs() == [(row, row) for row in range(100)]
 
 
 def test_telephones_are_compared_by_edits():
