@@ -125,8 +125,9 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     """
     if not len(i):
         return OneToOne(np.zeros(0, np.int64), 0)
-    if not single:
-        j = j + int(i.max()) + 1
+    i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
+    first = 0 if single else int(i.max()) + 1  # rows of the first table; those of the second come after them
+    j = j + first
     rows = int(max(i.max(), j.max())) + 1
     order = np.lexsort((j, i, -gains))
     chosen = _greedy(i, j, order, rows)
@@ -135,7 +136,7 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     sizes = np.bincount(label, minlength=rows)  # pairs of each component
     nodes = np.bincount(labels, minlength=rows)  # its rows
     few = (sizes > 2) & (nodes <= FEW_ROWS)  # of two pairs in a component, the better one is the answer
-    sides = _sides(i, j, rows)
+    sides = _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
     large, tried = _tractable(sides, labels, sizes, nodes)
     exact = few | large
     greedy = int((tried & ~large)[label[chosen]].sum())

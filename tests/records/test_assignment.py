@@ -127,6 +127,9 @@ def test_stars_and_scores_at_the_threshold():
     i, j, scores = arrays(pairs)
     assert one_to_one(i, j, 0 * scores, single=False).greedy == 0
     assert len(assigned(i, j, 0 * scores + 7, "one-to-one", least=7)) >= 10
+    for dtype in (np.int8, np.uint64):
+        links = assigned(i.astype(dtype), j.astype(dtype), scores, "one-to-one")
+        assert links.tolist() == assigned(i, j, scores, "one-to-one").tolist()
     huge = one_to_one(i, j, scores * 1e300, single=False).links
     assert huge.tolist() == one_to_one(i, j, scores, single=False).links.tolist()
     assert one_to_one(i[:0], j[:0], scores[:0], single=False).links.tolist() == []
