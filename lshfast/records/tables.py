@@ -305,8 +305,9 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
         used = np.flatnonzero(counts)
         whole = [strings[place] for place in used.tolist()]
         field = replace(field, kind=guess_kind(whole, counts[used]) if whole else "category")
-    readers = readers_of(field, [[strings[place] for place in np.flatnonzero(own).tolist()] for own in tables])
-    values, places = _distinct(strings, [reader for reader, _ in readers])
+    used_by = [np.flatnonzero(own) for own in tables]
+    readers = readers_of(field, [[strings[place] for place in used.tolist()] for used in used_by])
+    values, places = _distinct(strings, [reader for reader, _ in readers], used_by)
     found = [np.append(own, MISSING).astype(np.int32)[part] for own, part in zip(places, codes, strict=True)]
     missing = np.append(given, False)
     refused = [int((missing[part] & (new == MISSING)).sum()) for part, new in zip(codes, found, strict=True)]
@@ -316,9 +317,17 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
     return CodedField(field, (found[0], found[second]), values, numbers, (refused[0], refused[second]), notes)
 
 
-def _distinct(strings: list[str], readers: Sequence[Reader]) -> tuple[list[str], list[Int64Array]]:
+def _distinct(
+    strings: list[str], readers: Sequence[Reader], used_by: Sequence[Int64Array]
+) -> tuple[list[str], list[Int64Array]]:
     """Return the distinct normal forms of strings, and for each table the place of each string's normal form."""
-    forms = {reader: reader(strings) for reader in dict.fromkeys(readers)}
-    places = {form: place for place, form in enumerate(dict.fromkeys(f for own in forms.values() for f in own if f))}
-    found = {reader: np.fromiter((places.get(f, MISSING) for f in own), np.int64) for reader, own in forms.items()}
+    places: dict[str, int] = {}
+    found = {}
+    for reader in dict.fromkeys(readers):
+        own = [used for used, other in zip(used_by, readers, strict=True) if other == reader]
+        used = np.unique(np.concatenate(own))
+        forms = reader([strings[place] for place in used.tolist()])
+        listed = (places.setdefault(form, len(places)) if form else MISSING for form in forms)
+        found[reader] = np.full(len(strings), MISSING, np.int64)
+        found[reader][used] = np.fromiter(listed, np.int64, len(used))
     return [*places], [found[reader] for reader in readers]
