@@ -83,14 +83,16 @@ def dedup(
     Examples
     --------
     >>> import lshfast.hf
-    >>> from datasets import Dataset, DatasetDict
-    >>> rows = Dataset.from_dict({"text": ["a rose is a rose is a rose", "A rose is a rose is a rose!", "a dog"]})
-    >>> lshfast.hf.dedup(rows)["text"][:]
+    >>> from datasets import Dataset, DatasetDict  # doctest: +SKIP
+    >>> texts = ["a rose is a rose is a rose", "A rose is a rose is a rose!", "a dog"]
+    >>> rows = Dataset.from_dict({"text": texts})  # doctest: +SKIP
+    >>> lshfast.hf.dedup(rows)["text"][:]  # doctest: +SKIP
     ['a rose is a rose is a rose', 'a dog']
-    >>> lshfast.hf.dedup(rows, annotate=True)["duplicate_of"][:]
+    >>> lshfast.hf.dedup(rows, annotate=True)["duplicate_of"][:]  # doctest: +SKIP
     [None, 0, None]
-    >>> both = DatasetDict(train=rows, test=Dataset.from_dict({"text": ["a rose is a rose is a rose"]}))
-    >>> {name: split.num_rows for name, split in lshfast.hf.dedup(both).items()}
+    >>> test = Dataset.from_dict({"text": texts[:1]})  # doctest: +SKIP
+    >>> both = DatasetDict(train=rows, test=test)  # doctest: +SKIP
+    >>> {name: split.num_rows for name, split in lshfast.hf.dedup(both).items()}  # doctest: +SKIP
     {'train': 1, 'test': 1}
     """
     datasets = optional("datasets", "hf")

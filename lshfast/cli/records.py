@@ -58,8 +58,10 @@ Fields = Annotated[
     typer.Option(
         "--field",
         metavar="NAME[=OTHER][:KIND]",
-        help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date or category. "
-        "For points also :points=N, :penalty=N, :unit=N. Default: all columns that A and B have, but for row numbers.",
+        help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, category, phone or "
+        "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for letters of other scripts; "
+        "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra contacts. "
+        "Default: all columns that A and B have, but for row numbers.",
         show_default=False,
     ),
 ]
@@ -88,6 +90,9 @@ LeastScore = Annotated[
 ]
 SynonymsFile = Annotated[
     str | None, typer.Option("--synonyms", metavar="FILE", help="CSV of related words, one group a line.")
+]
+Nicknames = Annotated[
+    bool, typer.Option("--nicknames", help="Also use the nicknames of the package nicknames (extra contacts).")
 ]
 HeldOut = Annotated[
     str | None,
@@ -138,6 +143,7 @@ def match(
     threshold: LeastScore = None,
     assign: Annotated[Assignment, typer.Option(help="How many links a record of A and of B may have.")] = "one-to-one",
     synonyms: SynonymsFile = None,
+    nicknames: Nicknames = False,
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
@@ -187,7 +193,7 @@ def match(
             cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
         )
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
+            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch, explain)
@@ -214,6 +220,7 @@ def dedup(
     threshold: LeastScore = None,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="A record has at most one duplicate.")] = False,
     synonyms: SynonymsFile = None,
+    nicknames: Nicknames = False,
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
@@ -263,7 +270,7 @@ def dedup(
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
+            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch, explain)
@@ -280,7 +287,7 @@ def _options(
     scoring: Scoring,
     threshold: float | None,
     assign: Assignment,
-    synonyms: str | None,
+    synonyms: tuple[str | None, bool],
     hold_out: str | None,
     seed: Any,
     threads: int | None,
@@ -295,7 +302,7 @@ def _options(
         scoring=scoring,
         threshold=threshold,
         assign=assign,
-        synonyms=read_synonyms(synonyms) if synonyms else None,
+        synonyms=read_synonyms(*synonyms) if any(synonyms) else None,
         held_out=hold_out,
         seed=seed,
         threads=threads,
@@ -324,6 +331,8 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
     show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
     equal = f"; {counted(s.ambiguous, 'link')} left out, since several others are as good" if s.ambiguous else ""
+    if s.greedy:
+        equal += f"; {s.greedy:,} chosen the best first, since chains of pairs connect too many records"
     show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}{equal}", sys.stderr)
     if s.clusters is not None:
         cut = f"; {counted(s.clusters.cut, 'link')} cut, which other pairs contradict" if s.clusters.cut else ""

@@ -225,8 +225,10 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
     return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
 
 
-def read_synonyms(path: str) -> Synonyms:
+def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
     """Return the English synonyms and those of a CSV file; the first word of a line is related to the others.
+
+    With `nicknames`, the nicknames of the package of this name are added.
 
     Raises
     ------
@@ -235,6 +237,9 @@ def read_synonyms(path: str) -> Synonyms:
     OSError
         If it cannot be read.
     """
+    make = Synonyms.nicknames if nicknames else Synonyms.english
+    if path is None:
+        return make()
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [[word for word in line if word.strip()] for line in csv.reader(file)]
@@ -242,7 +247,7 @@ def read_synonyms(path: str) -> Synonyms:
         raise DataError(path, None, "not UTF-8") from None
     except csv.Error as error:
         raise DataError(path, None, f"not valid CSV: {error}") from None
-    return Synonyms.english(lines)
+    return make(lines)
 
 
 def _names(inputs: RecordInputs) -> list[str]:

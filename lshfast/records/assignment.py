@@ -1,22 +1,28 @@
 """Assignment: which of the pairs that score enough become links.
 
-One-to-one links have the greatest sum of scores above the threshold in every small component, that is, a set of
-records that chains of pairs connect. In large components they are chosen greedily, the best first; their sum is at
-least half of the greatest.
+One-to-one links have the greatest sum of scores above the threshold in every component, that is, a set of records that
+chains of pairs connect. In components that are too large for that they are chosen greedily, the best first; their sum
+is at least half of the greatest.
 """
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
+from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 
 MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one
-EXACT_ROWS = 12  # rows of a component that is solved exactly, at most
+FEW_ROWS = 12  # of a component that is searched without scipy, at most
+# The sparse matching takes at most about 12 ns for each of pairs x rows of the smaller side, with scores i j for row i
+# and column j; with random scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
+COMPONENT_WORK = 2**30  # pairs x rows of the smaller side of a component that is solved exactly, at most
+EXACT_WORK = 2**31  # the same of all these components together
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 SAME = 1e-6  # scores of pairs that differ by less are equal
 
@@ -40,8 +46,8 @@ def assigned(
         Finite. Of pairs with equal scores, the one with the smaller i, then the smaller j, comes first.
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
         many-to-one: each row of the first table has at most one link, the best; one-to-many: each row of the second.
-        one-to-one: both, with the greatest sum of scores above `least` in each component of up to 12 rows, and the best
-        first in larger ones. many-to-many: all pairs.
+        one-to-one: both, with the greatest sum of scores above `least` in each component of up to 1,000 rows on each
+        side, and larger ones of few pairs; the best first in others; see `one_to_one`. many-to-many: all pairs.
     least : float
         The least score of a link; no score is below it.
     single : bool
@@ -81,29 +87,127 @@ def assigned(
         order = np.lexsort((j, i, -scores))
         _, first = np.unique(side[order], return_index=True)
         return np.sort(order[first])
-    gains = scores - least
-    if single:
-        return _one_to_one(i, j, gains, int(max(i.max(), j.max())) + 1)
-    return _one_to_one(i, j + int(i.max()) + 1, gains, int(i.max()) + int(j.max()) + 2)
+    return one_to_one(i, j, scores - least, single=single).links
 
 
-def _one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, rows: int) -> Int64Array:
-    """Choose pairs so that each row has at most one: exactly in small components, greedily in large ones."""
+class OneToOne(NamedTuple):
+    """Links of which each record has at most one.
+
+    Attributes
+    ----------
+    links : ndarray of int64
+        The chosen pairs, by their index, ascending.
+    greedy : int
+        Links of components in which they were chosen greedily.
+    """
+
+    links: Int64Array
+    greedy: int
+
+
+def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool) -> OneToOne:
+    """Choose pairs so that each row has at most one: exactly in components up to a size, greedily in larger ones.
+
+    Parameters
+    ----------
+    i, j : ndarray of int64, shape (n,)
+        Rows of the first and the second table, or, if `single`, of the same table.
+    gains : ndarray of float64, shape (n,)
+        Finite, at least 0.
+    single : bool
+
+    Returns
+    -------
+    OneToOne
+        Their gains have the greatest sum in each component of at most 12 rows, and in larger ones of which the product
+        of pairs and rows of the smaller side is at most 2**30, as long as these products are at most 2**31 together,
+        the smallest first. A larger component of one table that has no two sides, as it has an odd circle, is greedy.
+    """
+    if not len(i):
+        return OneToOne(np.zeros(0, np.int64), 0)
+    i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
+    first = 0 if single else int(i.max()) + 1  # rows of the first table; those of the second come after them
+    j = j + first
+    rows = int(max(i.max(), j.max())) + 1
     order = np.lexsort((j, i, -gains))
     chosen = _greedy(i, j, order, rows)
     labels = components(i, j, rows)
     label = labels[i]
     sizes = np.bincount(label, minlength=rows)  # pairs of each component
     nodes = np.bincount(labels, minlength=rows)  # its rows
-    small = (sizes > 2) & (nodes <= EXACT_ROWS)  # of two pairs in a component, the better one is the answer
-    if not small.any():
-        return chosen
-    kept = [chosen[~small[label[chosen]]]]
-    open_pairs = order[small[label[order]]]
+    few = (sizes > 2) & (nodes <= FEW_ROWS)  # of two pairs in a component, the better one is the answer
+    sides = _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
+    large, tried = _tractable(sides, labels, sizes, nodes)
+    exact = few | large
+    greedy = int((tried & ~large)[label[chosen]].sum())
+    if not exact.any():
+        return OneToOne(chosen, greedy)
+    kept = [chosen[~exact[label[chosen]]]]
+    open_pairs = order[exact[label[order]]]
     open_pairs = open_pairs[np.argsort(label[open_pairs], kind="stable")]
+    picked = np.zeros(len(i), bool)
+    picked[chosen] = True
     for part in np.split(open_pairs, np.flatnonzero(np.diff(label[open_pairs])) + 1):
-        kept.append(part[_best_matching(i[part].tolist(), j[part].tolist(), gains[part].tolist())])
-    return np.sort(np.concatenate(kept))
+        if few[label[part[0]]]:
+            kept.append(part[_best_matching(i[part].tolist(), j[part].tolist(), gains[part].tolist())])
+        else:
+            kept.append(_sparse_matching(i, j, gains, part, sides, part[picked[part]]))
+    return OneToOne(np.sort(np.concatenate(kept)), greedy)
+
+
+def _sides(i: Int64Array, j: Int64Array, rows: int) -> npt.NDArray[np.int8]:
+    """Return the side of each row, 0 or 1, such that each pair has a row of each; -1 where there are no such sides.
+
+    Each row stands for two nodes, 2 row and 2 row + 1, and each pair connects nodes of different parity. Where these
+    components have two sides, they are twins of two components.
+    """
+    both = components(np.concatenate([2 * i, 2 * i + 1]), np.concatenate([2 * j + 1, 2 * j]), 2 * rows)
+    return np.where(both[::2] == both[1::2], -1, both[::2] & 1).astype(np.int8)
+
+
+def _tractable(
+    sides: npt.NDArray[np.int8], labels: Int64Array, sizes: Int64Array, nodes: Int64Array
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which components are large and solved exactly, and which are large, by their labels."""
+    large = nodes > FEW_ROWS
+    first = np.bincount(labels[sides == 0], minlength=len(nodes))
+    smaller = np.minimum(first, nodes - first)
+    # A star has a smaller side of one row, and its best pair is the answer.
+    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= COMPONENT_WORK))
+    work = sizes[able] * smaller[able]
+    order = np.argsort(work, kind="stable")
+    found = np.zeros(len(nodes), bool)
+    found[able[order[np.cumsum(work[order], dtype=np.int64) <= EXACT_WORK]]] = True
+    return found, large & (smaller != 1)
+
+
+def _sparse_matching(
+    i: Int64Array, j: Int64Array, gains: Float64Array, part: Int64Array, sides: npt.NDArray[np.int8], chosen: Int64Array
+) -> Int64Array:
+    """Return the pairs of a component with two sides that have the greatest sum of gains, or `chosen` if it has it.
+
+    Each row of the smaller side may take a column of its own instead of a pair, without gain; the matching of all these
+    rows with the least cost is the answer.
+    """
+    largest = float(gains[part].max())
+    if largest <= 0:
+        return chosen
+    swapped = sides[i[part]] == 1
+    first, rows = np.unique(np.where(swapped, j[part], i[part]), return_inverse=True)
+    second, columns = np.unique(np.where(swapped, i[part], j[part]), return_inverse=True)
+    if len(second) < len(first):
+        first, rows, second, columns = second, columns, first, rows
+    own = np.arange(len(first), dtype=np.int64)
+    costs = np.concatenate([2 - gains[part] / largest, np.full(len(first), 2.0, np.float64)])
+    places = (np.concatenate([rows, own]), np.concatenate([columns, len(second) + own]))
+    shape = (len(first), len(first) + len(second))
+    sparse: Any = optional("scipy.sparse", "records")
+    graph: Any = optional("scipy.sparse.csgraph", "records")
+    taken, partner = graph.min_weight_full_bipartite_matching(sparse.csr_matrix((costs, places), shape=shape))
+    pair_of = np.full(len(first), -1, np.int64)
+    pair_of[taken] = partner
+    found = part[pair_of[rows] == columns]
+    return found if gains[found].sum() > gains[chosen].sum() + TIE * max(1.0, largest) else chosen
 
 
 def _best_matching(i: list[int], j: list[int], gains: list[float]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 Assignment: TypeAlias = Literal["one-to-one", "many-to-one", "one-to-many", "many-to-many"]
+DateOrder: TypeAlias = Literal["dmy", "mdy", "ymd"]
 Scoring: TypeAlias = Literal["weights", "points"]
 
 MAX_BLOCK = 10_000  # pairs that a block brings at most

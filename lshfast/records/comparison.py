@@ -38,6 +38,7 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
     "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
     "category": (("other",), ()),
 }
+LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
 
 
 def labels_of(kind: Kind) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ class FieldComparer:
             found = self._similarities(a, b)
             steps = np.array(limits[::-1], np.float32)
             levels = len(self.labels) - 1 - np.searchsorted(steps, found, side="right")
-        elif kind == "code":
+        elif kind in ("code", "phone"):
             levels = 1 + np.minimum(self._osa(a, b, 2), 3)
         elif kind == "number":
             levels = 2 + np.searchsorted(limits, self._relative(a, b), side="left")

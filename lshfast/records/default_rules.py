@@ -37,7 +37,9 @@ MOST_FIELDS, MOST_KEY_FIELDS, MOST_KEYS = 10, 3, 10
 ENOUGH, LEAST_GAIN = 0.998, 0.0005  # the recall at which the choice ends, and the least that a further key adds
 
 # Assumed probability that a match agrees in a field, if both records have it.
-AGREE: Mapping[Kind, float] = {"name": 0.8, "text": 0.6, "code": 0.85, "number": 0.6, "date": 0.85, "category": 0.85}
+AGREE: Mapping[Kind, float] = {
+    "name": 0.8, "text": 0.6, "code": 0.85, "number": 0.6, "date": 0.85, "category": 0.85, "phone": 0.85,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,17 @@ def fields_text(
         lines.append(
             f"{name:<24}{coded.kind:<10}{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}   {refused}".rstrip()
         )
-    return "\n".join([*lines, *map(str, dependent), *map(str, left_out)])
+    return "\n".join([*lines, *notes_of(fields), *map(str, dependent), *map(str, left_out)])
+
+
+def notes_of(fields: Sequence[CodedField]) -> list[str]:
+    """Return what the values of columns decided, such as the order of dates, as lines of text."""
+    return [
+        f"{coded.field.column_of(side)}{' in ' + 'ab'[side] if len(coded.notes) > 1 else ''}: {note}"
+        for coded in fields
+        for side, note in enumerate(coded.notes)
+        if note
+    ]
 
 
 def weights_text(weights: LinkWeights) -> str:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.records.values import day_of, normal_form, number_in
+from lshfast.common.checks import check_bool, check_number
+from lshfast.records.choices import DateOrder
+from lshfast.records.dates import date_forms, day_of, has_whole_year
+from lshfast.records.phones import check_region
+from lshfast.records.values import normal_form, number_in
 
-Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category"]
+Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", "phone", "address"]
 
 KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequent ones
 MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have one of the values of a category
+WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
 TEXT_WORDS = 1.5  # values with more words on average are texts
 _FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
+
+PARSED: Mapping[str, Callable[[str], Any]] = {
+    "points": float, "penalty": float, "unit": float, "region": str, "order": str,
+    "latin": {"yes": True, "no": False}.__getitem__,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,9 +42,9 @@ class Field:
         Name of the column in the first table.
     other : str, optional
         Name of the column in the second table, if it has another name there.
-    kind : {"name", "text", "code", "number", "date", "category"}, optional
-        How values are compared; by default it is guessed from them. Values are equal if their normal forms are: in
-        lower case, without accents and punctuation. Other values are compared
+    kind : {"name", "text", "code", "number", "date", "category", "phone", "address"}, optional
+        How values are compared; by default it is guessed from them, as one of the first six. Values are equal if their
+        normal forms are: in lower case, without accents and punctuation. Other values are compared
 
         - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings,
         - text: by their words and character trigrams, of which rare ones weigh more: the mean of the two cosines; for
@@ -44,7 +53,11 @@ class Field:
           telephones and houses, and postcodes,
         - number: by the difference relative to the greater one; for prices and other amounts,
         - date: by typing errors of its digits, and by the difference in days,
-        - category: not at all; for a few values such as states.
+        - category: not at all; for a few values such as states,
+        - phone: as codes, after numbers are written with their country codes and without extensions (E.164); it needs
+          phonenumbers,
+        - address: as several fields, such as ``home.street`` for a field ``home``, which share its points: number,
+          street, unit, city, state and zip; for addresses of the United States. It needs usaddress.
     points : float, default 100
         The weight of the field if records are scored by points, above 0.
     penalty : float, default 1
@@ -52,6 +65,15 @@ class Field:
     unit : float, optional
         The difference of numbers, or of dates in days, that counts as one edit if records are scored by points, above
         0. The default is 1 for dates; for numbers, it is one per cent of the greater one.
+    region : str, optional
+        The country of telephone numbers that have no country code, as two letters of ISO 3166-1, for the kind phone. By
+        default it is guessed for each table: the one in which most of its numbers are valid.
+    order : {"dmy", "mdy", "ymd"}, optional
+        The order of day, month and year, for the kind date; dates in another order are missing then. Dates that begin
+        with a year of four digits are read in any case. By default, each table has the order in which most of its dates
+        can be read.
+    latin : bool, default False
+        Whether letters of other scripts are written in Latin ones first; it needs anyascii.
 
     Raises
     ------
@@ -63,8 +85,9 @@ class Field:
     >>> from lshfast.records import Field
     >>> Field("surname", "last_name", "name").column_of(1)
     'last_name'
-    >>> Field.parse("born=birthday:date")
-    Field(name='born', other='birthday', kind='date', points=100.0, penalty=1.0, unit=None)
+    >>> field = Field.parse("born=birthday:date:order=dmy")
+    >>> field.other, field.kind, field.order
+    ('birthday', 'date', 'dmy')
     """
 
     name: str
@@ -73,6 +96,9 @@ class Field:
     points: float = 100.0
     penalty: float = 1.0
     unit: float | None = None
+    region: str | None = None
+    order: DateOrder | None = None
+    latin: bool = False
 
     def __post_init__(self) -> None:
         for what in ("name", "other"):
@@ -89,23 +115,42 @@ class Field:
             if not (number > 0 or (number == 0 and not open_end)) or number == float("inf"):
                 raise ValueError(f"{what} must be {'above' if open_end else 'at least'} 0 and finite, not {value}")
             object.__setattr__(self, what, number)
+        check_bool("latin", self.latin)
+        if self.region is not None:
+            check_region(self.region)
+        if self.order is not None and self.order not in get_args(DateOrder):
+            raise ValueError(f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}")
+        for what, kind in (("region", "phone"), ("order", "date")):
+            if getattr(self, what) is not None and self.kind != kind:
+                raise ValueError(f"{what} belongs to the kind {kind}, not to {self.kind or 'a guessed one'}")
 
     @classmethod
     def parse(cls, text: str) -> Field:
-        """Return the field of a string: ``NAME[=OTHER][:KIND][:points=N][:penalty=N][:unit=N]``."""
+        """Return the field of a string: ``NAME[=OTHER][:KIND][:OPTION=VALUE]...``.
+
+        The options are points, penalty, unit, region, order, and latin, which is yes or no.
+        """
         found = _FIELD.fullmatch(text)
         if found is None:
-            raise ValueError(f"field must be NAME[=OTHER][:KIND][:points=N][:penalty=N][:unit=N], not {text!r}")
+            raise ValueError(f"field must be NAME[=OTHER][:KIND][:OPTION=VALUE]..., not {text!r}")
         options: dict[str, Any] = {}
         for option in found["options"].split(":")[1:]:
             name, _, value = option.partition("=")
-            if name not in ("points", "penalty", "unit"):
-                raise ValueError(f"field {text!r}: no option {name!r}; options are: points, penalty, unit")
+            if name not in PARSED:
+                raise ValueError(f"field {text!r}: no option {name!r}; options are: {', '.join(PARSED)}")
             try:
-                options[name] = float(value)
-            except ValueError:
-                raise ValueError(f"field {text!r}: {name} must be a number, not {value!r}") from None
+                options[name] = PARSED[name](value)
+            except (ValueError, KeyError):
+                wanted = "yes or no" if name == "latin" else "a number"
+                raise ValueError(f"field {text!r}: {name} must be {wanted}, not {value!r}") from None
         return cls(found["name"], found["other"], found["kind"], **options)  # type: ignore[arg-type] # checked there
+
+    @property
+    def notation(self) -> str:
+        """The field as `parse` reads it, without points."""
+        options = {"region": self.region, "order": self.order, "latin": "yes" if self.latin else None}
+        parts = [self.name + (f"={self.other}" if self.other else ""), *([self.kind] if self.kind else [])]
+        return ":".join([*parts, *(f"{name}={value}" for name, value in options.items() if value)])
 
     def column_of(self, table: int) -> str:
         """Return the name of the column in the first (0) or the second table (1)."""
@@ -145,7 +190,11 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     def share(test: Callable[[str], float]) -> float:
         return float(np.fromiter(map(test, chosen), float, len(chosen)) @ weights)
 
-    if share(lambda value: day_of(value) is not None) >= MOST_PARSED:
+    form = date_forms([chosen])[0][0]
+    if (
+        share(lambda value: day_of(value, form) is not None) >= MOST_PARSED
+        and share(has_whole_year) >= WHOLE_YEARS  # without, most are dates, but some are versions or numbers of parts
+    ):
         return "date"
     if share(lambda value: number_in(value) is not None) >= MOST_PARSED and any(
         not value.strip().isdigit() and number_in(value) is not None for value in chosen

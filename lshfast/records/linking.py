@@ -15,6 +15,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
+from lshfast.records.addresses import with_address_parts
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, Calibration, FoundSeeds, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
@@ -108,7 +109,8 @@ def match_records(
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
         many-to-one: each record of `a` has at most one link, the best; one-to-many: each record of `b`. one-to-one:
         both, with the greatest sum of scores above the threshold among records that chains of pairs connect, or, if
-        these are more than 12, chosen greedily, the best first. many-to-many: all pairs that score enough.
+        these are too many, chosen greedily, the best first (`LinkSummary.greedy`). many-to-many: all pairs that score
+        enough.
     synonyms : Synonyms, optional
         Words that count as nearly equal; by default those of `Synonyms.english`.
     frequencies : bool, default True
@@ -218,6 +220,7 @@ def link_tables(
     with times.stage("code"):
         chosen, held_out = chosen_fields(a, b, options)
         threads = thread_count(options.threads)
+        a, b, chosen = with_address_parts(a, b, chosen)
         coded = {found.field.name: found for found in ordered_map(lambda one: code_field(one, a, b), chosen, threads)}
         apart = None if held_out is None else code_field(held_out, a, b)
         left_out: list[LeftOut] = []
@@ -286,6 +289,7 @@ def link_tables(
         clusters=clusters,
         reach=reach,
         ambiguous=links.ambiguous,
+        greedy=links.greedy,
         warnings=warnings_of(
             scored,
             linkage.sizes,
@@ -334,6 +338,8 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
         chosen = [Field(name) for name in both]
     else:
         chosen = checked_fields(options.fields)
+    if held_out is not None and held_out.kind == "address":
+        raise ValueError("an address is compared by its parts, so it cannot be held out; hold out another column")
     left_out = {*options.ignore, *([] if held_out is None else [held_out.name])}
     for name in options.ignore:
         if name not in a.columns and (b is None or name not in b.columns):

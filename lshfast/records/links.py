@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.records.assignment import assigned, equally_good
+from lshfast.records.assignment import assigned, equally_good, one_to_one
 from lshfast.records.calibration import Calibration
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
@@ -88,6 +88,8 @@ class ChosenLinks:
         The rules that brought each link.
     ambiguous : int
         Links that were left out because others are as good.
+    greedy : int
+        Links that were chosen greedily, since chains of pairs connect too many records.
     clusters : Clusters or None
         The groups of one table.
     """
@@ -98,6 +100,7 @@ class ChosenLinks:
     probabilities: Float64Array | None
     masks: npt.NDArray[np.uint32]
     ambiguous: int = 0
+    greedy: int = 0
     clusters: Clusters | None = None
 
 
@@ -123,7 +126,11 @@ def links_above(
     some = found.scores >= least
     index, scores = found.index[some], found.scores[some]
     i, j = linkage.rows_of(candidates.places[index])
-    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
+    greedy = 0
+    if assign == "one-to-one":
+        links, greedy = one_to_one(i, j, scores - least, single=linkage.b is None)
+    else:
+        links = assigned(i, j, scores, assign)
     probabilities = None if found.weights is None else found.weights.probability(scores[links])
     kept = np.ones(len(links), bool)
     if found.weights is not None and probabilities is not None and assign == "one-to-one" and linkage.b is not None:
@@ -132,7 +139,7 @@ def links_above(
         probabilities = np.minimum(probabilities, most)[kept]
     links = links[kept]
     masks = candidates.masks[index[links]]
-    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()))
+    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy)
 
 
 def steps_of(

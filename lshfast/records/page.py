@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast.common.display import Figure, counted
+from lshfast.records.display import notes_of
 from lshfast.records.explain import Explainer
 from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
@@ -82,7 +83,9 @@ def page_of(
         contributions=_contributions(result),
         fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
         more_fields=max(len(result.fields) - MOST_FIELDS, 0),
-        not_compared=[short(str(own), 200) for own in (*result.dependent, *result.left_out)][:MOST_FIELDS],
+        notes=[short(str(own), 200) for own in (*notes_of(result.fields), *result.dependent, *result.left_out)][
+            :MOST_FIELDS
+        ],
         levels=_levels(result.weights),
         rules=summary.rules,
         skipped=_skipped(summary, texts),
@@ -115,7 +118,7 @@ def _options(result: Linked) -> list[tuple[str, str]]:
     options, summary = result.options, result.summary
     threshold = summary.threshold if result.weights is None else PROBABILITY
     values = {
-        "fields": ", ".join(_notation(coded) for coded in result.fields if coded.field.name in result.tables[0].names),
+        "fields": ", ".join(_notations(result)),
         "ignore": ", ".join(options.ignore),
         "rules": ", ".join(rule.rule for rule in summary.rules),
         "scoring": options.scoring,
@@ -129,9 +132,13 @@ def _options(result: Linked) -> list[tuple[str, str]]:
     return [(name, value) for name, value in values.items() if value]
 
 
-def _notation(coded: CodedField) -> str:
-    """Return a field as the option writes it, with its kind."""
-    return coded.field.name + (f"={coded.field.other}" if coded.field.other else "") + f":{coded.kind}"
+def _notations(result: Linked) -> list[str]:
+    """Return the fields as the option writes them, with their kinds."""
+    addresses = [own for own in map(as_field, result.options.fields or ()) if own.kind == "address"]
+    parts = tuple(f"{own.name}." for own in addresses)
+    names = result.tables[0].names
+    fields = [coded.field for coded in result.fields if coded.field.name in names]
+    return [own.notation for own in (*(one for one in fields if not one.name.startswith(parts)), *addresses)]
 
 
 def _scores(result: Linked, below: NearPairs, margin: float) -> Any:

@@ -44,6 +44,9 @@ class LinkSummary(Shown):
     ambiguous : int
         One-to-one links that were left out, because k pairs of one of their records are equally good, and 1 / k is
         below the threshold.
+    greedy : int
+        One-to-one links that were chosen greedily, the best first, since chains of pairs connect too many records for
+        the greatest sum of scores.
     reach : Reach or None
         The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
         all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
@@ -64,6 +67,7 @@ class LinkSummary(Shown):
     clusters: Clusters | None = field(default=None, compare=False)
     reach: Reach | None = None
     ambiguous: int = 0
+    greedy: int = 0
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
@@ -82,6 +86,8 @@ class LinkSummary(Shown):
         yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
         if self.ambiguous:
             yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
+        if self.greedy:
+            yield Figure("greedy", f"{self.greedy:,}", "links chosen the best first: too many records hang together")
         if self.clusters is not None:
             cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
             yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")

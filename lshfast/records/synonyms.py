@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
+from lshfast.common.extras import optional
 from lshfast.records.values import normal_form
 
-# A given name, then its short forms.
+# A given name, then its short forms. This table and the next one belong to this project, and have its licence (MIT).
 NICKNAMES = """
 abigail abby gail; abraham abe; adam ade; agnes aggie; albert al bert bertie; alexander alex alec al sandy xander;
 alexandra alex sandra sandy lexie; alfred al alf alfie fred; alice allie ally; allan al; alison ali allie;
@@ -109,6 +110,27 @@ class Synonyms:
         """Return the built-in table of short forms of given names and of abbreviations; `more` are further lines."""
         own = [line.split() for table in (NICKNAMES, ABBREVIATIONS) for line in table.split(";")]
         return cls([*own, *more])
+
+    @classmethod
+    def nicknames(cls, more: Iterable[Sequence[str]] = ()) -> Synonyms:
+        """Return the built-in table with the English nicknames of the package nicknames; `more` are further lines.
+
+        The package has about 2,700 pairs of a given name and a nickname, under the Apache Licence 2.0:
+        https://github.com/carltonnorthern/nicknames.
+
+        Raises
+        ------
+        ImportError
+            If nicknames is not installed.
+
+        Examples
+        --------
+        >>> from lshfast.records import Synonyms
+        >>> Synonyms.nicknames().related("Aaron", "Ronnie"), Synonyms.english().related("Aaron", "Ronnie")
+        (True, False)
+        """
+        known = optional("nicknames", "contacts").NickNamer.default_lookup()
+        return cls.english([*([name, *sorted(known[name])] for name in sorted(known)), *more])
 
     def __len__(self) -> int:
         return len(self._others)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.records.fields import Field, Kind, guess_kind
-from lshfast.records.values import day_of, normal_forms, number_in
+from lshfast.records.forms import Reader, latin_texts, numbers_of, readers_of
 
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 
@@ -89,6 +89,15 @@ class RecordTable:
     def record(self, row: int) -> dict[str, Any]:
         """Return one record as a dict."""
         return {name: plain_value(values[row]) for name, values in self.columns.items()}
+
+    def with_columns(self, columns: Mapping[str, Any]) -> RecordTable:
+        """Return a table with further columns and the same ids; raise ValueError if it has a column of the name."""
+        for name in columns:
+            if name in self.columns:
+                raise ValueError(f"{self.name}: there is a column {name!r} already")
+        found = RecordTable({**self.columns, **columns}, None, self.name, self.ids)
+        found.id_column = self.id_column
+        return found
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = _listed(self.column(column))
@@ -205,6 +214,8 @@ class CodedField:
     refused : tuple of (int, int)
         For each table, rows with a value that is not a number or date, or has no letter and no digit; they count as
         missing.
+    notes : tuple of str
+        For each table how dates or telephones are read, if its values decided it, else an empty string.
     """
 
     field: Field
@@ -212,6 +223,7 @@ class CodedField:
     values: list[str]
     numbers: Float64Array | None
     refused: tuple[int, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:
@@ -284,50 +296,38 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
     except TypeError as error:
         raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
     strings = [as_text(value) for value in raw]
+    if field.latin:
+        strings = latin_texts(strings)
     given = np.array([bool(text.strip()) for text in strings], bool)
+    tables = [np.bincount(part[part >= 0], minlength=len(strings)) * given for part in codes]
     if field.kind is None:
-        counts = sum(np.bincount(part[part >= 0], minlength=len(strings)) for part in codes)
-        used = np.flatnonzero(given & (np.asarray(counts) > 0))
+        counts = tables[0] if b is None else tables[0] + tables[1]
+        used = np.flatnonzero(counts)
         whole = [strings[place] for place in used.tolist()]
-        field = replace(field, kind=guess_kind(whole, np.asarray(counts)[used]) if whole else "category")
-    assert field.kind is not None
-    values, numbers, place = _distinct(strings, field.kind)
-    found = [np.append(place, MISSING).astype(np.int32)[part] for part in codes]
+        field = replace(field, kind=guess_kind(whole, counts[used]) if whole else "category")
+    used_by = [np.flatnonzero(own) for own in tables]
+    readers = readers_of(field, [[strings[place] for place in used.tolist()] for used in used_by])
+    values, places = _distinct(strings, [reader for reader, _ in readers], used_by)
+    found = [np.append(own, MISSING).astype(np.int32)[part] for own, part in zip(places, codes, strict=True)]
     missing = np.append(given, False)
     refused = [int((missing[part] & (new == MISSING)).sum()) for part, new in zip(codes, found, strict=True)]
     second = 0 if b is None else 1
-    return CodedField(field, (found[0], found[second]), values, numbers, (refused[0], refused[second]))
+    notes = tuple(note for _, note in readers)
+    numbers = numbers_of(field, values)
+    return CodedField(field, (found[0], found[second]), values, numbers, (refused[0], refused[second]), notes)
 
 
-def _distinct(strings: list[str], kind: Kind) -> tuple[list[str], Float64Array | None, Int64Array]:
-    """Return the distinct normal forms of strings, their numbers, and the place of each string's normal form."""
-    numbers: list[float | None] = []
-    if kind in ("number", "date"):
-        read: Callable[[str], float | None] = number_in if kind == "number" else day_of
-        numbers = [read(text) for text in strings]
-        forms = ["" if number is None else _form_of(number, kind) for number in numbers]
-    else:
-        forms = normal_forms(strings)
-        if kind == "code":
-            forms = [form.replace(" ", "") for form in forms]
-    places = {form: place for place, form in enumerate(form for form in dict.fromkeys(forms) if form)}
-    places[""] = MISSING
-    found = np.fromiter(map(places.__getitem__, forms), np.int64, len(forms))
-    del places[""]
-    if kind not in ("number", "date"):
-        return [*places], None, found
-    values = np.empty(len(places))
-    for place, number in zip(found.tolist(), numbers, strict=True):
-        if number is not None:
-            values[place] = number
-    return [*places], values, found
-
-
-def _form_of(number: float, kind: Kind) -> str:
-    return repr(number + 0.0) if kind == "number" else _digits_of(int(number))
-
-
-def _digits_of(day: int) -> str:
-    from datetime import date
-
-    return date.fromordinal(day).strftime("%Y%m%d")
+def _distinct(
+    strings: list[str], readers: Sequence[Reader], used_by: Sequence[Int64Array]
+) -> tuple[list[str], list[Int64Array]]:
+    """Return the distinct normal forms of strings, and for each table the place of each string's normal form."""
+    places: dict[str, int] = {}
+    found = {}
+    for reader in dict.fromkeys(readers):
+        own = [used for used, other in zip(used_by, readers, strict=True) if other == reader]
+        used = np.unique(np.concatenate(own))
+        forms = reader([strings[place] for place in used.tolist()])
+        listed = (places.setdefault(form, len(places)) if form else MISSING for form in forms)
+        found[reader] = np.full(len(strings), MISSING, np.int64)
+        found[reader][used] = np.fromiter(listed, np.int64, len(used))
+    return [*places], [found[reader] for reader in readers]

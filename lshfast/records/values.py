@@ -1,4 +1,4 @@
-"""The values of records: normal forms of strings, and numbers and dates in strings.
+"""The values of records: normal forms of strings, and numbers in strings.
 
 Values are compared after these functions, which are applied once to each distinct value of a column.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from datetime import date
 
 # Characters of ASCII in a normal form: capital letters become small, apostrophes vanish, other punctuation is a space.
 _ASCII = {code: " " for code in range(128) if not chr(code).isalnum()} | {ord("'"): None, ord("`"): None}
@@ -18,12 +17,9 @@ _SPACES = re.compile("  +")
 _NO_LETTERS = re.compile("[\u0300-\u036f'\u2018\u2019\u02bc`]")
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1,3})?")
 _CURRENCY = "$€£¥₹ \t\u00a0%"
-_SEPARATED = re.compile(r"(\d{1,4})[-/. ](\d{1,2})[-/. ](\d{1,4})([T ].*)?")
-_COMPACT = re.compile(r"\d{8}")
 # In values of more than `LONG` characters, further marks in a row are dropped: the Stream-Safe Text Format of Unicode
 # (UAX #15) has 30 at most, and words of any language have fewer.
 LONG, MOST_MARKS = 1000, 30
-FIRST_YEAR, LAST_YEAR = 1600, 2399  # a date outside is taken for a typing error
 
 
 def normal_form(text: str) -> str:
@@ -80,43 +76,3 @@ def number_in(text: str) -> float | None:
     except ValueError:  # no digit before the exponent
         return None
     return value if math.isfinite(value) else None
-
-
-def day_of(text: str) -> int | None:
-    """Return the day of a date as a number (1 is 1 January of the year 1), or None if the string is not a date.
-
-    Dates are YYYYMMDD, or three numbers with ``-``, ``/``, ``.`` or a space between them: year, month and day if the
-    first has four digits, otherwise day, month and year, or month, day and year if there is no such day and month.
-    A time of day after the date is ignored. Years are in 1600..2399.
-
-    Examples
-    --------
-    >>> day_of("2024-02-29") == day_of("29/02/2024") == day_of("20240229") == day_of("2/29/2024")
-    True
-    >>> day_of("2023-02-29") is None
-    True
-    """
-    text = text.strip()
-    if not text.isascii():
-        return None
-    if _COMPACT.fullmatch(text):
-        return _day(int(text[:4]), int(text[4:6]), int(text[6:]))
-    found = _SEPARATED.fullmatch(text)
-    if found is None:
-        return None
-    first, middle, last = (int(found[i]) for i in (1, 2, 3))
-    if len(found[1]) == 4:
-        return _day(first, middle, last)
-    if len(found[3]) != 4:
-        return None
-    day = _day(last, middle, first)
-    return _day(last, first, middle) if day is None else day
-
-
-def _day(year: int, month: int, day: int) -> int | None:
-    if not FIRST_YEAR <= year <= LAST_YEAR:
-        return None
-    try:
-        return date(year, month, day).toordinal()
-    except ValueError:
-        return None

@@ -41,7 +41,6 @@ def test_the_table_and_the_figures(corpus, tmp_path):
         (("--exact",), "its recall is 1"),
         (("--against", "texts.idx"), "as further inputs"),
         (("--against=texts.idx",), "as further inputs"),
-        (("--measure", "containment"), "joins exactly"),
         (("--verify", "none"), "the table has the precision"),
         (("--engine", "spark"), "Spark finds the same pairs"),
     ],

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.records import assigned, match_records
-from lshfast.records.assignment import EXACT_ROWS, equally_good
+from lshfast.records import assigned, assignment, match_records
+from lshfast.records.assignment import FEW_ROWS, equally_good, one_to_one
 from tests.reference import records as reference
 
 PAIRS = st.lists(
@@ -47,17 +47,105 @@ def test_scores_count_above_the_threshold():
     assert assigned(i, j, scores, "one-to-one", least=0).tolist() == [1, 2]
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_large_components_are_greedy(seed):
+def chain_of(seed, size, most=1000):
+    """Return the pairs of two tables of `size` rows that one chain connects, and some more."""
     rng = np.random.default_rng(seed)
-    size = 3 * EXACT_ROWS
-    chain = [(row, row, int(rng.integers(1, 1000))) for row in range(size)]
-    chain += [(row, row + 1, int(rng.integers(1, 1000))) for row in range(size - 1)]
-    i, j, scores = arrays(chain)
-    links = assigned(i, j, scores, "one-to-one")
-    expected = reference.greedy_matching([(x, y + size, s) for x, y, s in chain])
+    found = {(row, row): int(rng.integers(1, most)) for row in range(size)}
+    found |= {(row, row + 1): int(rng.integers(1, most)) for row in range(size - 1)}
+    found |= {(int(rng.integers(size)), int(rng.integers(size))): int(rng.integers(1, most)) for _ in range(size)}
+    return [(x, y, score) for (x, y), score in found.items()]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(FEW_ROWS, 2 * FEW_ROWS), st.sampled_from([2, 4, 1000]))
+def test_large_components_have_the_greatest_sum(seed, size, most):
+    pairs = chain_of(seed, size, most)
+    i, j, scores = arrays(pairs)
+    found = one_to_one(i, j, scores, single=False)
+    assert found.greedy == 0
+    assert (np.diff(found.links) > 0).all()
+    assert len(set(i[found.links])) == len(set(j[found.links])) == len(found.links)
+    best = reference.best_bipartite_sum(pairs, size, size)
+    assert scores[found.links].sum() == best
+    # The same within one table, where the rows of both sides have numbers in any order.
+    place = np.random.default_rng(seed).permutation(2 * size)
+    ends = np.sort(np.stack([place[i], place[size + j]]), axis=0)
+    links, greedy = one_to_one(ends[0], ends[1], scores, single=True)
+    assert (scores[links].sum(), greedy) == (best, 0)
+    greedy_sum = sum(s for x, y, s in pairs if (x, y + size) in reference.greedy_matching(shifted(pairs, size)))
+    assert best >= greedy_sum >= best / 2
+
+
+def shifted(pairs, size):
+    return [(x, y + size, s) for x, y, s in pairs]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([("COMPONENT_WORK", 100), ("EXACT_WORK", 100)]))
+def test_larger_components_are_greedy_and_counted(seed, limit):
+    size = 3 * FEW_ROWS
+    pairs = chain_of(seed, size)
+    i, j, scores = arrays(pairs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, *limit)
+        links, greedy = one_to_one(i, j, scores, single=False)
+    expected = reference.greedy_matching(shifted(pairs, size))
     assert {(x, y + size) for x, y in zip(i[links].tolist(), j[links].tolist(), strict=True)} == expected
+    assert greedy == len(expected)
+
+
+def test_the_smallest_components_are_exact_if_not_all_can_be():
+    """Two chains, of which the greedy choice loses: the middle one of each three pairs is the best."""
+    chain = [(0, 0, 10), *((row, row + 1, 15 if row % 2 == 0 else 10) for row in range(20))]
+    chain += [(row, row, 10) for row in range(1, 21)]
+    longer = [(row + 50, other + 50, score) for row, other, score in chain_of(3, 40)]
+    i, j, scores = arrays([*chain, *longer])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "EXACT_WORK", len(chain) * 21)
+        links, greedy = one_to_one(i, j, scores, single=False)
+    own = links[i[links] < 50]
+    assert scores[own].sum() == reference.best_bipartite_sum(chain, 21, 21)
+    assert greedy == len(links) - len(own) == len(reference.greedy_matching(shifted(longer, 100)))
+
+
+def test_odd_circles_of_one_table_are_greedy():
+    size = 2 * FEW_ROWS + 1
+    i, j = np.arange(size), (np.arange(size) + 1) % size
+    pairs = [(min(x, y), max(x, y), int(s)) for x, y, s in zip(i.tolist(), j.tolist(), i * 37 % 25 + 1, strict=True)]
+    i, j, scores = arrays(pairs)
+    links, greedy = one_to_one(i, j, scores, single=True)
+    expected = reference.greedy_matching(pairs)
+    assert set(zip(i[links].tolist(), j[links].tolist(), strict=True)) == expected
+    assert greedy == len(expected)
+
+
+def test_stars_and_scores_at_the_threshold():
+    i, j = np.zeros(40, np.int64), np.arange(40)
+    links, greedy = one_to_one(i, j, np.arange(40.0), single=False)
+    assert (links.tolist(), greedy) == ([39], 0)
+    pairs = chain_of(1, 20)
+    i, j, scores = arrays(pairs)
+    assert one_to_one(i, j, 0 * scores, single=False).greedy == 0
+    assert len(assigned(i, j, 0 * scores + 7, "one-to-one", least=7)) >= 10
+    for dtype in (np.int8, np.uint64):
+        links = assigned(i.astype(dtype), j.astype(dtype), scores, "one-to-one")
+        assert links.tolist() == assigned(i, j, scores, "one-to-one").tolist()
+    huge = one_to_one(i, j, scores * 1e300, single=False).links
+    assert huge.tolist() == one_to_one(i, j, scores, single=False).links.tolist()
+    assert one_to_one(i[:0], j[:0], scores[:0], single=False).links.tolist() == []
+
+
+def test_the_account_says_what_was_greedy(monkeypatch):
+    """Products of a line differ by a digit, so that chains of pairs connect all of them."""
+    table = {"name": [f"maker line {row // 10} model {row % 10}" for row in range(60)]}
+    options = {"scoring": "points", "threshold": 95, "rules": ["all"]}
+    exact = match_records(table, table, **options).summary
+    assert exact.greedy == 0
+    assert "greedy" not in repr(exact)
+    monkeypatch.setattr(assignment, "COMPONENT_WORK", 2)
+    found = match_records(table, table, **options).summary
+    assert found.greedy == found.links == 60
+    assert "chosen the best first" in repr(found)
 
 
 def test_long_descending_chains_end():
@@ -65,7 +153,12 @@ def test_long_descending_chains_end():
     rows = np.arange(n)
     i, j = np.concatenate([rows, rows[:-1]]), np.concatenate([rows, rows[:-1] + 1])
     scores = np.concatenate([3.0 * n - 2 * rows, 3.0 * n - 2 * rows[:-1] - 1])
-    assert assigned(i, j, scores, "one-to-one").tolist() == rows.tolist()
+    links, greedy = one_to_one(i, j, scores, single=False)
+    assert (links.tolist(), greedy) == (rows.tolist(), 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "EXACT_WORK", 0)
+        links, greedy = one_to_one(i, j, scores, single=False)
+    assert (links.tolist(), greedy) == (rows.tolist(), n)
 
 
 @given(PAIRS)

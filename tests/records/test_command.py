@@ -140,6 +140,27 @@ def test_fields_rules_and_synonyms_are_options(a, b, tmp_path):
     assert read_synonyms(words).related("eve", "ivan")
 
 
+def test_telephones_addresses_dates_and_nicknames(tmp_path):
+    ours = [{"id": "p1", "name": "Aaron Иванов", "phone": "(212) 736-5000", "home": "4 Elm Court Apt 3, Dover, DE",
+             "born": "03/05/1980"}]  # fmt: skip
+    theirs = [{"id": "q1", "name": "Ronnie Ivanov", "phone": "+1 212 736 5000", "home": "4 Elm Ct #3, Dover, Delaware",
+               "born": "1980-03-05"}]  # fmt: skip
+    a, b = corpora.make(tmp_path / "a.csv", ours), corpora.make(tmp_path / "b.csv", theirs)
+    fields = "name:latin=yes", "phone:phone:region=US", "home:address", "born:date:order=mdy"
+    options = [part for field in fields for part in ("--field", field)]
+    out = tmp_path / "links.csv"
+    done = run("records", "match", a, b, "-o", out, "--id-column", "id", "--scoring", "points", "--nicknames", *options)
+    assert done.exit_code == 0
+    (link,) = csv.DictReader(out.read_text().splitlines())
+    assert [link[f"score_{name}"] for name in ("name", "phone", "born")] == ["99.0", "100.0", "100.0"]
+    assert [link[f"score_home.{part}"] for part in ("number", "street", "state")] == ["20.0", "19.0", "20.0"]
+    assert "phone in a: region US\n" in done.stderr
+    assert "born in a: read as month, day, year\n" in done.stderr
+    assert read_synonyms(None, nicknames=True).related("aaron", "ronnie")
+    shown = failing(2, "records", "match", a, b, "-o", out, "--overwrite", "--field", "phone:phone:region=us")
+    assert "region must be two capital letters such as 'US', not 'us'" in shown
+
+
 def test_synonyms_that_are_not_csv(tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("Eve," + 200_000 * "x" + "\n")

@@ -1,12 +1,10 @@
 """Normal forms, numbers and dates."""
 
-from datetime import date
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records.values import day_of, normal_form, number_in
+from lshfast.records.values import normal_form, number_in
 
 
 @pytest.mark.parametrize(
@@ -60,23 +58,3 @@ def test_ascii_has_one_path_with_other_characters(text):
 )  # fmt: skip
 def test_numbers(text, number):
     assert number_in(text) == number
-
-
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("2024-02-29", date(2024, 2, 29)), ("20240229", date(2024, 2, 29)), ("29.2.2024", date(2024, 2, 29)),
-        ("02/29/2024", date(2024, 2, 29)), ("3/4/2020", date(2020, 4, 3)), ("2024/1/5", date(2024, 1, 5)),
-        ("2024-02-29T10:00:00Z", date(2024, 2, 29)), ("2024-02-29 10:00", date(2024, 2, 29)),
-        ("2023-02-29", None), ("20231301", None), ("31/31/2020", None), ("hello", None), ("", None),
-        ("0000-01-01", None),
-        ("12/13/14", None), ("99991231", None), ("１９９９0101", None),
-    ],
-)  # fmt: skip
-def test_dates(text, day):
-    assert day_of(text) == (day and day.toordinal())
-
-
-@given(st.dates(date(1600, 1, 1), date(2399, 12, 31)))
-def test_every_date_in_iso_form_is_read(day):
-    assert day_of(day.isoformat()) == day_of(day.strftime("%Y%m%d")) == day.toordinal()

@@ -116,6 +116,42 @@ def best_matching(pairs):
     return best
 
 
+def best_bipartite_sum(pairs, n, m):
+    """The same sum for (i, j, gain) with i in 0..n-1 and j in 0..m-1, by the Hungarian method.
+
+    n further columns without gain stand for rows without a pair; p[column] is the row of a column, u and v the
+    potentials, and each round adds a row along a shortest path.
+    """
+    inf = float("inf")
+    m += n
+    cost = [[0.0] * m for _ in range(n)]
+    for i, j, gain in pairs:
+        cost[i][j] = -gain
+    u, v, p, way = [0.0] * (n + 1), [0.0] * (m + 1), [0] * (m + 1), [0] * (m + 1)
+    for row in range(1, n + 1):
+        p[0], column = row, 0
+        least, used = [inf] * (m + 1), [False] * (m + 1)
+        while p[column]:
+            used[column], at, delta, following = True, p[column], inf, 0
+            for other in range(1, m + 1):
+                if not used[other]:
+                    reduced = cost[at - 1][other - 1] - u[at] - v[other]
+                    if reduced < least[other]:
+                        least[other], way[other] = reduced, column
+                    if least[other] < delta:
+                        delta, following = least[other], other
+            for other in range(m + 1):
+                if used[other]:
+                    u[p[other]] += delta
+                    v[other] -= delta
+                else:
+                    least[other] -= delta
+            column = following
+        while column:
+            p[column], column = p[way[column]], way[column]
+    return -sum(cost[p[column] - 1][column - 1] for column in range(1, m + 1) if p[column])
+
+
 def greedy_matching(pairs):
     """The pairs that a walk takes, the best first, each unless one of its rows is taken."""
     taken, chosen = set(), set()
