@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 __test__: dict[str, str]
 
@@ -9,6 +10,7 @@ MOST_LETTERS: int
 MOST_NAME_BYTES: int
 FAULTS: dict[int, str]
 
+@disjoint_base
 class KmerReader:
     most: int
     def __init__(self, k: int, most: int) -> None: ...

@@ -1,5 +1,6 @@
 """Samples of the hashes of k-mers: of sequences, and of FASTA and FASTQ that is read in pieces."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
@@ -61,6 +62,7 @@ FAULTS = {
 }
 
 
+@cython.auto_pickle(False)
 cdef class KmerReader:
     """Read sequences in pieces, and sample the hashes of their canonical k-mers.
 

@@ -59,6 +59,7 @@ cdef _check_list(str side, const uint64_t[::1] keys, const int32_t[::1] rows, si
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Meetings:
     """The pairs of two lists of rows that share a bucket of one band, a batch at a time.
 

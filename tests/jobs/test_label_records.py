@@ -104,7 +104,9 @@ def test_labels_are_written_and_resumed(tmp_path, name, kind):
     assert len(set(asked)) == 20
 
 
-@pytest.mark.parametrize("options", [(), ("--scoring", "points"), ("--review-pairs", "1000")])
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(("--scoring", "points"), marks=pytest.mark.slow), ("--review-pairs", "1000")]
+)
 def test_complete_labels_give_the_exact_rates(tmp_path, options):
     review = reviewed(tmp_path, "review.csv", *options)
     pairs, person = pairs_of(review), Person(10**6)
