@@ -88,6 +88,7 @@ struct timespec { long long tv_sec; long tv_nsec; };
 int timespec_get(struct timespec *, int), memcmp(const void *, const void *, size_t);
 float floorf(float);
 double floor(double), sqrt(double), fabs(double);
+unsigned long long _byteswap_uint64(unsigned long long);
 void free(void *), _aligned_free(void *), *malloc(size_t), *calloc(size_t, size_t), *realloc(void *, size_t), *_aligned_malloc(size_t, size_t), *memset(void *, int, size_t),
     *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t), *memchr(const void *, int, size_t);
 END

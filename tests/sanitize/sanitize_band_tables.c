@@ -1,6 +1,7 @@
 /* The memory of an index's tables (band_tables.h) as it grows, runs out and is given back: beside plain arrays, with every
  * request for memory failing in its turn. Memory ends where it was asked to end, so that the sanitizers see each step
  * beyond it. Prints a digest of all results, which no compiler may change. */
+#define _POSIX_C_SOURCE 200112L /* posix_memalign */
 #include "tables/band_tables.h"
 #include "sanitize_kit.h"
 
