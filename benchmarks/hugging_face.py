@@ -47,6 +47,7 @@ def measure(way: str, path: Path) -> tuple[float, int]:
     import lshfast.hf
 
     out = path.parent / "out.parquet"
+    out.unlink(missing_ok=True)
     if way == WAYS[0]:
         start = time.perf_counter()
         kept = lshfast.dedup_files(path, out).summary.kept
