@@ -337,7 +337,7 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
             bad[row] = str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
             continue
         if form.length not in (None, length):
-            bad[row] = f"the code is not like the rows before: {shortened(code)}"
+            bad[row] = f"the code must be {_form_of(form.length)} as the rows before, not {shortened(code)}"
         elif form.words is not None and (len(word) > form.words or (len(word) < form.words and length != ints)):
             bad[row] = (
                 f"the code has {64 * len(word)} bits, not {64 * form.words} as the rows before: {shortened(code)}"
@@ -358,6 +358,12 @@ def _length_of(code: Any) -> tuple[type, int]:
     if isinstance(code, (str, bytes)):
         return type(code), len(code)
     return (int, 0) if isinstance(code, (int, np.integer)) else (type(code), 0)
+
+
+def _form_of(length: tuple[type, int]) -> str:
+    """Return what codes of this type and length are."""
+    kind, units = length
+    return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(kind, "an array")
 
 
 def _is_bytes(item: Any) -> bool:

@@ -212,12 +212,12 @@ def test_bad_codes():
     points, bad = read("code", ["0f", "f", "zz", "0x", "0f0f", 15, b"f", " f", 1.5, True, "é", nested(2000), "ff"])
     assert [point for point in points if point] == [[15], [255]]
     assert sorted(bad) == [*range(1, 12)]
-    assert bad[1] == "the code is not like the rows before: 'f'"
+    assert bad[1] == "the code must be 2 hexadecimal digits as the rows before, not 'f'"
     assert bad[2] == "a code must be hexadecimal digits, not 'zz'"
     assert read("code", ["f" * 1200])[1] == {0: "a code must be codes of 1..512 bytes, not bytes of shape (1, 600)"}
     assert read("code", ["0fff", "abc"], ["0ffff"]) == (
         [[0xFFF], None, None],
-        {0: "the code is not like the rows before: '0ffff'"},
+        {0: "the code must be 4 hexadecimal digits as the rows before, not '0ffff'"},
     )
 
 
