@@ -11,12 +11,12 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.any_plan import plan_of_options
-from lshfast.readers.output import output_format
+from lshfast.readers.output import open_file, output_format
 from lshfast.readers.streams import is_stream
 
 # The key of the metadata of Parquet, the end of the name of the file beside others, and the name of the file in a
@@ -64,7 +64,7 @@ def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
     """Write the options of the run whose table of removed rows this is, unless the table holds them."""
     name = beside(path)
     if name is not None:
-        with atomic_file(name, overwrite) as stream:
+        with open_file(name, overwrite) as stream:
             stream.write(stored.as_json().encode() + b"\n")
 
 

@@ -64,7 +64,7 @@ def check_files(
     corpus = job.open(inputs, **others)
     job.check()
     if output is not None:
-        check_place(output, [file.path for file in corpus.files], overwrite)
+        check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         batches: Any = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
         if corpus.total_bytes <= HELD_BYTES:
@@ -99,7 +99,7 @@ def check_point_files(
     corpus = job.open(inputs, kind=plan.kind, convert=reader.read)
     job.check()
     if output is not None:
-        check_place(output, [file.path for file in corpus.files], overwrite)
+        check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         with job.clock.stage("read"):
             rows = PointRows.of(item_batches(corpus, progress), lambda: reader.format)

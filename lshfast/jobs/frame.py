@@ -51,8 +51,8 @@ class InputFile(Protocol):
     """A file that a job reads."""
 
     @property
-    def path(self) -> str:
-        """Its path."""
+    def location(self) -> str:
+        """Its path or URL."""
         ...
 
 
@@ -143,7 +143,7 @@ class Job:
 
     def check(self, *others: str) -> None:
         """Check that the outputs can be written and are different, and neither inputs nor these `others`."""
-        inputs = [*others, *(file.path for source in self.sources for file in source.files)]
+        inputs = [*others, *(file.location for source in self.sources for file in source.files)]
         check_outputs(self.paths, inputs, self._overwrite)
         if self._page is not None:
             check_page_output(self._page, inputs, self._overwrite)

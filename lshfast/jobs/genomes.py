@@ -182,7 +182,7 @@ def compare_genomes(
     job.check(*signatures)
     if save_sketches is not None:
         check_signature_path(save_sketches)
-        read = [*signatures, *(file.path for source in job.sources for file in source.files)]
+        read = [*signatures, *(file.location for source in job.sources for file in source.files)]
         check_place(save_sketches, read, overwrite)
         check_different([*job.paths, save_sketches])
     sketches = own.sketches(threads, progress)

@@ -103,7 +103,7 @@ class ImagesSummary(Account):
 class ImagePath(NamedTuple):
     """An input file of a job."""
 
-    path: str
+    location: str
 
 
 @dataclass

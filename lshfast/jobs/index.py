@@ -124,7 +124,7 @@ def build_index(
 
     job = _job(path, inputs, overwrite)
     corpus = job.open(inputs, unique_ids=on_duplicate == "error")
-    check_place(path, (file.path for file in corpus.files), overwrite)
+    check_place(path, (file.location for file in corpus.files), overwrite)
     check_target(path, overwrite)
     job.check()
     index = new_index(plan, on_duplicate)

@@ -18,7 +18,7 @@ from lshfast.drivers.pages import PageOutput
 from lshfast.engine.cluster_file import ClusterOutput, OpenClusters
 from lshfast.engine.clusters import ClusterFigures, ClusterUpdate
 from lshfast.jobs.frame import Job
-from lshfast.readers import DataError, check_different, check_place
+from lshfast.readers import DataError, check_different, check_file, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
@@ -175,7 +175,7 @@ def link_files(
     others = [outputs.plot, None if outputs.page is None else outputs.page.path]
     for path in [*job.paths, *others]:  # no output may replace an input
         if path is not None and not is_stream(path):
-            check_place(path, (file.path for table in tables for file in table.files), overwrite=True)
+            check_file(path, (file.location for table in tables for file in table.files), overwrite=True)
     sides = [
         RecordTable(table.columns, column, name, ids=table.ids)
         for table, column, name in zip(
@@ -185,7 +185,7 @@ def link_files(
     if pair is not None:
         rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
     if outputs.clusters is not None:
-        files = [file.path for table in tables for file in table.files]
+        files = [file.location for table in tables for file in table.files]
         outputs.clusters.check(files, [*job.paths, *others])
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
         result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)

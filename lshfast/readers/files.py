@@ -21,7 +21,7 @@ from lshfast.common.choices import OnError as OnError
 from lshfast.common.errors import DataError as DataError
 from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
-from lshfast.readers.sources import Source
+from lshfast.readers.sources import RemoteFile, Source
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
@@ -149,6 +149,11 @@ class File:
     layout: Layout
     types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
     found: dict[str, str] = field(default_factory=dict, compare=False)  # the delimiter, detected; copies share it
+
+    @property
+    def location(self) -> str:
+        """The path, or the URL of a file of another file system."""
+        return self.source.url if isinstance(self.source, RemoteFile) else self.path
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Return an error that names this file."""

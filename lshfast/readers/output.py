@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.choices import OutputFormat as OutputFormat
 from lshfast.common.extras import optional
 from lshfast.readers.files import Format, codec_of, file_format
+from lshfast.readers.remote_output import check_remote, is_remote, local_path, location_of, open_remote
 from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def check_output(
     ----------
     path : path
         The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet; or an `Output` with a
-        format. ``-`` is standard output; it and a named pipe need a format.
+        format. ``-`` is standard output; it and a named pipe need a format. It may be a URL, if fsspec can write there.
     inputs : paths
         Files that must never be overwritten, even if `overwrite` is true.
     overwrite : bool
@@ -78,7 +79,7 @@ def check_output(
     if output_format(path)[0] == "parquet" and is_terminal(path):
         raise ValueError("Parquet is not for a terminal; output_format (--output-format) chooses another format")
     if not is_stream(path):
-        check_place(path, inputs, overwrite)
+        check_file(path, inputs, overwrite)
 
 
 def check_outputs(
@@ -94,10 +95,25 @@ def check_outputs(
 
 def check_different(paths: Sequence[str]) -> None:
     """Raise ValueError if two outputs are one file."""
-    real = [standard(path) or os.path.realpath(path) for path in paths]
+    real = [standard(path) or location_of(path) for path in paths]
     for number, path in enumerate(paths):
         if real[number] in real[:number]:
             raise ValueError(f"{path}: two outputs of one name")
+
+
+def check_file(
+    path: str | os.PathLike[str],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Check that a file or a URL can be written, as `check_output` does, but for any suffix."""
+    place = os.fspath(path)
+    local = local_path(place) if is_remote(place) else place
+    if local is not None:
+        check_place(local, inputs, overwrite)
+        return
+    _check_other(place, inputs)
+    check_remote(place, overwrite)
 
 
 def check_place(
@@ -105,11 +121,12 @@ def check_place(
     inputs: Iterable[str | os.PathLike[str]] = (),
     overwrite: bool = False,
 ) -> None:
-    """Check that a file can be written, as `check_output` does, but for any suffix."""
+    """Check that a local file can be written, as `check_output` does, but for any suffix."""
     name, real = printable(os.fspath(path)), os.path.realpath(path)
+    if is_remote(path):
+        raise ValueError(f"{name}: this output must be a local file, not a URL")
     folder = os.path.dirname(real)
-    if any(os.path.realpath(given) == real for given in inputs):
-        raise ValueError(f"{name}: the output is one of the inputs")
+    _check_other(os.fspath(path), inputs)
     if os.path.isdir(real):
         raise IsADirectoryError(f"{name}: the output is a folder")
     if os.path.exists(real) and not os.path.isfile(real):
@@ -122,6 +139,12 @@ def check_place(
         raise NotADirectoryError(f"{name}: the folder of the output is a file")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{name}: the folder of the output may not be written to")
+
+
+def _check_other(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    place = location_of(path)
+    if any(location_of(os.fspath(given)) == place for given in inputs):
+        raise ValueError(f"{printable(path)}: the output is one of the inputs")
 
 
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
@@ -140,11 +163,17 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
 
 @contextmanager
 def open_output(path: str | os.PathLike[str], overwrite: bool, at_once: bool = False) -> Iterator[Any]:
-    """Open an output with `atomic_file` or `open_stream`, compressed according to its name."""
+    """Open an output with `open_file` or `open_stream`, compressed according to its name."""
     _, codec = output_format(path)
-    opened = open_stream(path, at_once) if is_stream(path) else atomic_file(path, overwrite)
+    opened = open_stream(path, at_once) if is_stream(path) else open_file(os.fspath(path), overwrite)
     with opened as raw, _compressed(raw, codec) as stream:
         yield stream
+
+
+def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
+    """Open a file or a URL that appears whole: with `atomic_file` or `open_remote`."""
+    local = local_path(path) if is_remote(path) else path
+    return open_remote(path, overwrite) if local is None else atomic_file(local, overwrite)
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def write_rows(
             raise ValueError(f"annotation {name!r} has {len(values)} values for {corpus.accepted} rows")
     if edits is not None and edits.rows.shape != keep.shape:
         raise ValueError(f"edits are for {len(edits.rows)} rows, not {corpus.accepted}")
-    check_output(out, (file.path for file in corpus.files), overwrite)
+    check_output(out, (file.location for file in corpus.files), overwrite)
     kind = output_format(out)[0]
     apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
     with open_output(out, overwrite, at_once=True) as stream, apart(stream) as sink:

@@ -118,7 +118,7 @@ def run_groups(
     )  # fmt: skip
     named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     named.append(outputs.rejects if inputs.on_error == "skip" else None)
-    files = [file.path for file in corpus.files]
+    files = [file.location for file in corpus.files]
     paths = check_outputs(named, files, outputs.overwrite)
     if outputs.clusters is not None:
         outputs.clusters.check(files, paths)

@@ -10,6 +10,7 @@ from lshfast.drivers.stored_options import beside
 from lshfast.engine.cluster_file import ClusterOutput
 from lshfast.readers import rejects_beside
 from lshfast.readers.output import output_format
+from lshfast.readers.sources import is_url
 from lshfast.readers.streams import is_stream
 
 
@@ -62,9 +63,14 @@ class Outputs:
 
     @property
     def paths(self) -> list[str]:
-        """The absolute paths of the files, without that of the skipped rows."""
+        """The absolute paths and the URLs of the files, without that of the skipped rows."""
         options = None if self.removed is None else beside(self.removed)
         page = None if self.page is None else self.page.path
         given = (self.rows, self.pairs, self.removed, options, page, self.changes, self._groups)
         named = [path for path in given if path is not None]
-        return [os.path.abspath(path) for path in named if not is_stream(path)]
+        return [path if is_url(path) else os.path.abspath(path) for path in named if not is_stream(path)]
+
+    @property
+    def first_local(self) -> str | None:
+        """The path of the first output that is a local file, None if there is none."""
+        return next((path for path in self.paths if not is_url(path)), None)

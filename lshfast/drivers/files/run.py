@@ -41,6 +41,7 @@ from lshfast.kinds.measures import PointPlan
 from lshfast.readers import (
     Corpus,
     check_different,
+    check_file,
     check_outputs,
     check_place,
     check_rows,
@@ -139,7 +140,7 @@ def run_files(
         cap = cap or cap_for_points(corpus, inputs)
         if cap is None:
             return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress)
-        place = next(iter(outputs.paths), None)
+        place = outputs.first_local
         with cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder:
             return _run_held(corpus, inputs, outputs, plan, keep, indexes, points, progress, folder.path, cap.memory)
     banded = replace(plan, exact=False) if plan.exact_by_default else plan
@@ -229,7 +230,7 @@ def _run_within(
     from lshfast.drivers.files.capped import find_in_parts
 
     clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
-    place = next(iter(outputs.paths), None)
+    place = outputs.first_local
     _check_outputs(corpus, inputs, replace(outputs, overwrite=True), indexes)
     with indexes.opened(plan) as index, cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder:
         done = folder.done("outputs")
@@ -361,7 +362,7 @@ def _annotations(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]
 
 
 def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
-    files = [file.path for file in corpus.files]
+    files = [file.location for file in corpus.files]
     named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     if inputs.on_error == "skip":
         named.append(outputs.rejects)
@@ -369,7 +370,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
     paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
     options = None if outputs.removed is None else beside(outputs.removed)
     if options is not None:
-        check_place(options, [*files, *earlier], outputs.overwrite)
+        check_file(options, [*files, *earlier], outputs.overwrite)
     if outputs.page is not None:
         check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])

@@ -44,7 +44,7 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
         If the file exists and `overwrite` is false.
     """
     files = [file for shard in range(plan.shards) for file in plan.corpus(shard, checked=False).files]
-    check_page_output(output, [file.path for file in files], overwrite)
+    check_page_output(output, [file.location for file in files], overwrite)
     summary = status_of(plan).summary
     if summary is None:
         raise ValueError("the page of a run needs all tasks of verify, and some are not done")

@@ -22,7 +22,7 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.readers import Corpus, OutputFormat, check_rows
 from lshfast.readers.files import File, Format
-from lshfast.readers.sources import LocalFile, RemoteFile, source_of
+from lshfast.readers.sources import LocalFile, RemoteFile, is_url, source_of
 
 # The formats of inputs: those that outputs have too.
 FORMATS = get_args(OutputFormat)
@@ -56,6 +56,9 @@ def make_stage_plan(
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
     added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
+    for path in (work, output, pairs, removed, rejected):
+        if path is not None and is_url(path):
+            raise ValueError(f"{printable(path)}: folders of stages are local, not URLs")
     folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
