@@ -67,27 +67,6 @@ const struct hamming_kernels hamming_scalar = {near_words, hamming_transpose, ne
 const struct hamming_kernels *const hamming_levels[CPU_LEVELS] =
     CPU_TABLE(&hamming_scalar, &hamming_avx2, &hamming_avx512, &hamming_neon);
 
-/* ---- the k best ---- */
-
-void hamming_offer(struct hamming_best *best, uint64_t hit) {
-    uint64_t *heap = best->at;
-    size_t i;
-    if (best->count < best->k) {
-        for (i = best->count++; i && heap[(i - 1) / 2] < hit; i = (i - 1) / 2) heap[i] = heap[(i - 1) / 2];
-    } else {
-        if (hit >= heap[0]) return;
-        for (i = 0;;) {
-            size_t child = 2 * i + 1;
-            if (child >= best->count) break;
-            child += child + 1 < best->count && heap[child] < heap[child + 1];
-            if (heap[child] <= hit) break;
-            heap[i] = heap[child];
-            i = child;
-        }
-    }
-    heap[i] = hit;
-}
-
 /* ---- scan ---- */
 
 void hamming_load(const struct hamming_scan *scan, size_t start, size_t size) {
@@ -147,18 +126,19 @@ int hamming_scan_within(const struct hamming_scan *scan, const uint64_t *queries
     return 1;
 }
 
-/* One piece for one query. Rows ascend, so a row as far as the last of k best does not replace it. */
+/* One piece for one query. Rows ascend, so a row as far as the last of the k best does not replace it. */
 static void scan_piece(const struct hamming_scan *scan, size_t start, size_t size, const uint64_t *query,
                        struct hamming_best *best) {
     uint64_t *found = scan->scratch + HAMMING_COLUMNS;
-    unsigned reach = hamming_reach(best, scan->words);
-    if (best->count == best->k && reach-- == 0) return;
+    unsigned reach = hamming_reach(best, 64 * scan->words);
+    if (best->bound != UINT64_MAX && reach-- == 0) return;
     size_t count = hamming_near(scan, start, size, query, reach, found);
     for (size_t p = 0; p < count; p++) {
         const size_t code = start + (uint32_t)found[p];
         if (scan->live && !scan->live[code]) continue;
         hamming_offer(best, hamming_hit(0, (unsigned)(found[p] >> 32), scan->first_row + code));
     }
+    hamming_tighten(best);
 }
 
 void hamming_scan_nearest(const struct hamming_scan *scan, const uint64_t *queries, size_t m,

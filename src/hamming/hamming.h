@@ -91,11 +91,18 @@ struct hamming_hits {
     size_t count, room;
 };
 
-/* The k least hits of one query, as a heap whose first word is the greatest; their query number is 0. */
+/* The k least hits of one query are among the first `count` words, in any order; their query number is 0. When there are
+ * many, those that are not among the k least are removed, so a hit takes constant time, whatever k is. A hit from `bound`
+ * on is not among the k least. At first `count` is 0 and `bound` UINT64_MAX. */
 struct hamming_best {
-    uint64_t *at;
+    uint64_t *at; /* HAMMING_BEST_ROOM(k) words */
     size_t count, k;
+    uint64_t bound;
 };
+#define HAMMING_BEST_ROOM(k) (2 * (k) + 64)
+
+/* Leave the k least hits only, if there are more. */
+void hamming_settle_best(struct hamming_best *best);
 
 /* ---- scan ---- */
 

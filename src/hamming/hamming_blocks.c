@@ -112,7 +112,8 @@ static int answer_row(const struct search *s, struct answer *to, size_t i, size_
     uint64_t hit = hamming_hit(to->first_query, distance, to->first_row + row);
     if (to->best) {
         hamming_offer(to->best, hit);
-        to->radius = hamming_reach(to->best, blocks->words);
+        hamming_tighten(to->best);
+        to->radius = hamming_reach(to->best, 64 * blocks->words);
     } else {
         if (to->hits->count == to->hits->room) return 0;
         to->hits->at[to->hits->count++] = hit;
@@ -198,11 +199,11 @@ int hamming_within(const struct hamming_kernels *kernels, const struct hamming_b
 
 /* Take the rows from first_row on out of the best. */
 static void forget_from(struct hamming_best *best, uint64_t first_row) {
-    size_t count = best->count;
+    const size_t count = best->count;
     best->count = 0;
+    best->bound = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
-        uint64_t hit = best->at[i];
-        if ((hit & UINT32_MAX) < first_row) hamming_offer(best, hit); /* overwrites words read already */
+        if ((best->at[i] & UINT32_MAX) < first_row) best->at[best->count++] = best->at[i];
     }
 }
 
@@ -211,10 +212,11 @@ static void search_nearest(struct search *s, struct answer *to, size_t *scanned)
     uint8_t levels[HAMMING_MAX_BLOCKS] = {0};
     to->levels = levels;
     to->known_end = blocks->m;
-    to->radius = hamming_reach(to->best, blocks->words);
+    to->radius = hamming_reach(to->best, 64 * blocks->words);
     /* After step j, all codes within distance j are found: the levels add up to j + 1. */
     for (size_t j = 0; j <= 64 * blocks->words && !reads_too_much(s); j++) {
-        if (to->best->count == to->best->k && hamming_reach(to->best, blocks->words) < j) return;
+        hamming_settle_best(to->best);
+        if (to->best->count == to->best->k && hamming_reach(to->best, 64 * blocks->words) < j) return;
         search_level(s, to, j % blocks->m, levels[j % blocks->m]);
         levels[j % blocks->m]++;
     }

@@ -28,6 +28,9 @@ cdef extern from "hamming/hamming.h":
     struct hamming_best:
         uint64_t* at
         size_t count, k
+        uint64_t bound
+    size_t HAMMING_BEST_ROOM(size_t) nogil
+    void hamming_settle_best(hamming_best*) nogil
     struct hamming_scan:
         const hamming_kernels* kernels
         const uint64_t* codes
@@ -383,22 +386,22 @@ cdef class Best:
 
     Of rows at the same distance, or with the same similarity, the least are kept.
     """
-    cdef uint64_t[:, ::1] heaps
+    cdef uint64_t[:, ::1] found
     cdef hamming_best* best
     cdef readonly size_t m, k
 
     def __cinit__(self, size_t m, size_t k):
         if k < 1 or m > HAMMING_MAX_QUERIES:
             raise ValueError(f"k must be at least 1 and m at most {HAMMING_MAX_QUERIES}, not {k} and {m}")
-        product_of(m, k)
+        product_of(m, product_of(k, 66))  # at least m * HAMMING_BEST_ROOM(k)
         self.m, self.k = m, k
-        self.heaps = np.full((m, k), 2**64 - 1, np.uint64)
+        self.found = np.empty((m, HAMMING_BEST_ROOM(k)), np.uint64)
         self.best = <hamming_best*>malloc((m + 1) * sizeof(hamming_best))
         if not self.best:
             raise MemoryError
         cdef size_t j
         for j in range(m):
-            self.best[j] = hamming_best(&self.heaps[j, 0], 0, k)
+            self.best[j] = hamming_best(&self.found[j, 0], 0, k, <uint64_t>-1)
 
     def __dealloc__(self):
         free(self.best)
@@ -474,9 +477,17 @@ cdef class Best:
 
     def hits(self):
         """Return (counts, int64 (m,); the hits of all queries, concatenated and ascending for each: uint64)."""
-        counts = np.array([self.best[j].count for j in range(self.m)], np.int64)
-        heaps = np.sort(np.asarray(self.heaps), axis=1)
-        return counts, heaps[np.arange(self.k, dtype=np.int64) < counts[:, None]]
+        cdef size_t j
+        counts = np.empty(self.m, np.int64)
+        cdef int64_t[::1] sizes = counts
+        with nogil:
+            for j in range(self.m):
+                hamming_settle_best(self.best + j)
+                sizes[j] = <int64_t>self.best[j].count
+        found = np.asarray(self.found)[:, : self.k]
+        unused = np.arange(self.k, dtype=np.int64) >= counts[:, None]
+        found = np.sort(np.where(unused, np.uint64(2**64 - 1), found), axis=1)
+        return counts, found[~unused]
 
 
 # ---- blocks ----

@@ -44,13 +44,15 @@ void hamming_load(const struct hamming_scan *scan, size_t start, size_t size);
 size_t hamming_near(const struct hamming_scan *scan, size_t start, size_t size, const uint64_t *query, unsigned radius,
                     uint64_t *found);
 
-/* The greatest distance that is still of interest. */
-static inline unsigned hamming_reach(const struct hamming_best *best, size_t words) {
-    if (best->count < best->k) return (unsigned)(64 * words);
-    return (unsigned)(best->at[0] >> HAMMING_ROW_BITS);
+/* The greatest distance, or rank, of a hit that is not too great; at most `most`. */
+static inline unsigned hamming_reach(const struct hamming_best *best, uint64_t most) {
+    const uint64_t greatest = (best->bound - 1) >> HAMMING_ROW_BITS;
+    return (unsigned)(greatest < most ? greatest : most);
 }
 
+/* Take a hit unless it is too great. After some offers `tighten` lowers the bound, if there are at least twice k. */
 void hamming_offer(struct hamming_best *best, uint64_t hit);
+void hamming_tighten(struct hamming_best *best);
 
 /* The portable `transpose`, `ones` and `select`. */
 void hamming_transpose(const uint64_t *codes, const uint32_t *order, size_t words, uint64_t *columns);

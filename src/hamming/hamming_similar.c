@@ -84,7 +84,7 @@ static void similar_piece(const struct hamming_counted *codes, size_t start, siz
                           const uint64_t *query, unsigned query_count, struct hamming_best *best, int *loaded) {
     const struct hamming_scan *scan = &codes->scan;
     const unsigned both = range.most + query_count;
-    const uint64_t worst = best->count < best->k ? ONE - 1 : best->at[0] >> HAMMING_ROW_BITS;
+    const uint64_t worst = hamming_reach(best, ONE - 1);
     unsigned distance, nearest = nearest_count(range, query_count, &distance);
     if (rank_of(nearest + query_count, distance) > worst) return;
     if (!*loaded) hamming_load(scan, start, size);
@@ -97,6 +97,7 @@ static void similar_piece(const struct hamming_counted *codes, size_t start, siz
         if (rank == ONE || (scan->live && !scan->live[code])) continue;
         hamming_offer(best, rank << HAMMING_ROW_BITS | (scan->first_row + code));
     }
+    hamming_tighten(best);
 }
 
 int hamming_similar_nearest(const struct hamming_counted *codes, const uint64_t *queries, const uint16_t *query_counts,

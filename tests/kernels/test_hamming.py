@@ -124,6 +124,17 @@ def test_nearest_by_scan(level, words, k):
     assert counts.tolist() == [min(k, 450)] * 2
 
 
+@pytest.mark.parametrize("k", [1, 3, 40, 1500])
+def test_nearest_of_codes_that_come_nearer(level, k):
+    codes = random_codes(3000, 2)[::-1].copy()  # each is offered when most before it are farther
+    best = hamming.Best(1, k)
+    for start in range(0, 3000, 700):
+        best.scan(codes[start : start + 700], codes[-1:], None, start)
+    _, hits = best.hits()
+    wanted = sorted((distance, row) for row, distance in reference.within(codes.tolist(), codes[-1].tolist(), 128))
+    assert [(distance, row) for _, row, distance in split(hits)] == wanted[:k]
+
+
 def sparse_codes(n, words, seed=1):
     """Return codes of all numbers of ones, some of them equal, some without ones, some with all."""
     rng = np.random.default_rng(seed)

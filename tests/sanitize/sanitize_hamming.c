@@ -212,12 +212,14 @@ static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsign
 
         struct hamming_best a[5], b[5];
         for (size_t j = 0; j < queries; j++) {
-            a[j] = (struct hamming_best){numbers(k), 0, k};
-            b[j] = (struct hamming_best){numbers(k), 0, k};
+            a[j] = (struct hamming_best){numbers(HAMMING_BEST_ROOM(k)), 0, k, UINT64_MAX};
+            b[j] = (struct hamming_best){numbers(HAMMING_BEST_ROOM(k)), 0, k, UINT64_MAX};
         }
         hamming_nearest(kernels, &blocks, asked, queries, live, first_row, scratch, a, &scanned);
         hamming_scan_nearest(&scan, asked, queries, b);
         for (size_t j = 0; j < queries; j++) {
+            hamming_settle_best(a + j);
+            hamming_settle_best(b + j);
             sort(a[j].at, a[j].count);
             sort(b[j].at, b[j].count);
             CHECK(a[j].count == b[j].count && same_bytes(a[j].at, b[j].at, a[j].count * sizeof *a[j].at));
@@ -296,7 +298,9 @@ static void check_similar(size_t n, size_t words, int ordered) {
         }
         struct hamming_best best[6];
         size_t done = 0;
-        for (size_t j = 0; j < m; j++) best[j] = (struct hamming_best){numbers(k), 0, k};
+        for (size_t j = 0; j < m; j++) {
+            best[j] = (struct hamming_best){numbers(HAMMING_BEST_ROOM(k)), 0, k, UINT64_MAX};
+        }
         while (!hamming_similar_nearest(&counted, asked, asked_counts, m, n / 2, &done, best)) continue;
         for (size_t j = 0; j < m; j++) {
             size_t wanted = 0;
@@ -307,6 +311,7 @@ static void check_similar(size_t n, size_t words, int ordered) {
                                   (first_row + i);
             }
             sort(ranks, wanted);
+            hamming_settle_best(best + j);
             sort(best[j].at, best[j].count);
             CHECK(best[j].count == (wanted < k ? wanted : k));
             CHECK(same_bytes(best[j].at, ranks, best[j].count * sizeof *ranks));

@@ -370,9 +370,11 @@ print(kills)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_killed_tasks_are_repeated(done, planned):
+def test_killed_tasks_are_repeated(done, planned, tmp_path):
     """Files that killed processes leave are removed by the next attempt, and the outputs are as without them."""
-    run = subprocess.run([sys.executable, "-c", KILLER, planned / "work"], capture_output=True, text=True)
+    held = os.environ | {"TMPDIR": str(tmp_path)}  # temporary files of killed processes stay
+    command = [sys.executable, "-c", KILLER, planned / "work"]
+    run = subprocess.run(command, env=held, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 4 * len(everything(planned / "work"))
     assert outputs(planned) == outputs(done)
