@@ -44,6 +44,7 @@ from lshfast.cli.options import (
     Glob,
     GroupsOption,
     Html,
+    HtmlColumn,
     HtmlTexts,
     IdColumn,
     IgnoreCommon,
@@ -184,6 +185,7 @@ def dedup(
     removed: Annotated[str | None, typer.Option(metavar="FILE", help=help_of("removed"))] = None,
     html: Html = None,
     html_texts: HtmlTexts = True,
+    html_column: HtmlColumn = None,
     split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,
     against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
     save_index: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))] = None,
@@ -268,7 +270,7 @@ def dedup(
             output_of(removed, source, None, defuse_formulas),
             annotate,
             overwrite,
-            page_output(html, html_texts),
+            page_output(html, html_texts, html_column),
             max_removed,
             cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
         )
@@ -328,6 +330,7 @@ def pairs_command(
     most: Most = None,
     html: Html = None,
     html_texts: HtmlTexts = True,
+    html_column: HtmlColumn = None,
     on_error: OnErrorOption = "stop",
     memory: Memory = None,
     work: Work = None,
@@ -374,7 +377,7 @@ def pairs_command(
         plan = plan_of_items(source, options, dict(threads=threads, exact=exact), outside)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
-            page = page_output(html, html_texts)
+            page = page_output(html, html_texts, html_column)
             listed = output_of(output, source, output_format, defuse_formulas)
             outputs = Outputs(pairs=listed, overwrite=overwrite, page=page)
             result = run_files(source, outputs, plan, cap=cap, progress=watch)

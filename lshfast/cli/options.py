@@ -99,6 +99,7 @@ Threads = Annotated[int | None, typer.Option(help=help_of("threads"), show_defau
 SeedOption = Annotated[Any, typer.Option(parser=parse_seed, metavar="N|random", help=help_of("seed"))]
 Html = Annotated[str | None, typer.Option(metavar="FILE", help=help_of("html"))]
 HtmlTexts = Annotated[bool, typer.Option("--html-texts/--html-no-texts", help=help_of("html_texts"))]
+HtmlColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("html_column"))]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help=help_of("memory"), show_default=False)]
 Work = Annotated[str | None, typer.Option(metavar="DIR", help=help_of("work"))]
 Resume = Annotated[bool, typer.Option("--resume", help=help_of("resume"))]
@@ -118,13 +119,13 @@ def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
 
 
-def page_output(path: str | None, texts: bool) -> PageOutput | None:
+def page_output(path: str | None, texts: bool, column: str | None = None) -> PageOutput | None:
     """Return the page that is wanted, with the command that repeats this run."""
     if path is None:
         return None
     from lshfast.drivers.pages import PageOutput
 
-    return PageOutput(path, texts, command_line(sys.argv))
+    return PageOutput(path, texts, command_line(sys.argv), column)
 
 
 def command_line(arguments: list[str]) -> str:

@@ -32,11 +32,15 @@ from lshfast.reports.page import check_page, write_page
 
 @dataclass(frozen=True)
 class PageOutput:
-    """A page to be written: its path, whether it shows texts, and the command that it names."""
+    """A page to be written: its path, whether it shows texts, the command that it names, and the column that it shows.
+
+    Without a column it shows that of the items, unless they are vectors.
+    """
 
     path: str
     texts: bool = True
     command: str = ""
+    column: str | None = None
 
 
 def refusal_of(error: TooManyRemovedError | None) -> str:
@@ -61,7 +65,7 @@ class DedupPage:
     listing : bool
         Whether pairs are what was wanted, and not the rows that stay.
     plan : Plan or PointPlan
-        The plan of the run. Of sets, vectors and codes, only keys are shown.
+        The plan of the run.
 
     Attributes
     ----------
@@ -78,10 +82,23 @@ class DedupPage:
         self._output, self._corpus = output, corpus
         self._radius = radius_of(plan)
         self._sample = SampledPairs(self._radius) if output is not None and listing else None
-        if output is not None and (isinstance(plan, PointPlan) or plan.sets):
-            self._output = replace(output, texts=False)
         self.texts_of = partial(texts_by_row, corpus)
-        self.refused = None
+        self._texts_are_shown, self.refused = True, None
+        if output is not None:
+            self._show(output, corpus, isinstance(plan, PointPlan) or plan.sets)
+
+    def _show(self, output: PageOutput, corpus: Corpus, items: bool) -> None:
+        """Choose what is shown of a row: its text, or the value of a column."""
+        layout = corpus.layout
+        self._texts_are_shown = not items and output.column is None
+        if self._texts_are_shown or not output.texts:
+            return
+        column = output.column or (None if layout.kind == "vector" else layout.column)
+        if column is None:
+            self._output = replace(output, texts=False)
+        else:
+            corpus.check_column(column)
+            self.texts_of = partial(values_by_row, corpus, column)
 
     @contextmanager
     def even_if_refused(self, overwrite: bool) -> Iterator[None]:
@@ -99,7 +116,7 @@ class DedupPage:
 
     def take_texts_from(self, column: Column) -> None:
         """Take texts from here, where they are still held or are read at their places."""
-        if isinstance(column, ShingledTexts):
+        if isinstance(column, ShingledTexts) and self._texts_are_shown:
             texts = column.texts
             self.texts_of = lambda rows: _beginnings(rows, texts.take(rows))
 
@@ -131,6 +148,14 @@ def texts_by_row(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
     found: dict[int, str] = {}
     for some, batch, _ in corpus.texts_of(rows):
         found |= _beginnings(some, Texts(batch))
+    return found
+
+
+def values_by_row(corpus: Corpus, column: str, rows: Int64Array) -> dict[int, str]:
+    """Read the values of a column of some ascending rows again, as they are shown."""
+    found: dict[int, str] = {}
+    for some, values in corpus.values_of(rows, column):
+        found |= dict(zip(some.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True))
     return found
 
 

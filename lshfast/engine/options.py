@@ -158,6 +158,9 @@ OPTIONS: dict[str, Option] = {
         Option("html", None, "Also write a page that shows what was found: .html.", OF_PAGES),
         Option("html_texts", True, "Whether the page shows texts.", OF_PAGES),
         Option(
+            "html_column", None, "Column that the page shows of rows, such as titles; by default --column.", OF_FILES
+        ),
+        Option(
             "split",
             None,
             "paragraph: remove similar paragraphs, not rows.",

@@ -43,6 +43,7 @@ from lshfast.readers.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast.readers.lines import long_row
 from lshfast.readers.listing import list_files
 from lshfast.readers.row_types import RowTypes
+from lshfast.readers.shown import check_column, values_of
 from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
 from lshfast.readers.string_file import RejectFile, StringFile
 
@@ -476,6 +477,27 @@ class Corpus:
                 if at != len(own):
                     raise file.fault(None, "changed while it was in use")
             yield own[:0], [], file.size - done
+
+    def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
+        """Read a column of some rows again, ascending, and yield the rows with what a page shows of their values.
+
+        Raises
+        ------
+        DataError
+            If a file has changed since it was listed, or cannot be read.
+        """
+        for index, file in enumerate(self.files):
+            low, high = np.searchsorted(rows, self.span(index))
+            own, at = rows[low:high], 0
+            if len(own):
+                for values in values_of(file, np.frombuffer(self._lines, np.int64)[own], column):
+                    yield own[at : at + len(values)], values
+                    at += len(values)
+
+    def check_column(self, column: str) -> None:
+        """Raise DataError if a table, other than of JSONL, does not have a column."""
+        for file in self.files:
+            check_column(file, column)
 
     def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
         """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.

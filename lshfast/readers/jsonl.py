@@ -122,7 +122,7 @@ def _scan(
     """
     found = scan(*part, names[0], names[1:])
     texts, lines = Texts.of_buffer(found.texts, found.offsets), found.lines + (before + 1)
-    keys = {name: found.values(key, _value) for key, name in enumerate(layout.recorded)}
+    keys = {name: found.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
     if len(found.undecided):
         buffer, _, end = part
         rest, lf = [], int(_are_short(*part))
@@ -289,7 +289,7 @@ def first_value(file: File) -> Any:
     return first
 
 
-def _value(data: bytes) -> Any:
+def parsed_value(data: bytes) -> Any:
     """Parse a value of a member as the line that contains it would be parsed."""
     try:
         return optional("orjson").loads(data)

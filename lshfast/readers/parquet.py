@@ -31,7 +31,7 @@ def blocks(file: File) -> Iterator[Block]:
         raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
     carried = _carried_texts(layout, schema)
     for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
-        texts = _column(batch, layout.column)
+        texts = column_of(batch, layout.column)
         if layout.kind == "text":
             texts = _as_strings(texts)
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
@@ -59,7 +59,7 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
     """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
     for batch, position in again(file, wanted, [file.layout.column]):
-        texts = _as_strings(_column(batch, file.layout.column))
+        texts = _as_strings(column_of(batch, file.layout.column))
         yield texts.fill_null("") if texts.null_count else texts, position
 
 
@@ -262,7 +262,7 @@ def type_of(file: File, schema: Any, name: str) -> Any:
     return found[0]
 
 
-def _column(batch: Any, name: str) -> Any:
+def column_of(batch: Any, name: str) -> Any:
     """Return a column of a batch; its value is null inside a null struct."""
     if name in batch.schema.names:
         return batch.column(name)
@@ -272,7 +272,7 @@ def _column(batch: Any, name: str) -> Any:
 
 def replaced_texts(batch: Any, name: str, which: list[int], new_text: Callable[[int, str], str]) -> Any:
     """Return a batch with new_text(i, text) in some rows of a column, which keeps its type."""
-    strings = _as_strings(_column(batch, name))
+    strings = _as_strings(column_of(batch, name))
     texts = strings.to_pylist()
     for i in which:
         texts[i] = new_text(i, texts[i])
@@ -339,7 +339,7 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
     """Return a key column as Python values; rows whose values are not UTF-8 become bad rows."""
     if name is None:
         return [None] * len(batch)
-    pa, column = optional("pyarrow"), _column(batch, name)
+    pa, column = optional("pyarrow"), column_of(batch, name)
     if pa.types.is_timestamp(column.type):  # without the Z, so that 20 seconds sort before 20.5
         column = column.cast(pa.timestamp(column.type.unit))
     elif pa.types.is_decimal(column.type):
@@ -359,7 +359,7 @@ def _by_values(batch: Any, name: str | None) -> list[Any]:
     """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are replaced."""
     if name is None:
         return [None] * len(batch)
-    pa, column = optional("pyarrow"), _column(batch, name)
+    pa, column = optional("pyarrow"), column_of(batch, name)
     if _holds_text(column.type):
         column = _as_strings(column).cast(pa.large_binary())
         return [None if value is None else value.decode("utf-8", "replace") for value in column.to_pylist()]

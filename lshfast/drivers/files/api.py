@@ -64,6 +64,7 @@ def dedup_files(
     removed: FilePath | None = None,
     html: FilePath | None = None,
     html_texts: bool = True,
+    html_column: str | None = None,
     against: FilePath | None = None,
     save_index: FilePath | None = None,
     on_duplicate: OnDuplicate = "error",
@@ -160,6 +161,8 @@ def dedup_files(
         The file for a page that shows what was removed and why: .html, without scripts, and nothing from elsewhere.
     html_texts : bool, default True
         Whether the page shows texts.
+    html_column : str, optional
+        The column that the page shows of rows instead of `column`, such as titles of vectors.
     against : path, optional
         An index of earlier texts. Rows similar to one of its entries are removed first.
     save_index : path, optional
@@ -257,7 +260,7 @@ def dedup_files(
         output_of(removed, files, None, defuse_formulas),
         annotate,
         overwrite,
-        None if html is None else PageOutput(os.fspath(html), html_texts),
+        None if html is None else PageOutput(os.fspath(html), html_texts, column=html_column),
         max_removed,
         cluster_output(clusters, output_of(changes, files, None, defuse_formulas)),
     )

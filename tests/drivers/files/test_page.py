@@ -143,3 +143,68 @@ def test_a_dry_run_writes_no_page(tmp_path):
 )
 def test_the_command_has_no_secrets(argument, shown):
     assert command_line(["python", "dedup", argument]).replace("'", "") == f"lshfast dedup {shown}".replace("'", "")
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".csv", ".tsv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("memory", [None, "500M"])
+def test_another_column_is_shown(tmp_path, kind, memory):
+    titles = [f"<title {number}> \u202e" for number in range(4)]
+    texts = ["one two three four five six"] * 2 + ["seven eight nine ten eleven"] * 2
+    source = table(tmp_path / f"in{kind}", {"text": texts, "title": titles})
+    dedup_files(source, html=tmp_path / "p.html", html_column="title", memory=memory)
+    page = (tmp_path / "p.html").read_text()
+    for title in titles:
+        assert f"&lt;title {title[7]}&gt; \\u202e" in re.sub("<[^>]*>", "", page)
+    assert "seven" not in page
+
+
+def table(path, columns):
+    """Write columns of equal length."""
+    pa = pytest.importorskip("pyarrow")
+    made = pa.table(columns)
+    if path.suffix == ".arrow":
+        pytest.importorskip("pyarrow.feather").write_feather(made, path, compression="uncompressed")
+    else:
+        from lshfast.readers import write_table
+
+        if path.suffix == ".parquet":
+            pytest.importorskip("pyarrow.parquet").write_table(made, path)
+        else:
+            write_table(path, made.to_pydict())
+    return path
+
+
+def test_items_of_other_kinds_are_shown(tmp_path):
+    vectors = [[1.0, 0.5 + number // 2] for number in range(4)]
+    columns = {
+        "tags": [["red", "green"]] * 2 + [["blue"]] * 2,
+        "code": [b"\xab\x01" * 4] * 2 + [b"\x00" * 8] * 2,
+        "vector": vectors,
+        "about": [{"name": name} for name in ("rose", "tulip", "iris", "lily")],
+    }
+    pa = pytest.importorskip("pyarrow")
+    made = pa.table(columns | {"code": pa.array(columns["code"], pa.binary(8))})
+    source = tmp_path / "in.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(made, source)
+    for options, shown in (
+        (dict(column="tags"), ["red, green", "blue"]),
+        (dict(column="code", radius=1), ["ab01ab01ab01ab01"]),
+        (dict(column="vector"), ["The vectors are left out of this page."]),
+        (dict(column="vector", html_column="about.name"), ["rose", "tulip", "iris", "lily"]),
+        (dict(column="vector", html_column="vector"), ["1, 0.5", "1, 1.5"]),
+        (dict(column="tags", html_column="about", html_texts=False), ["The sets are left out of this page."]),
+    ):
+        dedup_files(source, html=tmp_path / "p.html", overwrite=True, **options)
+        page = re.sub("<[^>]*>", "", (tmp_path / "p.html").read_text())
+        for text in shown:
+            assert text in page
+
+
+def test_a_column_that_is_not_there_is_named_before_the_work(tmp_path):
+    for kind in (".csv", ".parquet"):
+        source = table(tmp_path / f"in{kind}", {"text": ["a", "b"], "title": ["c", "d"]})
+        with pytest.raises(DataError, match=f"in{kind}: no column 'name'; columns are: text, title"):
+            dedup_files(source, tmp_path / "out.csv", html=tmp_path / "p.html", html_column="name")
+    source = write_jsonl(tmp_path / "in.jsonl", [{"text": "one two"}] * 2)
+    dedup_files(source, html=tmp_path / "p.html", html_column="name")  # it may be in any row
+    assert "one two" not in (tmp_path / "p.html").read_text()
