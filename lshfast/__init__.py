@@ -3,9 +3,10 @@
 Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
 `lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
 `lshfast.fingerprints`, `lshfast.genomes`, `lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`,
-`lshfast.join`, `lshfast.kernels`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`, `lshfast.shingling`,
-`lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all other modules are
-internal and may change. To import lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
+`lshfast.join`, `lshfast.kernels`, `lshfast.labelling`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`,
+`lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all
+other modules are internal and may change. To import lshfast.polars or lshfast.pandas registers `lsh` for
+frames of these.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lshfast import index as index
     from lshfast import join as join
     from lshfast import kernels as kernels
+    from lshfast import labelling as labelling
     from lshfast import passages as passages
     from lshfast import quality as quality
     from lshfast import records as records
@@ -138,7 +140,7 @@ if not TYPE_CHECKING:
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
             ".": "datasketch distances duckdb estimators exact external families fingerprints genomes hashing hf "
-            "images index join kernels passages quality records shingling sketch spark stages textbook web",
+            "images index join kernels labelling passages quality records shingling sketch spark stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {

@@ -75,6 +75,15 @@ def test_the_package_lists_what_is_public():
     assert [getattr(lshfast, name) for name in classes] == [getattr(lshfast.datasketch, name) for name in classes]
 
 
+def test_modules_that_the_pages_name_are_public():
+    """All but the internal ones, and those whose import registers names for frames."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))}
+    modules = {path.stem for path in (ROOT / "lshfast").glob("*.py")}
+    assert named & modules - {"pandas", "polars"} <= {*dir(lshfast)}
+    assert lshfast.labelling.threshold_of
+
+
 def test_tab_completes_the_names_without_extras():
     done = subprocess.run([sys.executable, "-c", COMPLETE, *LAZY], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

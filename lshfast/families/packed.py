@@ -94,7 +94,8 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     wanted = words if bits is None else -(-bits // 64)
     if array.ndim not in (1, 2) or words != wanted or (bits is None and not 1 <= words <= MAX_WORDS):
         allowed = f"(n, words) with 1..{MAX_WORDS} words" if bits is None else f"(n, {wanted}) or ({wanted},)"
-        raise ValueError(f"{name} must have shape {allowed}, not {array.shape}")
+        column = "; reshape(-1, 1) makes a column of them" if array.ndim == wanted == 1 else ""
+        raise ValueError(f"{name} must have shape {allowed}, not {array.shape}{column}")
     words_of: UInt64Array = np.asarray(array)
     return words_of
 

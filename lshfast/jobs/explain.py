@@ -52,6 +52,8 @@ def look_up(path: str, key: str) -> Removed:
         If the table is damaged, or lacks a column.
     """
     table = read_whole([path], **_parts(path))
+    if not table.columns:  # JSONL of a run that removed no row
+        return Removed(None, None, False, [], 1)
     missing = [name for name in ("key", "kept_key") if name not in table.columns]
     if missing:
         raise DataError(path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)")

@@ -7,6 +7,7 @@ temporary file until then. A terminal gets control characters as escapes.
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import stat
 import sys
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from lshfast.common.atomic_files import publish_at_end
+from lshfast.common.container import write_all
 from lshfast.common.visible import visible
 
 STANDARD_ERROR = "/dev/stderr"
@@ -73,14 +75,26 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     if text is None:
         raise OSError(f"there is no {name}")
     text.flush()
-    yield _Terminal(text.buffer) if is_terminal(path) else text.buffer
-    text.buffer.flush()
+    stream = _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer  # with PYTHONUNBUFFERED
+    yield _Terminal(stream) if is_terminal(path) else stream
+    stream.flush()
+
+
+class _Whole:
+    """A stream without a buffer, whose writes take all bytes or fail: a write of a file may take some of them only."""
+
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self._stream, self.flush = stream, stream.flush
+
+    def write(self, data: Any) -> int:
+        write_all(self._stream, data)
+        return memoryview(data).nbytes
 
 
 class _Terminal:
     """A stream that shows the control characters of UTF-8 as escapes."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO | _Whole) -> None:
         self._stream, self.flush = stream, stream.flush
         self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
 

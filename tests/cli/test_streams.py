@@ -146,6 +146,20 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path, arguments):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("name", ["dedup", "pairs"])
+def test_a_pipe_that_is_closed_after_some_rows(tmp_path, name, unbuffered):
+    """The last write takes some of its bytes, without an error, and Python repeats it only if it has a buffer."""
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"text": f"{i // 2} {i // 2} words of this"} for i in range(20_000)])
+    command = [sys.executable, "-m", "lshfast", name, str(rows), "-o", "-", "--quiet"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
+        assert child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == b""
+    assert child.returncode == 141
+
+
 @pytest.mark.parametrize(
     "arguments", [("index", "build", "IN", "-o", "-"), ("dedup", "IN", "--save-index", "-", "-o", "o.csv")]
 )

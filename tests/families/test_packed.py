@@ -62,6 +62,14 @@ def test_one_signed_code():
     assert index.query(np.int64(-1))[0].distance == 1
 
 
+def test_the_error_for_words_in_a_row_names_a_form_that_works():
+    """One word could be a code of one word, or a batch of one code; so an index takes no row of words."""
+    index, words = HammingIndex(64), np.array([-1, -2, 0])
+    with pytest.raises(ValueError, match=r"not \(3,\); reshape\(-1, 1\) makes a column of them$"):
+        index.insert(range(3), words)
+    assert index.insert(range(3), words.reshape(-1, 1)) == 3
+
+
 def test_codes_without_a_given_width():
     assert dedup_codes(["00f", "00e", "f00"], radius=1).keep.tolist() == [True, False, True]
     assert dedup_codes([2**255, 0, 1], radius=1).keep.tolist() == [True, False, True]

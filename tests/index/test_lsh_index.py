@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHEnsemble, LSHIndex, MinHasher, NearNeighbors, TokenSets, exact, verify
+from lshfast import Bands, LSHEnsemble, LSHIndex, MinHasher, NearNeighbors, TokenSets, exact, shingle, verify
 from lshfast.index.matches import Match
 from lshfast.index.stores import segments
 from tests.index.index_machine import SMALL, STRS, Stage, array_of, run
@@ -126,6 +126,23 @@ def test_recall_at_the_threshold_is_as_promised(scheme):
     best = index.query(signatures[1::2], k=1)
     errors = np.array([answer[0].similarity - 0.8 for answer in best if answer])
     assert abs(errors.mean()) < 0.02  # of those that were found, which are the luckier ones
+
+
+def test_a1_the_ten_most_similar_pages_of_each_page():
+    """Beside the comparison of one page with all."""
+    rng = np.random.default_rng(1)
+    words = np.array([f"w{i}" for i in range(60)])
+    pages = np.repeat(rng.choice(words, (8, 60)), 12, axis=0)
+    changed = rng.random(pages.shape) < np.tile(np.arange(12) * 0.08, 8)[:, np.newaxis]
+    texts = [*map(" ".join, np.where(changed, rng.choice(words, pages.shape), pages))]
+    index = LSHIndex(threshold=0.1, recall=0.999, shingles="word:1")
+    index.insert(range(len(texts)), texts)
+    sets = [set(text.split()) for text in texts]
+    signatures = index.hasher.sketch(shingle(texts, size=1))
+    equal = [(signatures == each).mean(axis=1) for each in signatures]
+    for answer, own, similarity in zip(index.query(texts, k=10), sets, equal, strict=True):
+        assert [match.similarity for match in answer] == sorted(similarity.tolist(), reverse=True)[:10]
+        assert len(own & sets[answer[0].key]) == len(own)
 
 
 def test_b1_near_neighbours_and_all_pairs():

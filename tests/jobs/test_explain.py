@@ -62,6 +62,13 @@ def test_a_kept_row_and_one_without_a_group(tmp_path, source, name):
     assert "no row was removed for this one" in explained("alone", source, "--removed", removed)
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_a_run_that_removed_no_row(tmp_path, name):
+    different = write_jsonl(tmp_path / "different.jsonl", ROWS[1:3])
+    dedup_files(different, removed=tmp_path / name, id_column="id", size=3)
+    assert explained("near", different, "--removed", tmp_path / name).splitlines()[0] == "near: kept"
+
+
 def test_two_rows_that_were_not_compared(tmp_path, source):
     said = explained("near", source, "--with", "alone", "--id-column", "id")
     assert said.startswith("near: compared with alone\n")
