@@ -192,7 +192,7 @@ def test_items_of_other_kinds_are_shown(tmp_path):
         (dict(column="vector"), ["The vectors are left out of this page."]),
         (dict(column="vector", html_column="about.name"), ["rose", "tulip", "iris", "lily"]),
         (dict(column="vector", html_column="vector"), ["1, 0.5", "1, 1.5"]),
-        (dict(column="tags", html_column="about", html_texts=False), ["The sets are left out of this page."]),
+        (dict(column="tags", html_column="about", html_texts=False), ["Texts are left out of this page."]),
     ):
         dedup_files(source, html=tmp_path / "p.html", overwrite=True, **options)
         page = re.sub("<[^>]*>", "", (tmp_path / "p.html").read_text())
