@@ -1,10 +1,12 @@
 """Make the sample pages of the documentation: `python docs/samples/make.py [FOLDER]`, by default beside this file.
 
 The data are generated from a fixed seed. They name no people, and their places are put together from parts of words.
-Only the seconds of the stages and the version differ between two runs.
+Only the seconds of the stages and the version differ between two runs. The page of images needs the extra `images`, and
+is left out without it; its pictures depend on the version of Pillow.
 """
 
 import csv
+import importlib.util
 import json
 import os
 import subprocess
@@ -22,6 +24,7 @@ COMMANDS = {
     "records": "records match shops.csv directory.csv --id-column number -o links.csv --review review.csv",
     "passages": "passages essays.jsonl --min-words 12 --id-column id -o passages.csv",
     "mirrors": "web mirrors urls.txt -o mirrors.csv",
+    "images": "images photos --orientations -o copies.csv",
 }
 
 SENTENCES = """
@@ -191,6 +194,51 @@ def urls(make: Maker, folder: Path) -> None:
     (folder / "urls.txt").write_text("".join(f"{url}\n" for url in found), encoding="utf-8")
 
 
+def photos(make: Maker, folder: Path) -> None:
+    """Write twelve pictures of hills, suns and houses, and copies of most of them."""
+    (folder / "photos").mkdir()
+    if not has_pillow():
+        return
+    for number in range(12):
+        image = picture(make)
+        image.save(folder / "photos" / f"{number:02}.png")
+        half = image.resize((image.width // 2, image.height // 2))
+        copies = {
+            "half": half,
+            "turned": half.transpose(2),
+            "mirrored": half.transpose(0),
+        }  # by 90 degrees; left to right
+        for name in make.some(list(copies), make.below(3)):
+            copies[name].save(folder / "photos" / f"{number:02}-{name}.png")
+        if make.random() < 0.5:
+            half.save(folder / "photos" / f"{number:02}-strong.jpg", quality=30)
+
+
+def picture(make: Maker):
+    """Return a picture of 480 x 320 pixels."""
+    from PIL import Image, ImageDraw
+
+    def colour(low: int, high: int) -> tuple[int, ...]:
+        return tuple(low + make.below(high - low) for _ in range(3))
+
+    image = Image.new("RGB", (480, 320), colour(150, 255))
+    draw = ImageDraw.Draw(image)
+    x, y, size = make.below(400), make.below(80), 30 + make.below(50)
+    draw.ellipse((x, y, x + size, y + size), (255, 220, 60 + make.below(120)))
+    for base in range(140, 320, 45):
+        ridge = [(x, base + make.below(70) - 35) for x in range(0, 481, 60)]
+        draw.polygon([(0, 320), *ridge, (480, 320)], colour(20, 180))
+    for _ in range(2 + make.below(5)):
+        x, y, width, height = make.below(420), 200 + make.below(70), 25 + make.below(60), 20 + make.below(50)
+        draw.rectangle((x, y, x + width, y + height), colour(60, 255))
+        draw.polygon([(x - 6, y), (x + width // 2, y - height // 2), (x + width + 6, y)], colour(90, 200))
+    return image
+
+
+def has_pillow() -> bool:
+    return importlib.util.find_spec("PIL") is not None
+
+
 def lines(path: Path, rows: list[dict]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -207,9 +255,11 @@ def pages(target: Path) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for number, write in enumerate((news, shops, essays, urls)):
+        for number, write in enumerate((news, shops, essays, urls, photos)):
             write(Maker(number), folder)
         for page, command in COMMANDS.items():
+            if page == "images" and not has_pillow():
+                continue
             done = [sys.executable, "-m", "lshfast", *command.split(), "--html", f"{page}.html", "--quiet"]
             subprocess.run(done, cwd=folder, env=environment, check=True)
             (target / f"{page}.html").write_bytes((folder / f"{page}.html").read_bytes())
