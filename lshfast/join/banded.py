@@ -12,6 +12,7 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
+from lshfast.kernels.hamming import copies as first_equal
 from lshfast.tokens import TokenSets
 
 # The largest number of candidates (16 bytes each). More mean that the parameters do not fit the data.
@@ -68,29 +69,10 @@ def copy_marks(rows: TokenSets) -> UInt64Array:
 
 def equal_rows(prints: UInt64Array) -> Int64Array:
     """Return, for each row of numbers, the first equal row; the row itself if its first number is 0."""
-    first = np.arange(len(prints), dtype=np.int64)
-    if len(prints) < 2:
-        return first
-    order = np.argsort(prints[:, 1], kind="stable")
-    is_copy = _equal_neighbours(prints, order)
-    if np.any(~is_copy & _equal_neighbours(prints[:, 1:2], order)):
-        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # different rows with equal words
-        is_copy = _equal_neighbours(prints, order)
-    is_copy &= prints[order[1:], 0] > 0
-    starts = np.concatenate([[True], ~is_copy])
-    numbers = np.cumsum(starts, dtype=np.int64)
-    numbers -= 1
-    first[order] = order[starts][numbers]
+    first = first_equal(np.ascontiguousarray(prints)).astype(np.int64)
+    own = np.flatnonzero(prints[:, 0] == 0)
+    first[own] = own
     return first
-
-
-def _equal_neighbours(prints: UInt64Array, order: Int64Array) -> BoolArray:
-    """Return, for each row but the first in this order, whether it equals the row before it; in little memory."""
-    equal = np.ones(len(order) - 1, np.bool_)
-    for column in prints.T:
-        values = column[order]
-        equal &= values[1:] == values[:-1]
-    return equal
 
 
 def confirm_copies(
