@@ -32,6 +32,7 @@ from lshfast.readers.streams import is_stream
 from lshfast.readers.string_file import StringFile
 
 if TYPE_CHECKING:
+    from lshfast.index.neighbors.points import PointFormat
     from lshfast.kinds.items import PointReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
@@ -68,12 +69,17 @@ class Inputs:
         self.listed.clear()
         return open_corpus(self.paths, **options | others, files=files or None)
 
-    def open_kind(self, plan: AnyPlan, **others: Any) -> tuple[Corpus, PointReader | None]:
-        """List the inputs as a corpus of the items of a plan; for points, also return the reader of their format."""
+    def open_kind(
+        self, plan: AnyPlan, *, format: PointFormat | None = None, **others: Any
+    ) -> tuple[Corpus, PointReader | None]:
+        """List the inputs as a corpus of the items of a plan.
+
+        For points, also return the reader of their format; all of them must have the `format`, if one is given.
+        """
         if isinstance(plan, PointPlan):
             from lshfast.kinds.items import PointReader
 
-            reader = PointReader(plan.kind, plan.measure)
+            reader = PointReader(plan.kind, plan.measure, format)
             return self.open(kind=plan.kind, convert=reader.read, **others), reader
         return self.open(**(dict(kind="set", convert=read_lists) if plan.sets else {}), **others), None
 

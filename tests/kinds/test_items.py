@@ -135,8 +135,9 @@ def test_the_first_batch_decides_the_format():
         [[1.0, 1.0], None, [2.0, 3.0]],
         {0: "coordinate 0 is 1e+39, not in -3.40282e+38..3.40282e+38"},
     )
-    with pytest.raises(ValueError, match="vectors must have 2 coordinates, as the rows before, not 3"):
-        read("vector", np.ones((1, 2)), np.ones((1, 3)))
+    points, bad = read("vector", np.ones((1, 2)), np.ones((2, 3)))
+    assert points == [[1.0, 1.0], None, None]
+    assert bad == dict.fromkeys((0, 1), "the vector has 3 coordinates, not 2 as the rows before")
 
 
 def test_rows_without_a_point_take_no_memory():
