@@ -73,8 +73,6 @@ class SetSearch:
     plan : Plan
     bound : float or None
         The least similarity; None if there is none.
-    recall : float
-        The probability that an entry at the bound is a candidate.
     """
 
     def __init__(self, index: LSHIndex, path: str, question: Question, kind: Kind | None, threads: int | None) -> None:
@@ -85,9 +83,13 @@ class SetSearch:
         self.plan: Any = plan_of_any(index, path, kind, threads)
         self._index, self._k, self._least = index, question.k, question.threshold
         if question.k is None and question.threshold is None:
-            self._least = index.parameters.threshold
+            self._least = index.parameters.threshold or 0.0
         self.bound: float | None = self._least or None
-        self.recall: float = float(index.bands.probability(self._least or 0.0))
+
+    @property
+    def recall(self) -> float:
+        """The probability that an entry at the bound is a candidate."""
+        return float(self._index.bands.probability(self._least or 0.0))
 
     def one(self, text: str) -> Found:
         """Look up one text, or one set in a text."""
@@ -103,7 +105,7 @@ class SetSearch:
             yield from found
 
     def _found(self, signatures: UInt64Array) -> Found:
-        found: Any = self._index.query(signatures, k=self._k, threshold=self._least or 0.0, threads=1)
+        found: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
         empty = int((signatures[:, 0] == EMPTY).sum())
         return Found(found.offsets, listed(found.keys), found.similarity.tolist(), empty)
 
@@ -118,7 +120,11 @@ class PointSearch:
         )  # fmt: skip
         self._index, self._k = index, question.k
         self.bound: float | None = None if question.unbounded else self.plan.bound
-        self.recall: float = 1.0 if question.unbounded else index.recall(self.plan)
+
+    @property
+    def recall(self) -> float:
+        """The probability that an entry at the bound is found."""
+        return 1.0 if self.bound is None else self._index.recall(self.plan)
 
     def one(self, text: str) -> Found:
         """Look up one vector or code in a text."""

@@ -202,7 +202,7 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         flat = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     if not (types.is_floating(flat.type) or types.is_integer(flat.type)):
-        raise ValueError(f"vectors must be lists of numbers, not {column.type}")
+        return _all_bad(np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}")
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
     return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, like, holes)
 
