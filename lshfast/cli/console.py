@@ -325,6 +325,6 @@ def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True, values: 
     """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of --by."""
     parts = plan.memory(rows, nbytes, held) | ({"values of --by": values} if values else {})
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
-    lines = [f"about {counted(rows, 'text')} of {size} in all; the run needs about"]
+    lines = [f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs about"]
     lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -16,7 +16,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import ArrowLists
-from lshfast.engine.plan import Keep
+from lshfast.engine.plan import Keep, Plan
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value, read_sets
@@ -111,12 +111,18 @@ class Inputs:
                 return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
 
-    def sample(self) -> Corpus:
+    def sample(self, plan: Plan | None = None) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
 
-        The values of `by` of these rows are known after `measure_inputs`.
+        The items are those of the plan, by default texts. The values of `by` of these rows are known after
+        `measure_inputs`.
         """
-        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+        source = replace(self, id_column=None)
+        return (
+            source.open(batch_bytes=SAMPLE_BYTES)
+            if plan is None
+            else source.open_kind(plan, batch_bytes=SAMPLE_BYTES)[0]
+        )
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:
@@ -182,13 +188,13 @@ def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
 
 
 def measure_inputs(corpus: Corpus) -> tuple[int, int]:
-    """Estimate the rows and bytes of text of `Inputs.sample` by their size on disk and their first few megabytes."""
+    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few megabytes."""
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0
-    column = Texts(first.texts)
+    column = Texts(first.texts) if corpus.layout.kind == "text" else first.texts
     scale = corpus.total_bytes / first.source_bytes
-    return round(len(column) * scale), round(column.nbytes * scale)
+    return round(len(column) * scale), round(int(np.sum(column.nbytes)) * scale)
 
 
 @contextmanager
