@@ -51,7 +51,7 @@ index_app: typer.Typer = typer.Typer(
 )
 
 KindOfIndex = Annotated[
-    Kind | None, typer.Option("--as", "--kind", help="What the items are; the index says it.", show_default=False)
+    Kind | None, typer.Option("--as", "--kind", help="What the items are; by default, what the index holds.", show_default=False)
 ]
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
 
@@ -189,7 +189,7 @@ def query(
     ] = None,
     measure: Annotated[
         ItemMeasure | None,
-        typer.Option(help="Of vectors: angle instead of cosine.", show_default=False),
+        typer.Option(help="Of an index by cosine: angle. Default: that of the index.", show_default=False),
     ] = None,
     output: Annotated[
         str | None,
