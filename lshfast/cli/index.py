@@ -51,7 +51,8 @@ index_app: typer.Typer = typer.Typer(
 )
 
 KindOfIndex = Annotated[
-    Kind | None, typer.Option("--as", "--kind", help="What the items are; by default, what the index holds.", show_default=False)
+    Kind | None,
+    typer.Option("--as", "--kind", help="What the items are; default: as the index.", show_default=False),
 ]
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
 
@@ -218,10 +219,10 @@ def query(
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.jobs.query import query_files, query_one
-        from lshfast.jobs.searches import Question
+        from lshfast.jobs.searches import NearQuery
 
         printer = MatchPrinter()
-        question = Question(k, threshold, radius, measure)
+        wanted = NearQuery(k, threshold, radius, measure)
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
         source = Inputs(
@@ -229,7 +230,7 @@ def query(
         )
         table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
-            keys, values, name = query_one(index, text, question, kind=kind, output=table, overwrite=overwrite)
+            keys, values, name = query_one(index, text, wanted, kind=kind, output=table, overwrite=overwrite)
             if output is None:
                 printer(keys, values, name=name)
                 printer.close()
@@ -238,7 +239,7 @@ def query(
             return
         with memory_advice(source), Watch(quiet, output) as watch:
             summary = query_files(
-                index, source, lambda found: printer(*found[:3], name=found.name), question,
+                index, source, lambda found: printer(*found[:3], name=found.name), wanted,
                 output=table, overwrite=overwrite, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()
@@ -257,7 +258,8 @@ def info(index: IndexFile) -> None:
     For texts and sets, a histogram shows how many entries the buckets hold.
     """
     with one_line_errors():
-        from lshfast.drivers.indexes import key_kind, opened_any
+        from lshfast.drivers.indexes import key_kind
+        from lshfast.jobs.index import opened_any
 
         with opened_any(index) as opened:
             show(index_table(index, opened, key_kind(opened)), sys.stdout)

@@ -24,7 +24,6 @@ from lshfast.readers import Corpus
 from lshfast.readers.sources import LocalFile
 
 if TYPE_CHECKING:
-    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
 
 KINDS = {"int": "integers", "str": "strings"}
@@ -146,32 +145,16 @@ def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **oth
 
 
 @contextmanager
-def opened_any(
-    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
-) -> Iterator[LSHIndex | PointIndex]:
-    """Open the index in a file, of texts, sets or points; the end of the block writes nothing."""
-    from lshfast.index.index_file import any_index
-    from lshfast.index.lsh_index import LSHIndex
-
-    with any_index(path, mode, on_duplicate, verify) as index:
-        if isinstance(index, LSHIndex):
-            yield index
-            return
-        from lshfast.drivers.point_indexes import PointIndex
-
-        yield PointIndex(path, index, on_duplicate)
-
-
-@contextmanager
 def opened_index(
     path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
 ) -> Iterator[LSHIndex]:
     """Open the index of texts or sets in a file; the end of the block writes nothing."""
+    from lshfast.index.index_file import any_index
     from lshfast.index.lsh_index import LSHIndex
 
-    with opened_any(path, mode, on_duplicate) as index:
+    with any_index(path, mode, on_duplicate) as index:
         if not isinstance(index, LSHIndex):
-            raise ValueError(f"{path}: this is an index of {index.of}s, not of texts or sets")
+            raise ValueError(f"{path}: this is an index of vectors or codes, not of texts or sets")
         yield index
 
 

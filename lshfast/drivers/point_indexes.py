@@ -17,10 +17,12 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.drivers.indexes import KINDS, Indexes, naming, opened_any
+from lshfast.drivers.indexes import KINDS, Indexes, naming
 from lshfast.engine.against import Earlier
 from lshfast.index.hamming import HammingIndex, TanimotoIndex
+from lshfast.index.index_file import any_index
 from lshfast.index.keys import Column, as_column, kind_of, listed
+from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.values import OnDuplicate
@@ -316,10 +318,10 @@ def index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[PointIndex]:
     if indexes.against is None:
         yield PointIndex(indexes.name, None, indexes.on_duplicate)
         return
-    with opened_any(indexes.against, "c", indexes.on_duplicate) as index:
-        if not isinstance(index, PointIndex):
+    with any_index(indexes.against, "c", indexes.on_duplicate) as index:
+        if isinstance(index, LSHIndex):
             raise ValueError(f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s")
-        yield index
+        yield PointIndex(indexes.against, index, indexes.on_duplicate)
 
 
 def _cosine_at(angle: float) -> float:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +19,7 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index, opened_any
+from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index
 from lshfast.drivers.inputs import Inputs, item_batches, text_batches
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
@@ -36,11 +36,30 @@ from lshfast.sketch.minhash import EMPTY
 if TYPE_CHECKING:
     from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.file import Mode
     from lshfast.kinds.items import PointReader
 
 # What is said of the keys of an index, and of the candidates of a query.
 KEYS = {"int": "integers", "str": "strings", None: "none yet"}
 EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
+
+
+@contextmanager
+def opened_any(
+    path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+) -> Iterator[LSHIndex | PointIndex]:
+    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing."""
+    from lshfast.index.index_file import any_index
+    from lshfast.index.lsh_index import LSHIndex
+
+    with any_index(path, mode, on_duplicate, verify) as index:
+        if isinstance(index, LSHIndex):
+            yield index
+            return
+        from lshfast.drivers.point_indexes import PointIndex
+
+        yield PointIndex(path, index, on_duplicate)
+
 
 # ---- adding ----
 

@@ -12,12 +12,12 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import ARROW_KINDS, key_kind, opened_any
+from lshfast.drivers.indexes import ARROW_KINDS, key_kind
 from lshfast.drivers.inputs import Inputs
 from lshfast.engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast.jobs.frame import Job
-from lshfast.jobs.index import open_for
-from lshfast.jobs.searches import Question, search_of
+from lshfast.jobs.index import open_for, opened_any
+from lshfast.jobs.searches import NearQuery, search_of
 from lshfast.kinds.measures import is_distance
 from lshfast.readers import Reject, id_kind
 
@@ -84,7 +84,7 @@ class QuerySummary(Account):
 def query_one(
     path: str,
     text: str,
-    question: Question,
+    wanted: NearQuery,
     *,
     kind: Kind | None = None,
     output: str | None = None,
@@ -103,7 +103,7 @@ def query_one(
     job = Job([output], "stop", overwrite)
     with opened_any(path) as index:
         job.check(path)
-        search = search_of(index, path, question, kind, None)
+        search = search_of(index, path, wanted, kind, None)
         found, name = search.one(text), SIMILARITY_NAMES[search.plan.measure]
         kinds = {name: "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
@@ -116,7 +116,7 @@ def query_files(
     path: str,
     inputs: Inputs,
     show: Callable[[Answers], object],
-    question: Question,
+    wanted: NearQuery,
     *,
     output: str | None = None,
     overwrite: bool = False,
@@ -132,7 +132,7 @@ def query_files(
     inputs : Inputs
     show : callable
         Called with `Answers` in pieces, in the order of the rows, with the best match of each row first.
-    question : Question
+    wanted : NearQuery
     output : path, optional
         The file for a table of the answers, which are then not shown. Skipped rows are recorded in a file beside it.
     overwrite : bool
@@ -142,7 +142,7 @@ def query_files(
     """
     job = Job([output], inputs.on_error, overwrite)
     with opened_any(path) as index:
-        search = search_of(index, path, question, inputs.kind, threads)
+        search = search_of(index, path, wanted, inputs.kind, threads)
         corpus = job.add(open_for(index, inputs, search.plan)[0])
         job.check(path)
         name = SIMILARITY_NAMES[search.plan.measure]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Question:
+class NearQuery:
     """What is wanted of the entries near to a row.
 
     Attributes
@@ -53,7 +53,7 @@ class Question:
         return self.k is not None and self.threshold is None and self.radius is None
 
 
-class Found(NamedTuple):
+class FoundEntries(NamedTuple):
     """The matches of consecutive rows: those of row i have the numbers ``offsets[i]:offsets[i + 1]``.
 
     `values` are similarities or distances, and `empty` is the number of rows that have nothing to be looked up.
@@ -75,14 +75,14 @@ class SetSearch:
         The least similarity; None if there is none.
     """
 
-    def __init__(self, index: LSHIndex, path: str, question: Question, kind: Kind | None, threads: int | None) -> None:
-        if question.radius is not None:
-            raise ValueError(f"radius is for distances: give a threshold, not {question.radius}")
-        if question.measure not in (None, "jaccard"):
-            raise ValueError(f"measure must be jaccard for this index, not {question.measure!r}")
+    def __init__(self, index: LSHIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
+        if wanted.radius is not None:
+            raise ValueError(f"radius is for distances: give a threshold, not {wanted.radius}")
+        if wanted.measure not in (None, "jaccard"):
+            raise ValueError(f"measure must be jaccard for this index, not {wanted.measure!r}")
         self.plan: Any = plan_of_any(index, path, kind, threads)
-        self._index, self._k, self._least = index, question.k, question.threshold
-        if question.k is None and question.threshold is None:
+        self._index, self._k, self._least = index, wanted.k, wanted.threshold
+        if wanted.k is None and wanted.threshold is None:
             self._least = index.parameters.threshold or 0.0
         self.bound: float | None = self._least or None
 
@@ -91,70 +91,70 @@ class SetSearch:
         """The probability that an entry at the bound is a candidate."""
         return float(self._index.bands.probability(self._least or 0.0))
 
-    def one(self, text: str) -> Found:
+    def one(self, text: str) -> FoundEntries:
         """Look up one text, or one set in a text."""
         shingles = self.plan.shingles
         column: Any = _read_one(text, read_lists) if self.plan.sets else ShingledTexts(Texts([text]), shingles)
         return self._found(self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1))
 
-    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[Found]:
+    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
         items: Iterator[Any] = item_batches(corpus, progress) if self.plan.sets else text_batches(corpus, progress)
         pieces = sketched(items, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress)
         with closing(pieces) as found:
             yield from found
 
-    def _found(self, signatures: UInt64Array) -> Found:
+    def _found(self, signatures: UInt64Array) -> FoundEntries:
         found: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
         empty = int((signatures[:, 0] == EMPTY).sum())
-        return Found(found.offsets, listed(found.keys), found.similarity.tolist(), empty)
+        return FoundEntries(found.offsets, listed(found.keys), found.similarity.tolist(), empty)
 
 
 class PointSearch:
     """The search of an index of vectors or codes; see `SetSearch`."""
 
-    def __init__(self, index: PointIndex, question: Question, kind: Kind | None, threads: int | None) -> None:
+    def __init__(self, index: PointIndex, wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
         self.plan: Any = index.plan(
-            kind, question.measure, question.threshold, question.radius,
-            unbounded=question.unbounded, threads=threads,
+            kind, wanted.measure, wanted.threshold, wanted.radius,
+            unbounded=wanted.unbounded, threads=threads,
         )  # fmt: skip
-        self._index, self._k = index, question.k
-        self.bound: float | None = None if question.unbounded else self.plan.bound
+        self._index, self._k = index, wanted.k
+        self.bound: float | None = None if wanted.unbounded else self.plan.bound
 
     @property
     def recall(self) -> float:
         """The probability that an entry at the bound is found."""
         return 1.0 if self.bound is None else self._index.recall(self.plan)
 
-    def one(self, text: str) -> Found:
+    def one(self, text: str) -> FoundEntries:
         """Look up one vector or code in a text."""
         return self._found(_read_one(text, self._index.reader(self.plan).read))
 
-    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[Found]:
+    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
         for batch in job.points(corpus, progress):
             with job.clock.stage("query", batch.nbytes):
                 found = self._found(batch)
             yield found
 
-    def _found(self, batch: PointBatch) -> Found:
+    def _found(self, batch: PointBatch) -> FoundEntries:
         offsets, keys, values = self._index.answers(batch.words, self._index.format, self.plan, self._k)
         places = np.cumsum(np.concatenate([[False], ~batch.missing]), dtype=np.int64)
-        return Found(offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing)))
+        return FoundEntries(offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing)))
 
 
 Search: TypeAlias = SetSearch | PointSearch
 
 
 def search_of(
-    index: LSHIndex | PointIndex, path: str, question: Question, kind: Kind | None, threads: int | None
+    index: LSHIndex | PointIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
 ) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     from lshfast.index.lsh_index import LSHIndex
 
     if isinstance(index, LSHIndex):
-        return SetSearch(index, path, question, kind, threads)
-    return PointSearch(index, question, kind, threads)
+        return SetSearch(index, path, wanted, kind, threads)
+    return PointSearch(index, wanted, kind, threads)
 
 
 def _read_one(text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]) -> Any:

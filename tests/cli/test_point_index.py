@@ -332,7 +332,7 @@ def test_another_kind_or_measure_than_the_index(files, tmp_path):
         ("c", "cosine", "index of vectors, not of codes"),
         ("v", "hamming", "index of codes, not of vectors"),
         ("v", "jaccard", "index of texts or sets, not of vectors"),
-        ("s", "cosine", "index of vectors, not of texts or sets"),
+        ("s", "cosine", "index of vectors or codes, not of texts or sets"),
         ("id", "jaccard", "index of sets, not of texts"),
     ):
         radius = ["--radius", 3] if column == "c" else []
@@ -409,7 +409,7 @@ def test_damage_is_named(files, tmp_path):
         index = tmp_path / f"{measure}.lsh"
         run("index", "build", files / "old.parquet", *KINDS[measure], "-o", index)
         data = bytearray(index.read_bytes())
-        data[len(data) // 2] ^= 1
+        data[data.index((VECTORS if measure == "cosine" else CODES)[9].tobytes())] ^= 1
         index.write_bytes(data)
         for command in (["verify", index], ["info", index], ["query", index, files / "new.parquet"]):
             assert "checksum is wrong" in failing(1, "index", *command)
