@@ -21,7 +21,7 @@ from lshfast.drivers.indexes import KINDS, Indexes, naming
 from lshfast.engine.against import Earlier
 from lshfast.index.hamming import HammingIndex, TanimotoIndex
 from lshfast.index.index_file import any_index
-from lshfast.index.keys import Column, as_column, kind_of, listed
+from lshfast.index.keys import Column, DuplicateKeyError, as_column, kind_of, listed
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
@@ -75,6 +75,7 @@ class PointIndex:
     name: str
     index: IndexOfPoints | None
     on_duplicate: OnDuplicate
+    known_kind: str | None = None  # that of the keys of codes
 
     def __len__(self) -> int:
         return 0 if self.index is None else len(self.index)
@@ -84,7 +85,9 @@ class PointIndex:
         """The type of the keys, "int" or "str"; None if there are none."""
         if isinstance(self.index, NearNeighbors):
             return self.index.store.kind
-        return None if self.index is None or not len(self.index) else kind_of(self.index.items()[0])
+        if self.known_kind is None and self.index is not None and len(self.index):
+            self.known_kind = kind_of(self.index.items()[0])
+        return self.known_kind
 
     @property
     def format(self) -> PointFormat:
@@ -235,16 +238,15 @@ class PointIndex:
             if kind is not None and kind != type(keys[0]).__name__:
                 raise corpus.fault(some[0], f"key {keys[0]!r}: the keys of {self.name} are {KINDS[kind]}")
             column = as_column(keys)
-            known = self.contains(column) if self.on_duplicate == "error" else np.zeros(0, np.bool_)
-            if known.any():
-                place = int(known.argmax())
-                reason = f"key {keys[place]!r} is in {self.name} already"
-                raise corpus.fault(some[place], f"{reason} (on-duplicate skip or replace allows that)")
             points = format.points_of(words[own])
-            if isinstance(self.index, NearNeighbors):
-                added += self.index.insert(column, points, threads=plan.threads)
-            else:
-                added += self.index.insert(column, points)
+            try:
+                if isinstance(self.index, NearNeighbors):
+                    added += self.index.insert(column, points, threads=plan.threads)
+                else:
+                    added += self.index.insert(column, points)
+            except DuplicateKeyError as error:
+                reason = f"key {error.key!r} is in {self.name} already (on-duplicate skip or replace allows that)"
+                raise corpus.fault(some[error.position], reason) from None
             release(words)
         return added
 

@@ -269,7 +269,8 @@ def _fill_points(
         held = list(batches)
         if points.format is None:
             raise ValueError(f"there is no {plan.kind} in the inputs, of which an index could be made")
-        index.index = index.new(points.format, plan, sum(len(batch.words) for batch in held))
+        with job.clock.stage("plan"):
+            index.index = index.new(points.format, plan, sum(len(batch.words) for batch in held))
         batches = (held.pop(0) for _ in range(len(held)))
     row = empty = 0
     for batch in batches:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
+from lshfast.common.display import counted
 from lshfast.common.types import Float64Array
 from lshfast.drivers.budget import bytes_of_values
 from lshfast.drivers.inputs import SAMPLE_BYTES, Inputs
@@ -84,11 +85,11 @@ class PointForecast:
     def lines(self) -> list[str]:
         """Return all figures as lines of text."""
         plan, name = self.plan, SIMILARITY_NAMES[self.plan.measure]
-        unit, kind = ("bits", "codes") if plan.kind == "code" else (self.format.dtype, "vectors")
+        unit = "bits" if plan.kind == "code" else self.format.dtype
         measure = plan.measure.capitalize() if plan.kind == "code" else plan.measure
         bound = f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
         about = "for" if self.rows is None else "about"
-        head = [f"{about} {self.count:,} {kind} of {self.format.dim:,} {unit}; {bound}"]
+        head = [f"{about} {counted(self.count, plan.kind)} of {self.format.dim:,} {unit}; {bound}"]
         if len(self.measured) and plan.measure != "tanimoto":
             values = np.sort(plan.of_distances(self.measured))
             values = values if is_distance(plan.measure) else values[::-1]
@@ -103,7 +104,7 @@ class PointForecast:
         if self.buckets is None:
             return ["dedup, pairs: the distances of rows decide, which INPUT shows"]
         bands, recall = self.buckets.bands, self.buckets.probability(self.plan.distance_of(self.format))
-        shape = f"{bands.bands} bands of {bands.rows_per_band} rows, {self.buckets.family.name}"
+        shape = f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}, {self.buckets.family.name}"
         return [
             f"dedup, pairs: {shape}",
             f"recall at the {bound_name(self.plan.measure)} {self.plan.bound:g}: {recall:.4f}",

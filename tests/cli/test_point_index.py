@@ -292,6 +292,28 @@ def test_rows_of_another_length_than_the_entries(files, tmp_path):
     )
 
 
+def test_inputs_of_other_formats(files, tmp_path):
+    """The kind of a column of strings comes from the index."""
+    index = tmp_path / "x.lsh"
+    np.save(tmp_path / "old.npy", VECTORS[:200])
+    assert run("index", "build", tmp_path / "old.npy", "--threshold", 0.9, "-o", index).exit_code == 0
+    lists = [json.dumps(row.tolist()) for row in VECTORS[200:203]]
+    (tmp_path / "new.csv").write_text("id,v\n" + "".join(f'{row},"{text}"\n' for row, text in enumerate(lists)))
+    wanted = [(str(row), f"{tmp_path / 'old.npy'}:{row + 1}") for row in range(3)]
+    assert [pair[:2] for pair in lines(run("index", "query", index, tmp_path / "new.csv", "--column", "v",
+                                           "--id-column", "id", "-q"))] == wanted  # fmt: skip
+    table = write_jsonl(tmp_path / "new.jsonl", [{"v": row.tolist()} for row in VECTORS[200:203]])
+    found = lines(
+        run("index", "query", index, "-", "--format", "jsonl", "--column", "v", "-q", input=table.read_text())
+    )
+    assert [match for _, match, _ in found] == [match for _, match in wanted]
+    sets = [json.dumps(items).replace('"', '""') for items in SETS[:3]]
+    (tmp_path / "sets.csv").write_text("s\n" + "".join(f'"{text}"\n' for text in sets))
+    run("index", "build", tmp_path / "sets.csv", "--column", "s", "--as", "set", "-o", tmp_path / "sets.lsh")
+    found = lines(run("index", "query", tmp_path / "sets.lsh", files / "old.parquet", "--column", "s", "-q"))
+    assert [match for _, match, _ in found] == [f"{tmp_path / 'sets.csv'}:{row}" for row in (2, 3, 4)]
+
+
 def test_sparse_vectors_of_python(tmp_path):
     index = NearNeighbors("euclidean", 1.0, dim=4, n=10, nonzeros=2, recall=0.999)
     index.insert(["a"], np.array([[1.0, 0, 0, 2]]))

@@ -135,6 +135,19 @@ def test_input_says_how_many_rows_there_are_and_how_far_apart(rows):
     told(rows, "--column", "c", "--radius", 9)
 
 
+def test_inputs_of_other_formats(tmp_path):
+    np.save(tmp_path / "in.npy", VECTORS)
+    wanted = f"about 3,000 vectors of {DIM} float32; euclidean distance at most 2\n"
+    assert told(tmp_path / "in.npy", "--measure", "euclidean", "--radius", 2).startswith(wanted)
+    codes = write_jsonl(tmp_path / "in.jsonl", [{"c": f"{row:016x}"} for row in range(100)])
+    result = run(
+        "tune", "-", "--format", "jsonl", "--column", "c", "--as", "code", "--radius", 1, input=codes.read_text()
+    )
+    assert result.stdout.startswith("about 100 codes of 64 bits; Hamming distance at most 1\n")
+    one = write_jsonl(tmp_path / "one.jsonl", [{"v": [1.0, 2.0]}])
+    assert told(one, "--column", "v").startswith("about 1 vector of 2 float")
+
+
 def test_the_bands_are_those_of_the_run(rows):
     shown = told(rows, "--column", "v", "--threshold", 0.9)
     result = lshfast.dedup_files(rows, column="v", threshold=0.9)
