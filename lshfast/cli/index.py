@@ -47,7 +47,7 @@ index_app: typer.Typer = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Keep signatures of texts or sets, vectors or codes in an index.",
+    help="Index rows, and look up others.",
 )
 
 KindOfIndex = Annotated[

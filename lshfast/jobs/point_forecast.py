@@ -214,7 +214,7 @@ def forecast_points(
         rows = round(len(first.texts) * corpus.total_bytes / max(1, first.source_bytes))
         values = bytes_of_values(corpus.by, rows)
         measured = sampled_distances(words, format, np.arange(len(words), dtype=np.int64), plan.seed)
-        distances = measured
+        distances = measured if len(measured) else assumed_distances(format)
     count, shares = 10**6 if rows is None else rows, np.empty(0)
     buckets = plan_buckets(format, plan, count, distances) if len(distances) and not plan.complete else None
     if plan.kind == "vector":

@@ -145,6 +145,17 @@ def test_inputs_of_other_formats(tmp_path):
     )
     assert result.stdout.startswith("about 100 codes of 64 bits; Hamming distance at most 1\n")
     one = write_jsonl(tmp_path / "one.jsonl", [{"v": [1.0, 2.0]}])
+    assert "bit-sampling" in told(
+        write_jsonl(tmp_path / "code.jsonl", [{"c": "0f"}]),
+        "--column",
+        "c",
+        "--as",
+        "code",
+        "--radius",
+        3,
+        "--recall",
+        0.9,
+    )
     assert told(one, "--column", "v").startswith("about 1 vector of 2 float")
 
 
