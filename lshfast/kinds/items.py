@@ -119,7 +119,9 @@ class PointReader:
         if self._kind == "code":
             spare = self.format.dim % 64
             beyond = np.flatnonzero(values[:, -1] >> np.uint64(spare)) if spare else ()
-            return dict.fromkeys(map(int, beyond), f"the code has more than {self.format.dim} bits, {self._like} not")
+            return dict.fromkeys(
+                map(int, beyond), f"the code has more than {self.format.dim} bits, which the index has"
+            )
         most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
         directed, reasons = self.format.metric == "cosine", dict[int, str]()
         with np.errstate(over="ignore", invalid="ignore"):

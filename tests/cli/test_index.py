@@ -373,6 +373,11 @@ def test_a_terminal_gets_a_table():
     assert stream.getvalue().splitlines() == [
         "key  match   similarity", "a    longer  1.0", "b    x\\ty    0.5", "c    7       0.25",
     ]  # fmt: skip
+    stream.truncate(stream.seek(0))
+    printer = MatchPrinter(stream)
+    printer(["a"], [3.0], name="distance")
+    printer.close()
+    assert stream.getvalue().splitlines() == ["match  distance", "a      3.0"]
 
 
 def test_who_has_seen_enough_may_leave(index, first):
