@@ -19,6 +19,7 @@ from lshfast.startup import INTERRUPTED
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.engine.display import Account
     from lshfast.engine.plan import Plan
     from lshfast.index.lsh_index import LSHIndex
@@ -186,17 +187,23 @@ def _line(name: str, value: object = "", *notes: str) -> str:
     return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
-def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
-    """Return the settings of an index, its size, and a histogram of its buckets as lines of text."""
+def index_table(path: str, index: LSHIndex | PointIndex, kind: str | None) -> str:
+    """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
+    from lshfast.engine.plan import SETS
+    from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import EXPECTED, KEYS
 
+    if not isinstance(index, LSHIndex):
+        return "\n".join([path, _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()])
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
-    shingles = p.shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    shingles = (
+        "none: sets" if p.shingles == SETS else p.shingles
+    ) or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         path,
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
@@ -236,10 +243,12 @@ class MatchPrinter:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
+        self._name = "similarity"
         self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
 
-    def __call__(self, *columns: Sequence[Any]) -> None:
-        """Add rows of matches: the last column holds similarities, the others keys."""
+    def __call__(self, *columns: Sequence[Any], name: str = "similarity") -> None:
+        """Add rows of matches: the last column, of this name, holds similarities or distances, the others keys."""
+        self._name = name
         *keys, similarity = columns
         rows = zip(*([one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
         if self._table is None:
@@ -250,7 +259,7 @@ class MatchPrinter:
     def close(self) -> None:
         """Print the table on a terminal, and flush the stream."""
         if self._table:
-            names = ("key", "match", "similarity")[-len(self._table[0]) :]
+            names = ("key", "match", self._name)[-len(self._table[0]) :]
             self._table = [tuple(map(visible, row)) for row in self._table]
             widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
             for row in (names, *self._table):
@@ -316,6 +325,6 @@ def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True, values: 
     """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of --by."""
     parts = plan.memory(rows, nbytes, held) | ({"values of --by": values} if values else {})
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
-    lines = [f"about {counted(rows, 'text')} of {size} in all; the run needs about"]
+    lines = [f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs about"]
     lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

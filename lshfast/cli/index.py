@@ -19,6 +19,8 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
+    ItemMeasureOption,
+    KindOption,
     MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
@@ -27,26 +29,31 @@ from lshfast.cli.options import (
     Overwrite,
     Paths,
     Quiet,
-    Recall,
+    Radius,
+    RecallOrDefault,
     RowsPerBand,
     SchemeOption,
     SeedOption,
     Size,
     StopWords,
     Threads,
-    Threshold,
+    ThresholdOrDefault,
     UnitOption,
 )
-from lshfast.common.choices import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_ROW_BYTES, ItemMeasure, Kind
 from lshfast.common.display import counted
 
 index_app: typer.Typer = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Keep signatures of texts in an index.",
+    help="Index rows, and look up others.",
 )
 
+KindOfIndex = Annotated[
+    Kind | None,
+    typer.Option("--as", "--kind", help="What the items are; default: as the index.", show_default=False),
+]
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
 
 
@@ -61,13 +68,16 @@ def build(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
-    threshold: Threshold = 0.8,
+    kind: KindOption = None,
+    threshold: ThresholdOrDefault = None,
+    radius: Radius = None,
+    measure: ItemMeasureOption = None,
     unit: UnitOption = "word",
     size: Size = None,
     stop_words: StopWords = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
-    recall: Recall = 0.95,
+    recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
     on_error: OnErrorOption = "stop",
@@ -79,18 +89,22 @@ def build(
 ) -> None:
     """Make an index of all rows.
 
-    An entry is a signature under the row's id, or under FILE:LINE without --id-column.
+    An entry is the signature of a text or set, or a vector or code, under the row's id, or under FILE:LINE without
+    --id-column.
     """
     with one_line_errors():
+        from lshfast.drivers.indexes import plan_of_items
         from lshfast.drivers.inputs import Inputs
-        from lshfast.engine.plan import make_plan
         from lshfast.jobs.index import build_index
 
-        plan = make_plan(
+        options = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
+            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, measure=measure,
         )  # fmt: skip
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+        )
+        plan = plan_of_items(source, options, {"threads": threads}, {"radius": radius})
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
         finish(summary, quiet)
@@ -107,6 +121,7 @@ def add(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    kind: KindOfIndex = None,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -115,13 +130,15 @@ def add(
 ) -> None:
     """Add all rows to an index.
 
-    The index determines shingles and signatures.
+    The index determines what they are: texts and their shingles, sets, vectors or codes.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
         from lshfast.jobs.index import add_to_index
 
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+        )
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
                 index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
@@ -157,17 +174,27 @@ def query(
     inputs: Annotated[
         list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
     ] = None,
-    text: Annotated[str | None, typer.Option(help="One text, instead of INPUT.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it.")
+    ] = None,
     k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="Only the N most similar entries of each text.")
+        int | None, typer.Option("-k", metavar="N", help="Only the N most similar entries of each row.")
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Least estimated similarity, 0 to 1. Default: that of the index; 0 with -k."),
+        typer.Option(help="Least similarity, 0 to 1. Default: that of the index; none with -k."),
+    ] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(help="Greatest distance. Default: that of the index; none with -k."),
+    ] = None,
+    measure: Annotated[
+        ItemMeasure | None,
+        typer.Option(help="Of an index by cosine: angle. Default: that of the index.", show_default=False),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help=f"key, match, similarity: {TABLES}."),
+        typer.Option("-o", "--output", metavar="OUT", help=f"key, match, similarity or distance: {TABLES}."),
     ] = None,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
@@ -178,36 +205,42 @@ def query(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    kind: KindOfIndex = None,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the entries similar to each text.
+    """Print the entries similar to each row.
 
-    Columns, separated by tabs: the row's key (not with --text), the entry's key, the estimated similarity.
+    Columns, separated by tabs: the row's key (not with --text), the entry's key, and the similarity, which is estimated
+    for texts and sets, or the distance.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of
-        from lshfast.jobs.query import query_files, query_text
+        from lshfast.jobs.query import query_files, query_one
+        from lshfast.jobs.searches import NearQuery
 
         printer = MatchPrinter()
+        wanted = NearQuery(k, threshold, radius, measure)
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
-        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+        )
         table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
-            found = query_text(index, text, k=k, threshold=threshold, output=table, overwrite=overwrite)
+            keys, values, name = query_one(index, text, wanted, kind=kind, output=table, overwrite=overwrite)
             if output is None:
-                printer([match.key for match in found], [match.similarity for match in found])
+                printer(keys, values, name=name)
                 printer.close()
-            if not found and not quiet:
+            if not keys and not quiet:
                 say(f"lshfast: no match: no entry of {index} is similar enough to the text", sys.stderr)
             return
         with memory_advice(source), Watch(quiet, output) as watch:
             summary = query_files(
-                index, source, lambda found: printer(*found),
-                output=table, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
+                index, source, lambda found: printer(*found[:3], name=found.name), wanted,
+                output=table, overwrite=overwrite, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()
         for fault in summary.faults if output is None else ():
@@ -215,24 +248,20 @@ def query(
         if not quiet:
             show(account_table(summary), sys.stderr)
             if not summary.matches:
-                say(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", sys.stderr)
+                say(f"lshfast: no match: no entry of {index} is similar enough to a row of INPUT", sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
 def info(index: IndexFile) -> None:
     """Show the settings and the size of an index.
 
-    The histogram shows how many entries the buckets hold.
+    For texts and sets, a histogram shows how many entries the buckets hold.
     """
     with one_line_errors():
-        from lshfast.drivers.indexes import key_kind, opened_index
-        from lshfast.jobs.index import describe_points
+        from lshfast.drivers.indexes import key_kind
+        from lshfast.jobs.index import opened_any
 
-        of_points = describe_points(index)
-        if of_points is not None:
-            show(f"{index}\n{of_points}", sys.stdout)
-            return
-        with opened_index(index) as opened:
+        with opened_any(index) as opened:
             show(index_table(index, opened, key_kind(opened)), sys.stdout)
 
 

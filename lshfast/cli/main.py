@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -55,7 +56,6 @@ from lshfast.cli.options import (
     MaxColumns,
     MaxRemoved,
     MaxRowBytes,
-    MeasureOption,
     Memory,
     Most,
     NumPerm,
@@ -66,7 +66,6 @@ from lshfast.cli.options import (
     Paths,
     Quiet,
     Radius,
-    Recall,
     RecallOrDefault,
     Resume,
     RowsPerBand,
@@ -404,59 +403,87 @@ def tune(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    kind: KindOption = None,
     unit: UnitOption = "word",
     size: Size = None,
-    threshold: Threshold = 0.8,
+    threshold: ThresholdOrDefault = None,
+    radius: Radius = None,
     num_perm: NumPerm = 128,
-    recall: Recall = 0.95,
+    recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
-    measure: MeasureOption = "jaccard",
+    measure: ItemMeasureOption = None,
     by: By = None,
     memory: Memory = None,
     threads: Threads = None,
-    documents: Annotated[int | None, typer.Option(help="Number of texts, without INPUT.")] = None,
-    mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text, with --documents.")] = 5000,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "--documents", metavar="N", help="Number of rows, without INPUT.")
+    ] = None,
+    mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text or set, with --rows.")] = 5000,
+    dim: Annotated[
+        int | None, typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the S-curve: .png, .svg, .pdf.")] = None,
 ) -> None:
     """Show the recall and the memory of a run.
 
     Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
-    threshold are recommended for texts of this length. With --memory, also what a run within it takes.
+    threshold are recommended for texts of this length. With --memory, also what a run within it takes. For vectors and
+    codes, also the plan of an index, and with INPUT the distances of random rows.
     """
     with one_line_errors():
         from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.files.cap import cap_of
         from lshfast.drivers.files.run import recommend_for
         from lshfast.drivers.inputs import Inputs, measure_inputs
+        from lshfast.engine.any_plan import plan_for
         from lshfast.engine.display import delimiter_figures
-        from lshfast.engine.plan import make_plan
         from lshfast.engine.short_texts import threshold_for
+        from lshfast.kinds.measures import PointPlan
 
-        plan = make_plan(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
-            rows_per_band=rows_per_band, threads=threads, measure=measure,
+        source = Inputs(
+            inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter, by=by, kind=kind
+        )
+        known = source.kind_of_items() if inputs else kind or "text"
+        plan = plan_for(
+            known,
+            dict(threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
+                 rows_per_band=rows_per_band, threads=threads, measure=measure, radius=radius),
         )  # fmt: skip
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
             raise ValueError("memory needs INPUT, of which a run is estimated")
         if cap is not None and "-" in (inputs or []):
             raise ValueError("memory needs INPUT that can be read several times, not standard input")
-        if documents is not None and inputs:
-            raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
+        for name, value in (("rows", rows), ("dim", dim)):
+            if value is not None and inputs:
+                raise ValueError(f"{name} is for a plan without INPUT, and INPUT is given")
         if by is not None and not inputs:
             raise ValueError("by needs INPUT, whose values are counted")
-        if (documents is not None and documents < 0) or mean_bytes < 0:
-            raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
+        if (rows is not None and rows < 0) or mean_bytes < 0:
+            raise ValueError(f"rows and mean_bytes must not be negative, not {rows} and {mean_bytes}")
+        if isinstance(plan, PointPlan):
+            from lshfast.jobs.point_forecast import forecast_points
+
+            for name, given, instead in (
+                ("memory", memory, "the table shows what a run needs with and without --memory"),
+                ("plot", plot, "index.plan.plot() of a NearNeighbors draws its recall"),
+            ):
+                if given is not None:
+                    raise ValueError(f"{name} is for texts and sets, not for {known}s: {instead}")
+            show("\n".join(forecast_points(source if inputs else None, plan, rows, dim).lines()), sys.stdout)
+            if inputs:
+                print("\nlshfast check, with these options, counts the similar pairs and what share of them is found")
+            return
+        if dim is not None:
+            raise ValueError(f"dim is for vectors and codes, not for {known}s")
+        plan = replace(plan, sets=known == "set")
         if plot is not None:
             from lshfast.common.checks import check_plot
 
             check_plot(plot, svg_needs_it=False)
-        amount = None if documents is None else (documents, documents * mean_bytes)
-        source = Inputs(
-            inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter, by=by
-        )
-        corpus, values = source.sample() if inputs else None, 0
+        amount = None if rows is None else (rows, rows * mean_bytes)
+        corpus, values = source.sample(plan) if inputs else None, 0
         if corpus is not None:
             amount = measure_inputs(corpus)
             values = bytes_of_values(corpus.by, amount[0])
@@ -469,7 +496,7 @@ def tune(
 
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot)
         show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
-        place = f"at the threshold {threshold:g}" + (", for texts of one size" if measure == "containment" else "")
+        place = f"at the threshold {plan.threshold:g}" + (", for texts of one size" if measure == "containment" else "")
         found = f"recall {place}: {plan.recall:.4f}"
         show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
         print(curve_table(plan))
@@ -485,10 +512,10 @@ def tune(
             print(f"\n{table}")
         if corpus is not None and (other := table_lines(delimiter_figures(corpus.delimiters))):
             print("\n" + "\n".join(other))
-        better = recommend_for(corpus) if corpus is not None else None
+        better = recommend_for(corpus) if corpus is not None and not plan.sets else None
         if better is not None:
-            threshold = threshold_for(measure, better)
-            options = f"--unit {better.unit} --size {better.size} --threshold {threshold:g}"
+            least = threshold_for(plan.measure, better)
+            options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"
             print(f"\nrecommended for texts of this length: {options}")
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from lshfast.common.choices import Kind
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.drivers.inputs import Inputs, checksum_of_ends
 from lshfast.engine.any_plan import AnyPlan, plan_for
@@ -132,30 +133,29 @@ def plan_of_items(
     refuse_for_kind(kind, outside)
     against = outside.get("against")
     if against is not None and kind in ("text", "set"):
-        return plan_against(os.fspath(against), dict(given), **others)
+        return plan_against(os.fspath(against), dict(given), kind=kind, **others)
     plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 
 
-def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
+def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any) -> Plan:
     """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
     with opened_index(path) as index, naming(path):
-        return plan_of_index(index.parameters, given, **others)
+        return plan_of_index(index.parameters, given, kind=kind, **others)
 
 
 @contextmanager
 def opened_index(
-    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
 ) -> Iterator[LSHIndex]:
-    """Open the index in a file; the end of the block writes nothing."""
+    """Open the index of texts or sets in a file; the end of the block writes nothing."""
+    from lshfast.index.index_file import any_index
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.stores.file import FileStore
 
-    store = FileStore(path, mode, verify=verify)
-    try:
-        yield LSHIndex.on(store, on_duplicate=on_duplicate)
-    finally:
-        store.abandon()
+    with any_index(path, mode, on_duplicate) as index:
+        if not isinstance(index, LSHIndex):
+            raise ValueError(f"{path}: this is an index of vectors or codes, not of texts or sets")
+        yield index
 
 
 def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:

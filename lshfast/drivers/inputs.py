@@ -16,7 +16,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import ArrowLists
-from lshfast.engine.plan import Keep
+from lshfast.engine.plan import Keep, Plan
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value, read_sets
@@ -32,6 +32,7 @@ from lshfast.readers.streams import is_stream
 from lshfast.readers.string_file import StringFile
 
 if TYPE_CHECKING:
+    from lshfast.index.neighbors.points import PointFormat
     from lshfast.kinds.items import PointReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
@@ -68,12 +69,17 @@ class Inputs:
         self.listed.clear()
         return open_corpus(self.paths, **options | others, files=files or None)
 
-    def open_kind(self, plan: AnyPlan, **others: Any) -> tuple[Corpus, PointReader | None]:
-        """List the inputs as a corpus of the items of a plan; for points, also return the reader of their format."""
+    def open_kind(
+        self, plan: AnyPlan, *, format: PointFormat | None = None, **others: Any
+    ) -> tuple[Corpus, PointReader | None]:
+        """List the inputs as a corpus of the items of a plan.
+
+        For points, also return the reader of their format; all of them must have the `format`, if one is given.
+        """
         if isinstance(plan, PointPlan):
             from lshfast.kinds.items import PointReader
 
-            reader = PointReader(plan.kind, plan.measure)
+            reader = PointReader(plan.kind, plan.measure, format)
             return self.open(kind=plan.kind, convert=reader.read, **others), reader
         return self.open(**(dict(kind="set", convert=read_lists) if plan.sets else {}), **others), None
 
@@ -105,12 +111,18 @@ class Inputs:
                 return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
 
-    def sample(self) -> Corpus:
+    def sample(self, plan: Plan | None = None) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
 
-        The values of `by` of these rows are known after `measure_inputs`.
+        The items are those of the plan, by default texts. The values of `by` of these rows are known after
+        `measure_inputs`.
         """
-        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+        source = replace(self, id_column=None)
+        return (
+            source.open(batch_bytes=SAMPLE_BYTES)
+            if plan is None
+            else source.open_kind(plan, batch_bytes=SAMPLE_BYTES)[0]
+        )
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:
@@ -176,13 +188,13 @@ def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
 
 
 def measure_inputs(corpus: Corpus) -> tuple[int, int]:
-    """Estimate the rows and bytes of text of `Inputs.sample` by their size on disk and their first few megabytes."""
+    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few megabytes."""
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0
-    column = Texts(first.texts)
+    column = Texts(first.texts) if corpus.layout.kind == "text" else first.texts
     scale = corpus.total_bytes / first.source_bytes
-    return round(len(column) * scale), round(column.nbytes * scale)
+    return round(len(column) * scale), round(int(np.sum(column.nbytes)) * scale)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.choices import Grouping as Grouping
-from lshfast.common.choices import ItemMeasure
+from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.choices import Verify as Verify
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
@@ -37,6 +37,9 @@ RECALL = 0.95
 
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
+
+# What an index of sets has in the place of the name of its shingles.
+SETS = "set"
 
 # For the estimate of memory: bytes of a str object and of its entry in the column; bytes of the place of a text that is
 # read again; 64-bit words per row of fingerprints, copies and groups; bytes of the batches and tokens of one thread;
@@ -88,7 +91,7 @@ class Plan:
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows_per_band, hasher.scheme, hasher.seed, self.threshold,
-            "" if self.sets else self.shingles.name,
+            SETS if self.sets else self.shingles.name,
         )  # fmt: skip
 
     def ignoring(self, common: CommonShingles) -> Plan:
@@ -204,8 +207,10 @@ def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
     return make_plan(**given, threads=threads)
 
 
-def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
-    """Return the plan of a run against an index of texts; the parameters of the index take effect.
+def plan_of_index(
+    parameters: Parameters, given: Mapping[str, Any] | None = None, *, kind: Kind | None = None, **others: Any
+) -> Plan:
+    """Return the plan of a run against an index of texts or sets; the parameters of the index take effect.
 
     Parameters
     ----------
@@ -213,6 +218,9 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
         Parameters of the index.
     given : mapping of str, optional
         Arguments of `make_plan` that the user has set. They must equal those of the index.
+    kind : {"text", "set"}, optional
+        What the items of the run are; by default what those of the index are. An index that does not name its shingles
+        may be one of sets.
     **others
         Arguments of `make_plan` that an index does not store: verify, groups, threads, exact, measure.
 
@@ -220,29 +228,35 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     ------
     ValueError
         If a given value differs from that of the index (the error names both), the index is of another family than
-        MinHash, or it does not name its shingles, or the name is not one of shingles of words or characters.
+        MinHash or of another kind, or it does not name its shingles, or the name is not one of shingles of words or
+        characters.
     """
     given = given or {}
     check_index_measure(others.get("measure") or "jaccard")
     if parameters.family:
         raise ValueError(f"this index is of the family {parameters.family}, and a run needs MinHash signatures")
     shingles = shingles_of_texts(parameters.shingles)
-    if shingles is None:
+    sets = parameters.shingles == SETS or (shingles is None and kind == "set")
+    if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
+        raise ValueError(f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s")
+    if shingles is None and not sets:
         named = f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"
         raise ValueError(
             f"the shingles of this index are not known, so texts cannot be used with it: it {named}; "
             "create it with a name such as LSHIndex(shingles='word:5')"
         )
     p = parameters
-    own: dict[str, Any] = {"unit": shingles.unit, "size": shingles.size}
-    own["stop_words"] = shingles.stop_words and shingles.stop_words.language
+    own: dict[str, Any] = {}
+    if shingles is not None:
+        own = {"unit": shingles.unit, "size": shingles.size}
+        own["stop_words"] = shingles.stop_words and shingles.stop_words.language
     own |= {"num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
     own |= {"bands": p.bands, "rows_per_band": p.rows_per_band}
     own |= {} if p.threshold is None else {"threshold": p.threshold}
     for name, value in given.items():
         if own.get(name, value) != value:
             raise ValueError(f"{name} is {own[name]} in this index, not {value}")
-    plan = make_plan(**{**given, **own, **others})
+    plan = replace(make_plan(**{**given, **own, **others}), sets=sets)
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:

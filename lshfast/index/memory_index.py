@@ -219,3 +219,8 @@ class MemoryIndex(KeyedEntries):
             wrong = self._entries.unsound()
             if wrong:
                 raise FormatError(wrong)
+
+
+def magic_of(kind: type[MemoryIndex]) -> bytes:
+    """Return the first bytes of the files of a class of indexes."""
+    return kind._file.container.magic

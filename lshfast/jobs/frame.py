@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray
-from lshfast.drivers.inputs import Inputs, faults_of
+from lshfast.drivers.inputs import Inputs, faults_of, item_batches
 from lshfast.drivers.pages import PageOutput, check_page_output
 from lshfast.engine.display import Account
 from lshfast.engine.sketching import Clock, naming_stage
@@ -45,6 +45,9 @@ from lshfast.readers.output import output_format
 from lshfast.readers.selection import Columns
 from lshfast.readers.string_file import RejectFile
 from lshfast.reports.page import write_page
+
+if TYPE_CHECKING:
+    from lshfast.kinds.items import PointBatch
 
 
 class InputFile(Protocol):
@@ -156,6 +159,17 @@ class Job:
         """Work on the texts of a corpus in this block; errors name the file and the line of a text."""
         with faults_of(corpus), quick_switches():
             yield
+
+    def points(self, corpus: Corpus, progress: Progress | None) -> Iterator[PointBatch]:
+        """Read a corpus of vectors or codes once, which is the stage "read"."""
+        batches = item_batches(corpus, progress)
+        while True:
+            with self.clock.stage("read"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            self.clock.add("read", 0, batch.nbytes)
+            yield batch
 
     @contextmanager
     def writing(self, stage: str | None = None) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Indexes of the texts in files: create, add, remove, and compare rows with the entries.
+"""Indexes of the texts, sets, vectors or codes in files: create, add and remove entries.
 
 Rows are processed in batches, so that memory holds only the new entries and the current batches, not all texts. The
 file of an index keeps its old state until the end: a run that ends early changes nothing.
@@ -10,31 +10,56 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index, opened_index
-from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index
+from lshfast.drivers.inputs import Inputs, item_batches, text_batches
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
-from lshfast.engine.plan import Plan, plan_of_index
+from lshfast.engine.plan import Plan, check_indexed, plan_of_index
 from lshfast.engine.sketching import sketched
-from lshfast.index.keys import Column, as_column, take
+from lshfast.index.keys import Column, as_column, listed, take
+from lshfast.index.stored import StoredIndex
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.jobs.frame import Job
+from lshfast.kinds.measures import PointPlan
 from lshfast.readers import Corpus, DataError, check_place
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
+    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.file import Mode
+    from lshfast.kinds.items import PointReader
 
 # What is said of the keys of an index, and of the candidates of a query.
 KEYS = {"int": "integers", "str": "strings", None: "none yet"}
 EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
+
+
+@contextmanager
+def opened_any(
+    path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+) -> Iterator[LSHIndex | PointIndex]:
+    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing."""
+    from lshfast.index.index_file import any_index
+    from lshfast.index.lsh_index import LSHIndex
+
+    with any_index(path, mode, on_duplicate, verify) as index:
+        if isinstance(index, LSHIndex):
+            yield index
+            return
+        from lshfast.drivers.point_indexes import PointIndex
+
+        yield PointIndex(path, index, on_duplicate)
+
 
 # ---- adding ----
 
@@ -52,17 +77,20 @@ class IndexSummary(Account):
     replaced : int
         Rows that replaced an entry, or an earlier row, with the same key.
     skipped : int
-        Rows that were not inserted because the index contained their key.
+        Rows that were not inserted because the index contained their key, and rows without a vector or code.
     empty : int
-        Rows without shingles, which match nothing. They are also counted as added, replaced or skipped.
+        Rows without shingles, which match nothing: they are also counted as added, replaced or skipped. Or rows without
+        a vector or code, which are counted as skipped.
+    measure : str
+        What the index compares entries by.
     entries : int
         Entries of the index after the run.
     kind : str or None
         Type of the keys: "int" or "str"; None if there are no keys.
     file_bytes : int
         See `IndexStats`.
-    expected_candidates : float
-        See `IndexStats`.
+    expected_candidates : float or None
+        See `IndexStats`; None for codes, which are searched completely.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "added", "replaced", "skipped", "rejected"
@@ -72,25 +100,27 @@ class IndexSummary(Account):
     replaced: int
     skipped: int
     empty: int
+    measure: ItemMeasure
     entries: int
     kind: str | None
     file_bytes: int
-    expected_candidates: float
+    expected_candidates: float | None
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         counts = {name: getattr(self, name) for name in self.PARTS}
         parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("added", "rejected")]
-        yield figure("read", self.read, " + ".join(parts), empty_note(self.empty))
+        yield figure("read", self.read, " + ".join(parts), empty_note(self.empty, self.measure))
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
         yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path)
-        yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
+        if self.expected_candidates is not None:
+            yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
 
 
 def build_index(
     inputs: Inputs,
     path: str,
-    plan: Plan,
+    plan: AnyPlan,
     *,
     on_duplicate: OnDuplicate = "error",
     overwrite: bool = False,
@@ -103,7 +133,7 @@ def build_index(
     inputs : Inputs
     path : path
         The file. It gets its name when it is complete.
-    plan : Plan
+    plan : Plan or PointPlan
         Its settings for verification and groups are not used.
     on_duplicate : {"error", "skip", "replace"}
         How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces the earlier row.
@@ -117,22 +147,35 @@ def build_index(
     ------
     DataError
         If the data are invalid. The message is one line with file, line and reason.
+    ValueError
+        If there is no vector or code, of which an index could be made.
     OSError
         If the file cannot be written; an existing file is unchanged.
     """
-    from lshfast.index.stores.file import check_target
+    from lshfast.index.index_file import check_index_target
 
+    index: LSHIndex | PointIndex
+    if isinstance(plan, Plan):
+        check_indexed(plan)
+        index = new_index(plan, on_duplicate)
+        made: Any = type(index)
+    else:
+        from lshfast.drivers.point_indexes import PointIndex, class_for
+
+        if plan.kind == "code" and not plan.complete:
+            raise ValueError("recall is for vectors: an index of codes finds all entries within the bound")
+        index, made = PointIndex(path, None, on_duplicate), class_for(plan)
     job = _job(path, inputs, overwrite)
-    corpus = job.open(inputs, unique_ids=on_duplicate == "error")
+    corpus, points = inputs.open_kind(plan, unique_ids=on_duplicate == "error")
+    job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
-    check_target(path, overwrite)
+    check_index_target(path, overwrite, made)
     job.check()
-    index = new_index(plan, on_duplicate)
-    empty = _fill(index, path, corpus, plan, job, progress)
+    empty = _fill(index, path, corpus, plan, points, job, progress)
     with job.writing("save"):
         job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    return _summary(index, path, corpus, empty, 0, job)
+    return _summary(index, path, corpus, plan, empty, 0, job)
 
 
 def add_to_index(
@@ -144,37 +187,68 @@ def add_to_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexSummary:
-    """Add all rows of the inputs to the index in a file.
+    """Add all rows of the inputs to the index in a file, which determines their kind.
 
     Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected rows. The file of the
     index keeps its old state until all rows are added.
     """
     job = _job(path, inputs, overwrite)
-    with opened_index(path, "r+", on_duplicate) as index:
-        with naming(path):
-            plan = plan_of_index(index.parameters, threads=threads)
-        corpus = job.open(inputs, unique_ids=on_duplicate == "error")
+    with opened_any(path, "r+", on_duplicate) as index:
+        plan = plan_of_any(index, path, inputs.kind, threads)
+        corpus, points = open_for(index, inputs, plan, unique_ids=on_duplicate == "error")
+        job.add(corpus)
         job.check()
         before = len(index)
-        empty = _fill(index, path, corpus, plan, job, progress)
+        empty = _fill(index, path, corpus, plan, points, job, progress)
         with job.clock.stage("save"):
             job.write_rejects()
             index.commit(progress=progress)
-        return _summary(index, path, corpus, empty, before, job)
+        return _summary(index, path, corpus, plan, empty, before, job)
+
+
+def plan_of_any(index: LSHIndex | PointIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
+    """Return the plan of rows that are added to an index or looked up in it; `kind` is what the user says they are."""
+    from lshfast.index.lsh_index import LSHIndex
+
+    if isinstance(index, LSHIndex):
+        with naming(path):
+            return plan_of_index(index.parameters, kind=kind, threads=threads)
+    return index.plan(kind, threads=threads)
+
+
+def open_for(
+    index: LSHIndex | PointIndex, inputs: Inputs, plan: AnyPlan, **others: Any
+) -> tuple[Corpus, PointReader | None]:
+    """Open inputs whose items have the kind and the format of the entries of an index."""
+    return inputs.open_kind(plan, format=getattr(index, "format", None), **others)
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
     return Job([], inputs.on_error, overwrite, rejects=f"{path}.rejects.jsonl")
 
 
-def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None) -> int:
-    """Insert all rows of a corpus, and return the number of rows without shingles."""
+def _fill(
+    index: Any,
+    name: str,
+    corpus: Corpus,
+    plan: AnyPlan,
+    points: PointReader | None,
+    job: Job,
+    progress: Progress | None,
+) -> int:
+    """Insert all rows of a corpus, and return the number of empty rows."""
+    with job.reading(corpus):
+        if isinstance(plan, PointPlan):
+            assert points is not None
+            return _fill_points(index, corpus, plan, points, job, progress)
+        return _fill_sets(index, name, corpus, plan, job, progress)
+
+
+def _fill_sets(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None) -> int:
+    """Insert the signatures of all rows, and return the number of rows without shingles."""
     row = empty = 0
-    batches = text_batches(corpus, progress)
-    with (
-        job.reading(corpus),
-        closing(sketched(batches, plan, job.clock, lambda piece: piece.signatures, progress)) as found,
-    ):
+    batches = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
+    with closing(sketched(batches, plan, job.clock, lambda piece: piece.signatures, progress)) as found:
         for signatures in found:
             with job.clock.stage("insert"):
                 add_rows(index, name, corpus, np.arange(row, row + len(signatures), dtype=np.int64), signatures)
@@ -183,20 +257,50 @@ def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, prog
     return empty
 
 
-def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int, job: Job) -> IndexSummary:
+def _fill_points(
+    index: PointIndex, corpus: Corpus, plan: PointPlan, points: PointReader, job: Job, progress: Progress | None
+) -> int:
+    """Insert all points, and return the number of rows without one.
+
+    A new index is planned for the number of its points, so these are read before.
+    """
+    batches = job.points(corpus, progress)
+    if index.index is None:
+        held = list(batches)
+        if points.format is None:
+            raise ValueError(f"there is no {plan.kind} in the inputs, of which an index could be made")
+        with job.clock.stage("plan"):
+            index.index = index.new(points.format, plan, sum(len(batch.words) for batch in held))
+        batches = (held.pop(0) for _ in range(len(held)))
+    row = empty = 0
+    for batch in batches:
+        numbers = row + np.flatnonzero(~batch.missing)
+        with job.clock.stage("insert"):
+            index.add(numbers, np.arange(len(numbers), dtype=np.int64), batch.words, index.format, plan, corpus)
+        row += len(batch)
+        empty += len(batch) - len(numbers)
+    return empty
+
+
+def _summary(
+    index: LSHIndex | PointIndex, path: str, corpus: Corpus, plan: AnyPlan, empty: int, before: int, job: Job
+) -> IndexSummary:
     added = len(index) - before
-    again = corpus.accepted - added
+    left_out = empty if isinstance(plan, PointPlan) else 0
+    again = corpus.accepted - added - left_out
+    stats = index.stats()
     return job.account(
         IndexSummary,
         path=path,
         added=added,
         replaced=again if index.on_duplicate == "replace" else 0,
-        skipped=again if index.on_duplicate == "skip" else 0,
+        skipped=left_out + (again if index.on_duplicate == "skip" else 0),
         empty=empty,
+        measure=plan.measure,
         entries=len(index),
         kind=key_kind(index),
         file_bytes=os.path.getsize(path),
-        expected_candidates=index.stats().expected_candidates,
+        expected_candidates=getattr(stats, "expected_candidates", None),
     )
 
 
@@ -219,11 +323,11 @@ def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"
     DataError
         If a key is not in the index, or has the wrong type; nothing is removed.
     """
-    with opened_index(path, "r+") as index:
+    with opened_any(path, "r+") as index:
         wanted = _own_keys(path, index, keys)
-        known = index.store.contains(wanted)
+        known = (index.store if isinstance(index, StoredIndex) else index).contains(wanted)
         if missing == "error" and not known.all():
-            key = _listed(take(wanted, np.flatnonzero(~known)[:1]))[0]
+            key = listed(take(wanted, np.flatnonzero(~known)[:1]))[0]
             raise DataError(path, None, f"there is no key {key!r}; nothing was removed")
         before = len(index)
         index.remove(take(wanted, np.flatnonzero(known)))
@@ -231,19 +335,15 @@ def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"
         return before - len(index), len(index)
 
 
-def _own_keys(path: str, index: LSHIndex, keys: Iterable[str]) -> Column:
+def _own_keys(path: str, index: LSHIndex | PointIndex, keys: Iterable[str]) -> Column:
     """Convert keys given as text to the type of the index's keys."""
     if key_kind(index) != "int":
         return as_column(keys)
-    listed = list(keys)
-    for key in listed:
+    digits = list(keys)
+    for key in digits:
         if not re.fullmatch("[+-]?[0-9]+", key):
             raise DataError(path, None, f"key {key!r}: the keys of this index are integers; nothing was removed")
-    return as_column(map(int, listed))
-
-
-def _listed(column: Column) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else column
+    return as_column(map(int, digits))
 
 
 def key_lines(path: str) -> Iterator[str]:
@@ -258,21 +358,6 @@ def key_lines(path: str) -> Iterator[str]:
                 yield key
 
 
-def describe_points(path: str) -> str | None:
-    """Return the plan and the figures of an index of vectors or codes as text; None for an index of texts or sets."""
-    from lshfast.index.hamming import HammingIndex
-    from lshfast.index.neighbors import NearNeighbors
-
-    for kind in (NearNeighbors, HammingIndex):
-        try:
-            index = kind.open(path)
-        except ValueError:  # it is of another class, or damaged: then the other classes say so
-            continue
-        with index if isinstance(index, NearNeighbors) else nullcontext():
-            return f"{index.describe()}\n{index.stats()}"
-    return None
-
-
 def verify_index(path: str) -> tuple[int, int]:
     """Check the complete index in a file, and return its entries and bytes.
 
@@ -281,7 +366,7 @@ def verify_index(path: str) -> tuple[int, int]:
     FormatError
         If the file is damaged. The error names the damaged section.
     """
-    with opened_index(path, verify=False) as index:
+    with opened_any(path, verify=False) as index:
         index.verify()
         return len(index), os.path.getsize(path)
 
@@ -289,6 +374,6 @@ def verify_index(path: str) -> tuple[int, int]:
 def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Rewrite the file of an index without deleted entries and unused space; return its bytes before and after."""
     before = os.path.getsize(path)
-    with opened_index(path, "r+") as index:
+    with opened_any(path, "r+") as index:
         index.compact(progress=progress)
     return before, os.path.getsize(path)

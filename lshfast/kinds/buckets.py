@@ -79,32 +79,63 @@ def one_bucket(points: UInt64Array) -> PointBuckets:
 
 def crowded_codes(codes: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets | None:
     """Return a single bucket with all codes if a list of all similar pairs would be long; None if it would not be."""
-    near = np.count_nonzero(_sampled_distances(codes, format, rows, plan.seed) <= plan.bound) / SAMPLE_PAIRS
+    near = np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound) / SAMPLE_PAIRS
     if near * len(rows) / 2 <= LISTED_PAIRS:
         return None
     return replace(one_bucket(codes), codes=codes, most=int(plan.bound))
 
 
+@dataclass(frozen=True)
+class BucketPlan:
+    """The family and the bands of a join, before any bucket is computed.
+
+    Attributes
+    ----------
+    family : Family
+    bands : Bands
+    most : int
+        Bits in which the codes of candidates may differ; for vectors and angles, those of SCREEN_BITS signs.
+    screened : bool
+        Whether candidates are screened by such signs, of which some may miss the pair.
+    """
+
+    family: Family[Any]
+    bands: Bands
+    most: int
+    screened: bool
+
+    def probability(self, distance: float) -> float:
+        """Return the probability that a pair at a distance is found."""
+        met = float(self.family.collision_probability(distance)) ** self.bands.rows_per_band
+        passing = 1 - _missed(distance / math.pi, self.most) if self.screened else 1.0
+        return passing * (1 - (1 - met) ** self.bands.bands)
+
+
+def plan_buckets(format: PointFormat, plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
+    """Choose the buckets of n points; `distances` are those of random pairs of them."""
+    distance = plan.distance_of(format)
+    misses, most = 1 - plan.recall, 0
+    angles, bits = format.metric == "cosine", format.metric == "hamming"
+    if angles:
+        most = _screen_bits(distance / math.pi, misses * SCREEN_MISSES)
+        misses *= 1 - SCREEN_MISSES
+        families: Iterable[Family[Any]] = [Hyperplanes(format.dim, plan.seed)]
+    else:
+        most = int(plan.bound) if bits else 0
+        families = [family for group in families_of(format, max(distance, 1e-300), plan.seed) for family in group]
+    family, bands = _cheapest(families, distance, misses, n, distances, angles or bits)
+    return BucketPlan(family, bands, most, angles)
+
+
 def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets:
     """Choose and compute the buckets of points, (n, words), of which the given rows are to be compared."""
-    distance = plan.distance_of(format)
-    sample = _sampled_distances(points, format, rows, plan.seed)
-    misses, most, passing = 1 - plan.recall, 0, 1.0
-    screened = format.metric in ("cosine", "hamming")
-    codes = np.empty((len(points), 0), np.uint64)
-    if format.metric == "cosine":
-        most = _screen_bits(distance / math.pi, misses * SCREEN_MISSES)
-        passing = 1 - _missed(distance / math.pi, most)
-        misses *= 1 - SCREEN_MISSES
+    chosen = plan_buckets(format, plan, len(rows), sampled_distances(points, format, rows, plan.seed))
+    family, bands, codes = chosen.family, chosen.bands, np.empty((len(points), 0), np.uint64)
+    if chosen.screened:
         # Another seed, so that the screen is independent of the buckets.
         codes = _computed(Hyperplanes(format.dim, (plan.seed + 1) % 2**64), points, format, SCREEN_BITS, plan.threads)
     elif format.metric == "hamming":
-        codes, most = points, int(plan.bound)
-    if format.metric == "cosine":
-        families: Iterable[Family[Any]] = [Hyperplanes(format.dim, plan.seed)]
-    else:
-        families = [family for group in families_of(format, max(distance, 1e-300), plan.seed) for family in group]
-    family, bands = _cheapest(families, distance, misses, len(rows), sample, screened)
+        codes = points
     count = bands.bands * bands.rows_per_band
     if isinstance(family, BitFamily):
         words = _computed(family, points, format, count, plan.threads)
@@ -115,8 +146,7 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
             some = format.points_of(points[piece])
             every[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
         keys = partial(_keys_of_band, every)
-    met = float(family.collision_probability(distance)) ** bands.rows_per_band
-    return PointBuckets(bands, passing * (1 - (1 - met) ** bands.bands), keys, codes, most)
+    return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most)
 
 
 def _computed(
@@ -149,7 +179,7 @@ def _pieces(points: UInt64Array) -> Iterator[slice]:
         release(points)
 
 
-def _sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
+def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
     """Return the distances of random pairs of the rows."""
     if len(rows) < 2:
         return np.empty(0)

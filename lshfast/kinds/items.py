@@ -63,6 +63,8 @@ class PointReader:
     ----------
     kind : {"vector", "code"}
     measure : str
+    format : PointFormat, optional
+        The format that all rows must have, that of an index.
 
     Attributes
     ----------
@@ -72,22 +74,24 @@ class PointReader:
 
     format: PointFormat | None
 
-    def __init__(self, kind: PointKind, measure: ItemMeasure) -> None:
-        self.format = None
-        self._kind, self._metric, self._form = kind, METRICS.get(measure, measure), _CodeForm()
+    def __init__(self, kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> None:
+        self.format = format
+        self._like = "as the rows before" if format is None else "as the index has"
+        self._kind, self._metric = kind, METRICS.get(measure, measure)
+        self._form = _CodeForm(None if format is None or kind == "vector" else format.measure.words, self._like)
         self._set_bits = measure == "tanimoto"
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the points of a column, and the reasons of its bad rows, which have no points."""
         if self._kind == "vector":
-            values, given, bad = _vectors(column, None if self.format is None else self.format.dim)
+            values, given, bad = _vectors(column, None if self.format is None else self.format.dim, self._like)
         else:
             values, given, bad = _codes(column, self._form)
         if len(values) and self.format is None:
             self.format = self._format_of(values)
         if self.format is None:
             return PointBatch(np.empty((0, 1), np.uint64), ~given), bad
-        if self._kind == "vector" and len(values):
+        if len(values):
             rows, reasons = np.flatnonzero(given), self._unsuitable(values)
             bad |= {int(rows[place]): reason for place, reason in reasons.items()}
             given[rows[list(reasons)]] = False
@@ -110,8 +114,14 @@ class PointReader:
         return values if self._kind == "code" else self.format.check(values)[1]
 
     def _unsuitable(self, values: npt.NDArray[Any]) -> dict[int, str]:
-        """Return the reasons of vectors that the format cannot hold, by their places."""
+        """Return the reasons of points that the format cannot hold, by their places."""
         assert self.format is not None
+        if self._kind == "code":
+            spare = self.format.dim % 64
+            beyond = np.flatnonzero(values[:, -1] >> np.uint64(spare)) if spare else ()
+            return dict.fromkeys(
+                map(int, beyond), f"the code has more than {self.format.dim} bits, which the index has"
+            )
         most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
         directed, reasons = self.format.metric == "cosine", dict[int, str]()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -119,6 +129,10 @@ class PointReader:
             # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.
             squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
             doubtful = ~(squares <= most**2) | (directed & (squares < LEAST_SQUARES))
+        if (most_nonzeros := self.format.nonzeros) is not None:
+            nonzeros = np.count_nonzero(values, axis=1)
+            for place in np.flatnonzero(nonzeros > most_nonzeros).tolist():
+                reasons[place] = f"{nonzeros[place]} coordinates are not zero, more than {most_nonzeros}"
         for place in np.flatnonzero(doubtful).tolist():
             row, finite = values[place], np.isfinite(values[place])
             if not finite.all():
@@ -163,22 +177,22 @@ Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 # ---- vectors ----
 
 
-def _vectors(column: Any, dim: int | None) -> Read:
-    """Return the vectors of a column; `dim` are the coordinates of rows before."""
+def _vectors(column: Any, dim: int | None, like: str) -> Read:
+    """Return the vectors of a column; `dim` are the coordinates of rows before, or of an index, as `like` says."""
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.dtype.kind not in "iuf":
             raise ValueError(f"vectors must be numbers of shape (n, dim), not {column.dtype} {column.shape}")
         values, (n, width) = _floats(column), column.shape
         if dim not in (None, width):
-            raise ValueError(f"vectors must have {dim} coordinates, as the rows before, not {width}")
+            return _all_bad(np.ones(n, np.bool_), _other_width(width, dim or 0, _most_coordinates(values), like))
         if not 1 <= width <= _most_coordinates(values):
             raise ValueError(f"vectors must have 1..{_most_coordinates(values)} coordinates, not {width}")
         return values, np.ones(n, np.bool_), {}
     if not hasattr(column, "buffers"):
-        return _vectors_of_values(column, dim)
+        return _vectors_of_values(column, dim, like)
     types = optional("pyarrow").types
     if not types.is_nested(column.type) or not hasattr(column.type, "value_type"):
-        return _vectors_of_values(column.to_pylist(), dim)
+        return _vectors_of_values(column.to_pylist(), dim, like)
     given = column.is_valid().to_numpy(zero_copy_only=False)
     column = column.drop_null() if column.null_count else column
     if types.is_fixed_size_list(column.type):
@@ -190,21 +204,25 @@ def _vectors(column: Any, dim: int | None) -> Read:
         flat = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     if not (types.is_floating(flat.type) or types.is_integer(flat.type)):
-        raise ValueError(f"vectors must be lists of numbers, not {column.type}")
+        return _all_bad(np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}")
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
-    return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, holes)
+    return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, like, holes)
 
 
 def _ragged(
-    numbers: npt.NDArray[Any], offsets: Int64Array, given: BoolArray, dim: int | None, holes: BoolArray | None
+    numbers: npt.NDArray[Any],
+    offsets: Int64Array,
+    given: BoolArray,
+    dim: int | None,
+    like: str,
+    holes: BoolArray | None,
 ) -> Read:
     """Return rows as an array; the i-th one that is given is ``numbers[offsets[i]:offsets[i + 1]]``."""
     widths, most, bad = np.diff(offsets), _most_coordinates(numbers), dict[int, str]()
     if dim is None:
         dim = int(next(iter(widths[(widths >= 1) & (widths <= most)]), 0))
-    reasons = {int(place): _other_width(int(widths[place]), dim, most) for place in np.flatnonzero(widths != dim)}
-    if dim == 0:
-        reasons = {place: _other_width(int(width), dim, most) for place, width in enumerate(widths)}
+    other = widths != dim if dim else np.ones(len(widths), np.bool_)
+    reasons = {int(place): _other_width(int(widths[place]), dim, most, like) for place in np.flatnonzero(other)}
     if holes is not None:
         marks = np.concatenate([[0], np.cumsum(holes, dtype=np.int64)])
         for place in np.flatnonzero(marks[offsets[1:]] > marks[offsets[:-1]]).tolist():
@@ -223,15 +241,20 @@ def _most_coordinates(values: npt.NDArray[Any]) -> int:
     return (MOST_WORDS - 1) * 8 // values.itemsize
 
 
-def _other_width(width: int, dim: int, most: int) -> str:
+def _all_bad(given: BoolArray, reason: str) -> Read:
+    """Return no values, and the reason for each row that is given."""
+    return np.empty((0, 1)), np.zeros(len(given), np.bool_), dict.fromkeys(np.flatnonzero(given).tolist(), reason)
+
+
+def _other_width(width: int, dim: int, most: int, like: str) -> str:
     if width == 0:
         return "the vector has no coordinates"
     if width > most:
         return f"the vector has {width} coordinates, more than {most}"
-    return f"the vector has {width} coordinates, not {dim} as the rows before"
+    return f"the vector has {width} coordinates, not {dim} {like}"
 
 
-def _vectors_of_values(items: Iterable[Any], dim: int | None) -> Read:
+def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read:
     """Return vectors that are Python values: lists or arrays of numbers, JSON texts of them, or None."""
     rows, given, bad = list[npt.NDArray[Any]](), list[bool](), dict[int, str]()
     for row, item in enumerate(decoded_lists(items)):
@@ -249,7 +272,7 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None) -> Read:
     wide = any(array.dtype.itemsize > 4 for array in rows if len(array))
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     numbers = np.concatenate([np.empty(0, np.float64 if wide else np.float32), *map(_floats, rows)])
-    values, found, others = _ragged(numbers, offsets, np.array(given, np.bool_), dim, None)
+    values, found, others = _ragged(numbers, offsets, np.array(given, np.bool_), dim, like, None)
     return values, found, bad | others
 
 
@@ -265,9 +288,10 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass
 class _CodeForm:
-    """What the first code decides for the others: its words, and the length of hexadecimal digits or bytes."""
+    """What the first code decides for others: words, if no index does; the length of hexadecimal digits or bytes."""
 
-    words: int | None = None
+    words: int | None
+    like: str
     length: tuple[type, int] | None = None
 
 
@@ -283,12 +307,11 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     if not isinstance(column, np.ndarray):
         return _codes_of_values(column, form)
     words = codes_of(column, None)
+    given = np.ones(len(words), np.bool_) if given is None else given
     if form.words not in (None, words.shape[1]):
-        raise ValueError(
-            f"codes must have {64 * (form.words or 0)} bits, as the rows before, not {64 * words.shape[1]}"
-        )
+        return _all_bad(given, f"the code has {64 * words.shape[1]} bits, not {64 * (form.words or 0)} {form.like}")
     form.words = words.shape[1]
-    return words, np.ones(len(words), np.bool_) if given is None else given, {}
+    return words, given, {}
 
 
 def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
@@ -339,9 +362,7 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
         if form.length not in (None, length):
             bad[row] = f"the code must be {_form_of(form.length)} as the rows before, not {shortened(code)}"
         elif form.words is not None and (len(word) > form.words or (len(word) < form.words and length != ints)):
-            bad[row] = (
-                f"the code has {64 * len(word)} bits, not {64 * form.words} as the rows before: {shortened(code)}"
-            )
+            bad[row] = f"the code has {64 * len(word)} bits, not {64 * form.words} {form.like}: {shortened(code)}"
         else:
             form.words, form.length = form.words or len(word), length
             found.append(word)

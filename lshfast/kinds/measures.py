@@ -154,6 +154,10 @@ class PointPlan:
         """Return the similarities or distances that values of the kernels' measure stand for."""
         return 1 - values if self.measure == "cosine" else format.distances(values)
 
+    def of_distances(self, distances: Float64Array) -> Float64Array:
+        """Return the similarities or distances that are reported for distances of the format."""
+        return 1 - 2 * np.sin(distances / 2) ** 2 if self.measure == "cosine" else distances
+
 
 def make_point_plan(
     kind: PointKind,

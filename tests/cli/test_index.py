@@ -314,7 +314,7 @@ def test_query_one_text(index, tmp_path):
     other = write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}])
     result = run("index", "query", index, other)
     assert result.stdout == ""
-    assert result.stderr.endswith(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT\n")
+    assert result.stderr.endswith(f"lshfast: no match: no entry of {index} is similar enough to a row of INPUT\n")
     out = tmp_path / "out.csv"
     assert run("index", "query", index, "--text", TEXTS[5], "-k", 1, "-o", out).stdout == ""
     assert out.read_text() == "match,similarity\n1/26,1.0\n"
@@ -373,6 +373,11 @@ def test_a_terminal_gets_a_table():
     assert stream.getvalue().splitlines() == [
         "key  match   similarity", "a    longer  1.0", "b    x\\ty    0.5", "c    7       0.25",
     ]  # fmt: skip
+    stream.truncate(stream.seek(0))
+    printer = MatchPrinter(stream)
+    printer(["a"], [3.0], name="distance")
+    printer.close()
+    assert stream.getvalue().splitlines() == ["match  distance", "a      3.0"]
 
 
 def test_who_has_seen_enough_may_leave(index, first):

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lshfast
@@ -27,6 +30,9 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     rows = [{"text": text} for text in [*TEXTS, TEXTS[3], TEXTS[5] + " indeed"]]
     for name in ("crawl.jsonl.zst", "january.jsonl", "february.jsonl"):
         corpora.make(tmp_path / name, rows)
+    vectors = np.random.default_rng(1).standard_normal((100, 8)).tolist()
+    for name, first in (("embeddings.parquet", 0), ("queries.parquet", 90)):
+        pq.write_table(pa.table({"embedding": vectors[first:]}), tmp_path / name)
     script = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\n{shell_block()}'
     environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent), "COLUMNS": "80"}
     done = subprocess.run(
@@ -34,10 +40,12 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     written = set(re.findall(r"(?:-o|--removed|--plot|--save-index) (\S+)", shell_block()))
-    assert written == {"kept.jsonl.zst", "removed.csv", "pairs.parquet", "curve.svg", "seen.lsh", "new.jsonl"}
+    assert written == {"kept.jsonl.zst", "removed.csv", "pairs.parquet", "curve.svg", "seen.lsh", "new.jsonl",
+                       "near.lsh", "nearest.csv"}  # fmt: skip
     assert all((tmp_path / name).stat().st_size for name in written - {"new.jsonl"})
     assert [row["text"] for row in corpora.load(tmp_path / "kept.jsonl.zst")][:20] == TEXTS
     assert read_jsonl(tmp_path / "new.jsonl") == []  # february is january again
+    assert "queries.parquet:10,embeddings.parquet:100,1.0" in (tmp_path / "nearest.csv").read_text()
 
 
 PACKAGE = Path(lshfast.__file__).parent

@@ -79,7 +79,11 @@ def test_what_an_index_of_points_refuses(files, tmp_path):
         (of_codes, vectors, r"vectors\.lsh"),
         (of_vectors, texts, r"texts\.lsh"),
         (of_vectors | {"threshold": 0.5}, vectors, "promises to find points within distance 0.31"),
-        ({"column": "v", "measure": "euclidean", "radius": 0.1}, vectors, "metric of this index are cosine"),
+        (
+            {"column": "v", "measure": "euclidean", "radius": 0.1},
+            vectors,
+            "measure of this index is cosine, not euclidean",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             lshfast.dedup_files(february, tmp_path / "kept.parquet", against=index, **options)

@@ -104,7 +104,7 @@ def test_sets_day_by_day():
 
 
 def test_sets_against_texts_are_refused():
-    with pytest.raises(ValueError, match="shingles is 'word:5' in this index, not ''"):
+    with pytest.raises(ValueError, match="shingles is 'word:5' in this index, not 'set'"):
         dedup(ROWS, against=LSHIndex(shingles="word:5"))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast.kinds.buckets import SCREEN_BITS, _missed, _screen_bits, choose_buckets
+from lshfast.kinds.buckets import SCREEN_BITS, _missed, _screen_bits, choose_buckets, plan_buckets, sampled_distances
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import make_point_plan
 
@@ -84,3 +84,26 @@ def test_a_radius_that_bands_cannot_reach_is_refused():
     with pytest.raises(ValueError, match=r"take a smaller radius, a lower recall, or exact=True \(--exact\)"):
         lshfast.pairs(codes, kind="code", radius=64, recall=0.9)
     assert len(lshfast.pairs(codes, kind="code", radius=64)) == 50 * 49 // 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "distances"),
+    [
+        ("vector", {"measure": "cosine", "threshold": 0.9}, [0.0, 0.2, math.acos(0.9), 1.0, 3.0]),
+        ("vector", {"measure": "euclidean", "radius": 1.0}, [0.0, 0.5, 1.0, 2.0, 9.0]),
+        ("code", {"radius": 6}, [0, 3, 6, 12, 32]),
+    ],
+)
+def test_the_plan_before_any_bucket_is_computed(kind, options, distances):
+    plan, reader = make_point_plan(kind, recall=0.8, **options), PointReader(kind, options.get("measure", "hamming"))
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((500, 32)) if kind == "vector" else rng.integers(0, 2**63, (500, 1), np.uint64)
+    points, every = reader.read(rows)[0].words, np.arange(500, dtype=np.int64)
+    planned = plan_buckets(reader.format, plan, 500, sampled_distances(points, reader.format, every, plan.seed))
+    buckets = choose_buckets(points, reader.format, plan, every)
+    assert (planned.bands, planned.most) == (buckets.bands, buckets.most)
+    assert planned.probability(distances[2]) == buckets.recall
+    found = [planned.probability(distance) for distance in distances]
+    assert found[0] == 1
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 0.1

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import lshfast
+from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.text import Texts
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.kind import ambiguous, kind_of, kind_of_arrow, kind_of_value, read_sets
@@ -135,8 +136,9 @@ def test_the_first_batch_decides_the_format():
         [[1.0, 1.0], None, [2.0, 3.0]],
         {0: "coordinate 0 is 1e+39, not in -3.40282e+38..3.40282e+38"},
     )
-    with pytest.raises(ValueError, match="vectors must have 2 coordinates, as the rows before, not 3"):
-        read("vector", np.ones((1, 2)), np.ones((1, 3)))
+    points, bad = read("vector", np.ones((1, 2)), np.ones((2, 3)))
+    assert points == [[1.0, 1.0], None, None]
+    assert bad == dict.fromkeys((0, 1), "the vector has 3 coordinates, not 2 as the rows before")
 
 
 def test_rows_without_a_point_take_no_memory():
@@ -314,3 +316,42 @@ def test_kinds_of_collections():
     for items in (["a"], [{"a"}], [[1, 2]], [], np.array(["a"]), pa.array(["a"]), pa.array([["a"]]), iter("a")):
         assert kind_of(items) == "text"
     assert lshfast.dedup(chunked).keep.tolist() == [True, False, True]
+
+
+def test_the_format_of_an_index():
+    format = PointFormat("cosine", 2, "float32", None)
+    reader = PointReader("vector", "angle", format)
+    batch, bad = reader.read([[3.0], [1.0, 2.0], None, [1e39, 0.0]])
+    assert reader.format is format
+    assert bad == {
+        0: "the vector has 1 coordinates, not 2 as the index has",
+        3: "coordinate 0 is 1e+39, not in -3.40282e+38..3.40282e+38",
+    }
+    assert batch.missing.tolist() == [True, False, True, True]
+    assert format.points_of(batch.words).tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (np.ones((2, 3), np.float32), "the vector has 3 coordinates, not 2 as the index has"),
+        (pa.array([[1.0] * 3] * 2, pa.list_(pa.float32(), 3)), "the vector has 3 coordinates, not 2 as the index has"),
+        (pa.array([["a"], ["b"]]), "vectors must be lists of numbers, not list<item: string>"),
+    ],
+)
+def test_a_column_of_other_vectors_than_the_index(column, reason):
+    batch, bad = PointReader("vector", "euclidean", PointFormat("euclidean", 2, "float32", None)).read(column)
+    assert bad == {0: reason, 1: reason}
+    assert (len(batch), len(batch.words)) == (2, 0)
+
+
+def test_codes_of_other_lengths_than_the_index():
+    def bad_in(bits, column):
+        return PointReader("code", "hamming", PointFormat("hamming", bits, "float32", None)).read(column)[1]
+
+    assert bad_in(128, ["0" * 16]) == {0: "the code has 64 bits, not 128 as the index has: '0000000000000000'"}
+    assert bad_in(64, pa.array([bytes(16), None], pa.binary(16))) == {
+        0: "the code has 128 bits, not 64 as the index has"
+    }
+    assert bad_in(64, [5, 2**64 - 1]) == {}
+    assert bad_in(60, np.array([2**60, 7], np.uint64)) == {0: "the code has more than 60 bits, which the index has"}

@@ -306,9 +306,9 @@ def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Po
     """Open the index of earlier points, or prepare a new one."""
     if indexes.against is None and indexes.save is None:
         return nullcontext()
-    from lshfast.drivers.point_indexes import PointIndex
+    from lshfast.drivers.point_indexes import index_of_run
 
-    return PointIndex.opened(indexes, plan)
+    return index_of_run(indexes, plan)
 
 
 def _find_points(
@@ -343,14 +343,20 @@ def _find_points(
         earlier=None if index is None or not indexes.against else index.earlier,
         progress=progress,
     )
-    keys, indexed = _Keys(corpus), None
+    indexed = None
     if index is not None and indexes.save and points.format is not None:
         with clock.stage("index"):
             numbers = run.rows.numbers
             kept = np.flatnonzero(run.found.kept[numbers])
-            indexed = index.add(keys, numbers, kept, run.rows.words, points.format, plan, corpus)
+            indexed = index.add(numbers, kept, run.rows.words, points.format, plan, corpus)
     result = run.found.result(
-        run.plan, clock, keys=keys, read=corpus.read, rejected=len(corpus.rejected), indexed=indexed, by=corpus.by
+        run.plan,
+        clock,
+        keys=_Keys(corpus),
+        read=corpus.read,
+        rejected=len(corpus.rejected),
+        indexed=indexed,
+        by=corpus.by,
     )
     return replace(result, options=result.options | {"keep": keep})
 

@@ -338,7 +338,7 @@ def check_kind(kind: str, held: str | None) -> None:
         raise TypeError(f"the keys of this index are {KIND_NAMES[str(held)]}; not all given keys have this type")
 
 
-def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+def check_target(path: str | os.PathLike[str], overwrite: bool = False, magic: bytes = HEADER.magic) -> None:
     """Check that a new index may be written to a path; it may replace only an index or an empty file.
 
     Parameters
@@ -346,6 +346,8 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     path : path
     overwrite : bool
         Whether other files may be replaced too.
+    magic : bytes
+        The first bytes of an index of the same class.
 
     Raises
     ------
@@ -366,7 +368,7 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         raise OSError(errno.EINVAL, "an index is written to a file, and this is a device, pipe or socket", name)
     if not overwrite:
         with open(path, "rb") as file:
-            if file.read(len(HEADER.magic)) not in (HEADER.magic, b""):
+            if file.read(len(HEADER.magic)) not in (magic, b""):
                 raise FileExistsError(errno.EEXIST, "this file is not an index; overwrite replaces it", name)
 
 

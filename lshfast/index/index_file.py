@@ -1,0 +1,94 @@
+"""The index in a file, of whichever class: it is recognised by its first bytes and its parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.memory_index import MemoryIndex, magic_of
+from lshfast.index.stores.base import Store
+from lshfast.index.stores.file import OPEN_FILES_STAY, FileStore, Mode, check_target
+from lshfast.index.stores.file_sections import HEADER, lock_file
+from lshfast.index.stores.values import OnDuplicate
+
+if TYPE_CHECKING:
+    from lshfast.index.hamming import HammingIndex, TanimotoIndex
+    from lshfast.index.neighbors import NearNeighbors
+
+AnyIndex: TypeAlias = Union[LSHIndex, "NearNeighbors", "HammingIndex", "TanimotoIndex"]
+
+
+@contextmanager
+def any_index(
+    path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+) -> Iterator[AnyIndex]:
+    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing.
+
+    Parameters
+    ----------
+    path : path
+    mode : {"r", "r+", "c"}
+        As for `FileStore`. An index of codes is read into memory, and with "r+" its file is locked.
+    on_duplicate : {"error", "replace", "skip"}
+    verify : bool, optional
+        As for `LSHIndex.open`. A file of codes is always checked as a whole.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read, or another process has it open for writing.
+    FormatError
+        If the file is not such an index, or damaged.
+    """
+    codes = _class_of_codes(path)
+    if codes is not None:
+        with _locked(path, mode):
+            yield codes.open(path, on_duplicate=on_duplicate)
+        return
+    store = FileStore(path, mode, verify=verify)
+    try:
+        yield _index_on(store, on_duplicate)
+    finally:
+        store.abandon()
+
+
+def check_index_target(path: str, overwrite: bool, kind: type[AnyIndex]) -> None:
+    """Check that a new index of a class may be written to a path; see `check_target`."""
+    check_target(path, overwrite, magic_of(kind) if issubclass(kind, MemoryIndex) else HEADER.magic)
+
+
+def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | None:
+    """Return the class of an index of codes, None for other files."""
+    with open(path, "rb") as file:
+        head = file.read(len(HEADER.magic))
+    if head == HEADER.magic:
+        return None
+    from lshfast.index.hamming import HammingIndex, TanimotoIndex
+
+    return next((kind for kind in (HammingIndex, TanimotoIndex) if magic_of(kind) == head), None)
+
+
+def _index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
+    """Return the index whose entries are in a store."""
+    if store.parameters is not None and store.parameters.measure:  # which only points have
+        from lshfast.families.family import family_of
+        from lshfast.index.neighbors import NearNeighbors
+        from lshfast.index.neighbors.plan import NeighborsPlan
+
+        if isinstance(family_of(store.parameters.family), NeighborsPlan):
+            return NearNeighbors.on(store, on_duplicate=on_duplicate)
+    return LSHIndex.on(store, on_duplicate=on_duplicate)
+
+
+@contextmanager
+def _locked(path: str, mode: Mode) -> Iterator[None]:
+    """Hold the lock of a file that is to be replaced; on Windows, open files cannot be replaced."""
+    if mode != "r+" or OPEN_FILES_STAY:
+        yield
+        return
+    with open(os.fspath(path), "r+b", buffering=0) as file:
+        lock_file(file, path)
+        yield

@@ -1,0 +1,259 @@
+"""What a run over vectors or codes, and an index of them, will do: their plans, recall by distance, and memory.
+
+Nothing is compared but random pairs of a sample, by whose distances bands are chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int
+from lshfast.common.display import counted
+from lshfast.common.types import Float64Array
+from lshfast.drivers.budget import bytes_of_values
+from lshfast.drivers.inputs import SAMPLE_BYTES, Inputs
+from lshfast.drivers.point_indexes import GROWTH, PointIndex
+from lshfast.engine.display import SIMILARITY_NAMES, bound_name
+from lshfast.families.family import Family
+from lshfast.index.hamming.plan import MAX_BITS, HammingPlan, choose_blocks
+from lshfast.index.measure import MOST_WORDS
+from lshfast.index.neighbors import NearNeighbors
+from lshfast.index.neighbors.plan import KEY_BYTES, NeighborsPlan
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.kernels.hamming import ones
+from lshfast.kinds.buckets import BucketPlan, plan_buckets, sampled_distances
+from lshfast.kinds.items import METRICS
+from lshfast.kinds.measures import PointPlan, is_distance
+
+# Coordinates or bits, if the user gives neither INPUT nor --dim.
+DIMS = {"vector": 768, "hamming": 64, "tanimoto": 2048}
+
+# Random pairs whose distances are assumed without INPUT.
+PAIRS = 1000
+
+# Where recall is shown: similarities, distances of vectors as multiples of the radius, and bits of codes.
+SIMILARITIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 1.0)
+MULTIPLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
+BITS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+
+# The share of random pairs that are nearer, for the note on them.
+NEAREST = 0.001
+
+
+@dataclass(frozen=True)
+class PointForecast:
+    """What a run over points, and an index of them, will do.
+
+    Attributes
+    ----------
+    plan : PointPlan
+    format : PointFormat
+    rows : int or None
+        About how many there are; None if that is not known, and 1,000,000 are assumed.
+    buckets : BucketPlan or None
+        Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no sample.
+    index : NeighborsPlan, HammingPlan or None
+        Of an index; None for Tanimoto similarity.
+    shares : ndarray of float64, shape (dim + 1,)
+        The share of the codes with each number of ones, for Tanimoto similarity.
+    measured : ndarray of float64, shape (pairs,)
+        Distances of random pairs of a sample; none without one.
+    values : int
+        Bytes for the values of `by`.
+    """
+
+    plan: PointPlan
+    format: PointFormat
+    rows: int | None
+    buckets: BucketPlan | None
+    index: NeighborsPlan | HammingPlan | None
+    shares: Float64Array
+    measured: Float64Array
+    values: int = 0
+
+    @property
+    def count(self) -> int:
+        """The rows that figures are for."""
+        return 10**6 if self.rows is None else self.rows
+
+    def lines(self) -> list[str]:
+        """Return all figures as lines of text."""
+        plan, name = self.plan, SIMILARITY_NAMES[self.plan.measure]
+        unit = "bits" if plan.kind == "code" else self.format.dtype
+        measure = plan.measure.capitalize() if plan.kind == "code" else plan.measure
+        bound = f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
+        about = "for" if self.rows is None else "about"
+        head = [f"{about} {counted(self.count, plan.kind)} of {self.format.dim:,} {unit}; {bound}"]
+        if len(self.measured) and plan.measure != "tanimoto":
+            values = np.sort(plan.of_distances(self.measured))
+            values = values if is_distance(plan.measure) else values[::-1]
+            near, middle = values[int(NEAREST * len(values))], values[len(values) // 2]
+            head.append(f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)")
+        return [*head, "", *self._runs(), "", *self._of_index(), "", *self._table(), "", *self._memory()]
+
+    def _runs(self) -> list[str]:
+        """Return how `dedup` and `pairs` search."""
+        if self.plan.complete:
+            return ["dedup, pairs: every similar pair is found"]
+        if self.buckets is None:
+            return ["dedup, pairs: the distances of rows decide, which INPUT shows"]
+        bands, recall = self.buckets.bands, self.buckets.probability(self.plan.distance_of(self.format))
+        shape = f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}, {self.buckets.family.name}"
+        return [
+            f"dedup, pairs: {shape}",
+            f"recall at the {bound_name(self.plan.measure)} {self.plan.bound:g}: {recall:.4f}",
+        ]
+
+    def _of_index(self) -> list[str]:
+        """Return how an index searches."""
+        if self.index is None:
+            compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
+            return [f"index: codes in the order of their ones; {compared}"]
+        room = f", with room for {GROWTH} times the rows" if isinstance(self.index, NeighborsPlan) else ""
+        return f"index{room}: {self.index}".split("\n")
+
+    def _compared(self, value: float) -> float:
+        """Return how many codes a query is compared with."""
+        if self.index is None:
+            return self.count * share_read(self.shares, value)
+        return choose_blocks(self.count, self.format.dim, int(value)).candidates
+
+    def _table(self) -> list[str]:
+        """Return what is found, or compared, by similarity or distance."""
+        plan = self.plan
+        name = SIMILARITY_NAMES[plan.measure]
+        if self.plan.complete and self.plan.kind == "code":
+            lines = [f"{name:>10}{'compared with a query':>25}"]
+            return lines + [
+                f"{value:>10.4g}{self._compared(value):>25,.0f}{self._mark(value)}" for value in self._steps()
+            ]
+        lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}{'index':>10}"]
+        for value in self._steps():
+            distance = math.acos(value) if plan.measure == "cosine" else value
+            run = "" if self.buckets is None else f"{self.buckets.probability(distance):.4f}"
+            index = self.index.recall_at(distance) if isinstance(self.index, NeighborsPlan) else 1.0
+            one = self._family.collision_probability(distance)
+            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{float(index):>10.4f}{self._mark(value)}")
+        return lines
+
+    @property
+    def _family(self) -> Family[Any]:
+        """The family of the index, or else of `dedup`."""
+        if isinstance(self.index, NeighborsPlan):
+            return self.index.base
+        assert self.buckets is not None
+        return self.buckets.family
+
+    def _steps(self) -> list[float]:
+        """Return similarities or distances, with the bound."""
+        bound = self.plan.bound
+        if not is_distance(self.plan.measure):
+            return sorted({*SIMILARITIES, bound})
+        if self.plan.kind == "code":
+            return sorted({*(float(bits) for bits in BITS if bits <= self.format.dim), bound})
+        return sorted({min(multiple * bound, self.format.longest) for multiple in MULTIPLES})
+
+    def _mark(self, value: float) -> str:
+        return f"  <- {bound_name(self.plan.measure)}" if value == self.plan.bound else ""
+
+    def _memory(self) -> list[str]:
+        """Return the memory of a run and of an index."""
+        words, chosen = self.format.measure.words, self.plan
+        if self.buckets is not None:
+            chosen = replace(chosen, bands=self.buckets.bands)
+        entry = self.index.entry_bytes if isinstance(self.index, NeighborsPlan) else 8 * words + KEY_BYTES
+        more = self.index.memory if isinstance(self.index, HammingPlan) else 0
+        parts = dict[str, int]()
+        if chosen.complete or chosen.bands is not None:
+            parts["dedup"] = chosen.memory_for(self.count, words, True) + self.values
+        if chosen.bands is not None and chosen.kind == "vector":
+            parts["dedup --memory"] = chosen.memory_for(self.count, words, False) + self.values
+        parts["an index"] = self.count * entry + more
+        lines = [f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()]
+        return ["memory, about", *lines]
+
+
+def forecast_points(
+    inputs: Inputs | None, plan: PointPlan, rows: int | None = None, dim: int | None = None
+) -> PointForecast:
+    """Return what a run over points will do, from a sample of the inputs, or else from their number and dimension.
+
+    Parameters
+    ----------
+    inputs : Inputs, optional
+    plan : PointPlan
+    rows : int, optional
+        Without inputs, the number of rows.
+    dim : int, optional
+        Without inputs, the coordinates of vectors or the bits of codes.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range, no bands keep the promise, or the inputs have no point.
+    """
+    values = 0
+    if inputs is None:
+        most = MAX_BITS if plan.kind == "code" else 2 * (MOST_WORDS - 1)
+        assumed = DIMS["vector" if plan.kind == "vector" else plan.measure]
+        dim = assumed if dim is None else check_int("dim", dim, 1, most)
+        format = PointFormat(METRICS.get(plan.measure, plan.measure), dim, "float32", None)
+        measured, distances = np.empty(0), assumed_distances(format)
+    else:
+        corpus, reader = replace(inputs, id_column=None).open_kind(plan, batch_bytes=SAMPLE_BYTES)
+        first: Any = next(corpus.batches(), None)
+        if first is None or reader is None or reader.format is None or not len(first.texts.words):
+            raise ValueError(f"there is no {plan.kind} at the beginning of the inputs")
+        format, words = reader.format, first.texts.words
+        rows = round(len(first.texts) * corpus.total_bytes / max(1, first.source_bytes))
+        values = bytes_of_values(corpus.by, rows)
+        measured = sampled_distances(words, format, np.arange(len(words), dtype=np.int64), plan.seed)
+        distances = measured if len(measured) else assumed_distances(format)
+    count, shares = 10**6 if rows is None else rows, np.empty(0)
+    buckets = plan_buckets(format, plan, count, distances) if len(distances) and not plan.complete else None
+    if plan.kind == "vector":
+        index: Any = cast(NearNeighbors, PointIndex("", None, "error").new(format, plan, count)).plan
+    elif plan.measure == "hamming":
+        index = choose_blocks(count, format.dim, int(plan.distance_of(format)))
+    else:
+        index, shares = None, shares_of_ones(format.dim, None if inputs is None else ones(words))
+    return PointForecast(plan, format, rows, buckets, index, shares, measured, values)
+
+
+def assumed_distances(format: PointFormat) -> Float64Array:
+    """Return the angles or bits between independent random points; none for other metrics, which depend on the data."""
+    normal = NormalDist()
+    steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)])
+    if format.metric == "cosine":
+        return np.arccos(np.clip(steps / math.sqrt(format.dim), -1, 1))
+    if format.metric == "hamming":
+        return np.clip(np.rint(format.dim / 2 + steps * math.sqrt(format.dim) / 2), 0, format.dim)
+    return np.empty(0)
+
+
+def shares_of_ones(bits: int, counts: npt.NDArray[Any] | None = None) -> Float64Array:
+    """Return the share of the codes with each number of ones, (bits + 1,): of given ones, or of random codes."""
+    if counts is not None:
+        return np.bincount(counts, minlength=bits + 1) / len(counts)
+    logs = [math.lgamma(bits + 1) - math.lgamma(k + 1) - math.lgamma(bits - k + 1) for k in range(bits + 1)]
+    return np.exp(np.array(logs) - bits * math.log(2))
+
+
+def share_read(shares: Float64Array, similarity: float) -> float:
+    """Return the share of codes whose numbers of ones allow this Tanimoto similarity to a query like them.
+
+    Examples
+    --------
+    >>> share_read(np.array([0, 0.5, 0.5]), 0.6), share_read(np.array([0, 0.5, 0.5]), 0.5)
+    (0.5, 1.0)
+    """
+    numbers, below = np.arange(len(shares)), np.concatenate([[0], np.cumsum(shares)])
+    low = np.ceil(numbers * similarity - 1e-9).astype(np.int64)
+    high = np.minimum(np.floor(numbers / similarity + 1e-9), len(shares) - 1).astype(np.int64)
+    return float(shares @ (below[high + 1] - below[low]))
