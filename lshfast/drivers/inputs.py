@@ -15,12 +15,12 @@ from lshfast.common.choices import Kind
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan
-from lshfast.engine.columns import ArrowLists
 from lshfast.engine.plan import Keep
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value, read_sets
+from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value
 from lshfast.kinds.measures import PointPlan
+from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from lshfast.kinds.items import PointReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
+SET_BYTES = 1 << 20  # of rows of sets that are read at a time
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
@@ -75,7 +77,7 @@ class Inputs:
 
             reader = PointReader(plan.kind, plan.measure)
             return self.open(kind=plan.kind, convert=reader.read, **others), reader
-        return self.open(**(dict(kind="set", convert=read_lists) if plan.sets else {}), **others), None
+        return self.open(**(_of_sets() if plan.sets else {}), **others), None
 
     def kind_of_items(self) -> Kind:
         """Return the kind of items in the column: what the user says, or else what its type or first value says.
@@ -105,12 +107,17 @@ class Inputs:
                 return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
 
-    def sample(self) -> Corpus:
+    def sample(self, sets: bool = False) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
 
-        The values of `by` of these rows are known after `measure_inputs`.
+        `sets` tells whether they are sets. The values of `by` of these rows are known after `measure_inputs`.
         """
-        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+        return replace(self, id_column=None).open(**{"batch_bytes": SAMPLE_BYTES} | (_of_sets() if sets else {}))
+
+
+def _of_sets() -> dict[str, Any]:
+    """Return how sets are read: in small batches, since their rows are lists of Python objects."""
+    return {"kind": "set", "convert": SetReader().read, "batch_bytes": SET_BYTES}
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:
@@ -119,12 +126,6 @@ def _kind_of_type(file: File, found: Any) -> Kind:
         reason = f"column {file.layout.column!r} is {found}, which can mean several things"
         raise file.fault(None, f"{reason}: kind (--as) says which, {' or '.join(ambiguous(found))}")
     return kind or "text"
-
-
-def read_lists(column: Any) -> tuple[ArrowLists, dict[int, str]]:
-    """Return the sets of a column of lists, and the reasons of bad rows."""
-    lists, bad = read_sets(column)
-    return ArrowLists(*lists), bad
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.progress import Progress
-from lshfast.drivers.inputs import Inputs, item_batches, read_lists, text_batches
+from lshfast.drivers.inputs import Inputs, item_batches, text_batches
 from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.plan import Plan
 from lshfast.jobs.frame import Job
@@ -60,15 +60,14 @@ def check_files(
     """
     rejects = None if output is None else f"{output}.rejects.jsonl"
     job = Job([], inputs.on_error, overwrite, rejects, page=page)
-    others: dict[str, Any] = {"kind": "set", "convert": read_lists} if plan.sets else {}
-    corpus = job.open(inputs, **others)
+    corpus = job.add(inputs.open_kind(plan)[0])
     job.check()
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
-        batches: Any = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
+        batches = text_batches(corpus, progress)
         if corpus.total_bytes <= HELD_BYTES:
-            batches = batches if plan.sets else (Texts(batch) for batch in batches)
+            batches = (Texts(batch) for batch in batches)
         figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)
     with job.writing():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -84,43 +83,6 @@ def _is_arrow(items: Any) -> bool:
         return False
     kind = str(getattr(items, "type", getattr(items, "dtype", "")))
     return any(name in kind.lower() for name in ("list", "array"))
-
-
-def read_sets(column: Any) -> tuple[Any, dict[int, str]]:
-    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
-
-    A set is a list of strings or integers, also as a text of JSON; None is an empty set.
-    """
-    values = column.to_pylist() if hasattr(column, "buffers") else column
-    rows, bad, kind = list[Sequence[Any]](), dict[int, str](), None
-    for row, item in enumerate(decoded_lists(values)):
-        parts = () if item is None else item
-        own = {bool: None}.get(type(parts[0]), type(parts[0])) if isinstance(parts, list) and parts else None
-        if not isinstance(parts, (list, tuple)) or (parts and (own not in (str, int) or kind not in (None, own))):
-            wanted = "strings or integers" if kind is None else "strings" if kind is str else "integers"
-            bad[row], parts = f"not a list of {wanted}, as sets are: {shortened(item)}", ()
-        elif not all(type(part) is own for part in parts):
-            bad[row], parts = f"not a list of one type: {shortened(item)}", ()
-        elif own is str and not all(map(_is_text, parts)):
-            bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
-        elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
-            bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
-        elif parts:
-            kind = own
-        rows.append(parts)
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    flat = list(chain.from_iterable(rows))
-    if kind is int:
-        return (offsets, np.array([part % 2**64 for part in flat], np.uint64)), bad
-    return (offsets, Texts(flat)), bad
-
-
-def _is_text(part: str) -> bool:
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:

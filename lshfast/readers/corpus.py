@@ -457,7 +457,7 @@ class Corpus:
         ------
         rows : int64 array
         texts : Texts, list of str, or pyarrow.Array
-            As in `Batch`: the texts of these rows.
+            As in `Batch`: the texts of these rows, or what they are converted to.
         source_bytes : int
             Bytes on disk that were read for them; their sum is `total_bytes`.
 
@@ -472,6 +472,10 @@ class Corpus:
             if len(own):
                 lines = np.frombuffer(self._lines, np.int64)[own]
                 for texts, position in _READERS[file.format].texts_of(file, lines):
+                    if self._convert is not None:
+                        texts, bad = self._convert(texts)
+                        if bad:
+                            raise file.fault(None, "changed while it was in use")
                     yield own[at : at + len(texts)], texts, position - done
                     at, done = at + len(texts), position
                 if at != len(own):

@@ -25,8 +25,8 @@ from tests.drivers.drivers import (
     Run,
     Spark,
     Stages,
-    corpus,
     plain,
+    rows_of,
     write_inputs,
 )
 
@@ -43,6 +43,9 @@ CASES = [
     Case({"exact": True, "threshold": 0.7}),
     Case({"against": True}, ids="id"),
     Case({"kind": "text"}, ids="id"),
+    Case({"kind": "set"}, ids="id"),
+    Case({"kind": "set", "keep": "longest", "threshold": 0.6}, "parquet", ids="number"),
+    Case({"kind": "set", "threshold": 0.5, "top": 2}, ids="id", pairs=True),
     Case({"keep": "max:integer"}, ids="id"),
     Case({"keep": "min:float", "groups": "components"}),
     Case({"keep": "max:string"}, ids="id"),
@@ -74,6 +77,9 @@ CASES = [
     Case(data="txt"),
 ]
 MORE_CASES = [  # slow
+    Case({"kind": "set", "groups": "components", "keep": "shortest", "verify": "signature"}, ids="number"),
+    Case({"kind": "set", "measure": "containment", "annotate": True, "keep": "last"}),
+    Case({"kind": "set", "keep": "last"}, "csv.gz"),
     Case({"verify": "none", "unit": "char", "threads": 2}),
     Case({"keep": "last", "verify": "signature", "unit": "char", "size": 9}, ids="id"),
     Case({"measure": "containment", "groups": "components", "unit": "stopword", "stop_words": ("the",)}, ids="id"),
@@ -125,7 +131,7 @@ def reference(tmp_path_factory):
     made = {}
 
     def of(case, n):
-        rows = corpus(n if case.data == "jsonl" else 400)
+        rows = rows_of(case, n if case.data == "jsonl" else 400)
         if (str(case), n) not in made:
             folder = tmp_path_factory.mktemp("case")
             run = Run(case, rows, write_inputs(case, folder / "in", rows), folder / "out")

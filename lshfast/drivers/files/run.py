@@ -148,7 +148,7 @@ def run_files(
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
-    elif not plan.exact and not plan.sets and indexes.save is None and outputs.clusters is None:
+    elif not plan.exact and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
@@ -268,8 +268,7 @@ def _find(
 ) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
-    items: Iterator[Any] = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
-    batches = indexes.checked(index, corpus, items)
+    batches = indexes.checked(index, corpus, text_batches(corpus, progress))
 
     def write_similar(every: SimilarPairs, _: object) -> None:
         _write_pairs(corpus, outputs, page.seeing(every.batches()), plan)
