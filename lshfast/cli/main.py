@@ -160,6 +160,7 @@ def dedup(
     kind: KindOption = None,
     group_by: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"))] = None,
     item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"))] = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("weight"))] = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
     unit: UnitOption = "word",
@@ -256,7 +257,7 @@ def dedup(
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by,
-            kind, group_by, item,
+            kind, group_by, item, weight,
         )  # fmt: skip
         outside = dict(
             radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,

@@ -18,7 +18,7 @@ from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.plan import Keep
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value
+from lshfast.kinds.kind import ambiguous, decoded_lists, kind_of_arrow, kind_of_value
 from lshfast.kinds.measures import PointPlan
 from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
@@ -33,6 +33,7 @@ from lshfast.readers.string_file import StringFile
 
 if TYPE_CHECKING:
     from lshfast.kinds.items import PointReader
+    from lshfast.kinds.weighted import WeightedReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
@@ -60,23 +61,25 @@ class Inputs:
     kind: Kind | None = None
     group_by: str | None = None
     item: str | None = None
+    weight: str | None = None
     listed: list[File] = field(default_factory=list, repr=False, compare=False)  # for the next corpus
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        left = ("paths", "kind", "group_by", "item", "listed")
+        left = ("paths", "kind", "group_by", "item", "weight", "listed")
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
         files = self.listed.copy()
         self.listed.clear()
         return open_corpus(self.paths, **options | others, files=files or None)
 
-    def open_kind(self, plan: AnyPlan, **others: Any) -> tuple[Corpus, PointReader | None]:
+    def open_kind(self, plan: AnyPlan, **others: Any) -> tuple[Corpus, PointReader | WeightedReader | None]:
         """List the inputs as a corpus of the items of a plan; for points, also return the reader of their format."""
         if isinstance(plan, PointPlan):
-            from lshfast.kinds.items import PointReader
+            from lshfast.kinds.items import reader_of
 
-            reader = PointReader(plan.kind, plan.measure)
-            return self.open(kind=plan.kind, convert=reader.read, **others), reader
+            reader = reader_of(plan.kind, plan.measure)
+            small = {"batch_bytes": SET_BYTES} if plan.kind == "weighted" else {}
+            return self.open(kind=plan.kind, convert=reader.read, **small, **others), reader
         return self.open(**(_of_sets() if plan.sets else {}), **others), None
 
     def kind_of_items(self) -> Kind:
@@ -87,15 +90,18 @@ class Inputs:
         DataError
             If the type can be that of several kinds.
         """
-        if self.item is not None and self.group_by is None:
-            raise ValueError("item needs group_by (--group-by), the column of the groups")
-        if self.group_by is not None and self.kind not in (None, "set"):
-            raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+        for name in ("item", "weight"):
+            if getattr(self, name) is not None and self.group_by is None:
+                raise ValueError(f"{name} needs group_by (--group-by), the column of the groups")
         if self.group_by is not None:
-            return "set"
+            if self.kind not in (None, "set"):
+                raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+            return "set" if self.weight is None else "weighted"
+        if self.kind is not None and self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        if self.kind == "set":
+            return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
-            if self.kind not in get_args(Kind):
-                raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
             return self.kind
         with suppress(DataError, OSError, MemoryError):  # the run raises it again, after its options were checked
             self.listed[:] = self.open().files
@@ -106,6 +112,25 @@ class Inputs:
             if file.columnar:
                 return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
+
+    def _has_weights(self) -> bool:
+        """Return whether the sets of the column are weighted, by its type or its first value that is not empty."""
+        with suppress(DataError, OSError, MemoryError):
+            self.listed[:] = self.open().files
+            for file in self.listed[:1]:
+                if file.columnar:
+                    found = kind_of_arrow(type_of(file, schema_of(file), self.column))
+                    if found != "text":
+                        return found == "weighted"
+                values = iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                first = next((item for item in decoded_lists(values) if item), None)
+                return isinstance(first, dict)
+        return False
+
+    def _first_cells(self) -> Iterator[str]:
+        """Yield the values of a column of strings, from the first ones on."""
+        for batch in self.open(kind="set", batch_bytes=SET_BYTES).batches():
+            yield from batch.strings()
 
     def sample(self, sets: bool = False) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.

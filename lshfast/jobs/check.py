@@ -90,18 +90,17 @@ def check_point_files(
 ) -> PointCheck:
     """Check a run over files of vectors or codes; parameters, outputs and errors are as for `check_files`."""
     from lshfast.engine.points import PointRows
-    from lshfast.kinds.items import PointReader
     from lshfast.quality.points import PointCheck, check_points
 
     job = Job([], inputs.on_error, overwrite, None if output is None else f"{output}.rejects.jsonl")
-    reader = PointReader(plan.kind, plan.measure)
-    corpus = job.open(inputs, kind=plan.kind, convert=reader.read)
+    corpus, reader = inputs.open_kind(plan)
+    job.add(corpus)
     job.check()
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         with job.clock.stage("read"):
-            rows = PointRows.of(item_batches(corpus, progress), lambda: reader.format)
+            rows = PointRows.of(item_batches(corpus, progress), lambda: None if reader is None else reader.format)
         figures: dict[str, Any] = check_points(rows, plan, sample, job.clock, progress)
     result = job.account(PointCheck, accepted=corpus.accepted, **figures)
     with job.writing():

@@ -29,9 +29,7 @@ class SetReader:
         return pack(offsets, elements), bad
 
 
-def read_sets(
-    column: Any, kind: type | None = None
-) -> tuple[tuple[Int64Array, Texts | UInt64Array], dict[int, str]]:
+def read_sets(column: Any, kind: type | None = None) -> tuple[tuple[Int64Array, Texts | UInt64Array], dict[int, str]]:
     """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
 
     A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`, str or int, is that of
@@ -46,11 +44,10 @@ def read_sets(
         parts = () if item is None else item
         own = {bool: None}.get(type(parts[0]), type(parts[0])) if isinstance(parts, list) and parts else None
         if not isinstance(parts, (list, tuple)) or (parts and (own not in (str, int) or kind not in (None, own))):
-            wanted = "strings or integers" if kind is None else "strings" if kind is str else "integers"
-            bad[row], parts = f"not a list of {wanted}, as sets are: {shortened(item)}", ()
+            bad[row], parts = f"not a list of {named(kind)}, as sets are: {shortened(item)}", ()
         elif not all(type(part) is own for part in parts):
             bad[row], parts = f"not a list of one type: {shortened(item)}", ()
-        elif own is str and not all(map(_is_text, parts)):
+        elif own is str and not all(map(is_writable, parts)):
             bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
         elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
             bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
@@ -83,7 +80,13 @@ def _read_arrow(column: Any, kind: type | None) -> tuple[Int64Array, Texts | UIn
     return found
 
 
-def _is_text(part: str) -> bool:
+def named(kind: type | None) -> str:
+    """Return what the elements of sets may be, given that of rows before."""
+    return "strings or integers" if kind is None else "strings" if kind is str else "integers"
+
+
+def is_writable(part: str) -> bool:
+    """Return whether a string can be written as UTF-8: it has no lone surrogate."""
     try:
         part.encode()
     except UnicodeEncodeError:

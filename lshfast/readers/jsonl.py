@@ -268,7 +268,7 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
 
 
 def first_value(file: File) -> Any:
-    """Return the first value of the column in the first rows that is not null and not an empty list; None if none is.
+    """Return the first value of the column in the first rows that is not null or empty; None if there is none.
 
     Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned: some programs write
     1.0 as 1.
@@ -279,7 +279,7 @@ def first_value(file: File) -> Any:
             value = value_at(record, file.layout.column)
         except (LookupError, TypeError):
             continue
-        if value is None or value == []:
+        if value in (None, [], {}):
             continue
         if not isinstance(value, list) or not all(type(part) is int for part in value):
             numbers = isinstance(value, list) and all(type(part) in (int, float) for part in value)

@@ -63,7 +63,9 @@ def shown(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         value = [f"{name} {shown(part)}" for name, part in value.items()]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):  # an entry of a map of Arrow
+        return " ".join(map(shown, value))
+    if isinstance(value, list):
         more = ", …" if len(value) > MOST_SHOWN else ""
         return ", ".join(map(shown, value[:MOST_SHOWN])) + more
     return str(value)

@@ -304,7 +304,7 @@ def test_kinds_of_types(type_of, kind, several):
 
 def test_kinds_of_values():
     values = ["a", [1.0, 2], [1, 2], ["a"], [], None, [None], [True], ["a", 1], {"a": 1}, 5, np.zeros(2)]
-    kinds = ["text", "vector", "set", "set", None, None, None, None, None, None, None, "vector"]
+    kinds = ["text", "vector", "set", "set", None, None, None, None, None, "weighted", None, "vector"]
     assert [kind_of_value(value) for value in values] == kinds
 
 

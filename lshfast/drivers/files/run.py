@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.kinds.items import PointReader
+    from lshfast.kinds.weighted import WeightedReader
 
 
 NO_INDEXES = Indexes()
@@ -127,7 +128,7 @@ def run_files(
         refuse("cap", ["clusters"])
     if inputs.group_by is not None:
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
-        return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
+        return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if (indexes.against is not None or indexes.save is not None) and isinstance(plan, Plan):
@@ -162,7 +163,7 @@ def _run_held(
     plan: AnyPlan,
     keep: str,
     indexes: Indexes,
-    points: PointReader | None,
+    points: PointReader | WeightedReader | None,
     progress: Progress | None,
     folder: str | None = None,
     memory: int | None = None,
@@ -315,7 +316,7 @@ def _find_points(
     plan: PointPlan,
     keep: str,
     outputs: Outputs,
-    points: PointReader,
+    points: PointReader | WeightedReader,
     page: DedupPage,
     folder: str | None,
     memory: int | None,
@@ -378,7 +379,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it themselves
+        if corpus.layout.kind in ("text", "set"):  # whose indexes are of other classes, and check it themselves
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)
