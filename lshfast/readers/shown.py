@@ -50,8 +50,8 @@ def shown(value: Any) -> str:
 
     Examples
     --------
-    >>> shown([0.25, 1 / 3]), shown(["red", "blue"]), shown(b"ab"), shown({"red": 2}), shown(None)
-    ('0.25, 0.3333', 'red, blue', '6162', 'red 2', '')
+    >>> shown([0.25, 1 / 3]), shown([("red", 2), ("blue", 1)]), shown(b"ab"), shown({"red": 2}), shown(None)
+    ('0.25, 0.3333', 'red 2, blue 1', '6162', 'red 2', '')
     """
     if value is None:
         return ""

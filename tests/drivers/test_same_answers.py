@@ -238,7 +238,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
 
 # Values with which an option is refused, if there is no case that has it.
 VALUES = {"html": "page.html", "html_texts": True, "html_column": "id", "radius": 1.0, "group_by": "id", "item": "text",
-    \"weight\": \"number\",
+    "weight": "number",
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "clusters": "groups.parquet", "changes": "changes.csv",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
