@@ -21,6 +21,12 @@ from lshfast.kernels import weighted as set_kernels
 from lshfast.tokens import places_of_rows
 
 
+# Bytes of a mapped file that are in use at a time where its rows are read in any order, and those that the system maps
+# around each of them.
+TOUCHED_BYTES = 1 << 25
+FAULT_BYTES = 1 << 16
+
+
 class Held(Protocol):
     """Points that are held."""
 
@@ -71,8 +77,13 @@ class HeldSets:
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         values = np.empty(len(pairs))
-        set_kernels.similarities(self.offsets, self.elements, pairs, values)
-        release(self.elements)
+        most = max(1, len(pairs))
+        if _map_of(self.elements) is not None:
+            most = max(1, TOUCHED_BYTES // (2 * (FAULT_BYTES + 8 * self.row_words)))
+        for at in range(0, len(pairs), most):
+            part = slice(at, at + most)
+            set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])
+            release(self.elements)
         return -values
 
     @property
@@ -121,12 +132,18 @@ class PointFile:
 
 def release(points: UInt64Array) -> None:
     """Let go of the memory of what was read of points in a file; those in memory stay as they are."""
+    held = _map_of(points)
+    if held is not None and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
+
+
+def _map_of(points: UInt64Array) -> mmap.mmap | None:
+    """Return the map of a file whose memory points have; None if they are in memory."""
     base = points
     while isinstance(base, np.ndarray):
         base = base.base  # type: ignore[assignment]
     held = base.obj if isinstance(base, memoryview) else base
-    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        held.madvise(mmap.MADV_DONTNEED)
+    return held if isinstance(held, mmap.mmap) else None
 
 
 def holder(path: str | None, width: int) -> GrowingArray | PointFile:
