@@ -20,7 +20,6 @@ from lshfast.kernels import distances as point_kernels
 from lshfast.kernels import weighted as set_kernels
 from lshfast.tokens import places_of_rows
 
-
 # Bytes of a mapped file that are in use at a time where its rows are read in any order, and those that the system maps
 # around each of them.
 TOUCHED_BYTES = 1 << 25
