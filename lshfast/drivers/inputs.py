@@ -129,7 +129,9 @@ class Inputs:
 
     def _first_cells(self) -> Iterator[str]:
         """Yield the values of a column of strings, from the first ones on."""
-        for batch in self.open(kind="set", batch_bytes=SET_BYTES).batches():
+        corpus = self.open(kind="set", batch_bytes=SET_BYTES)
+        self.listed[:] = corpus.files  # standard input cannot be listed again
+        for batch in corpus.batches():
             yield from batch.strings()
 
     def sample(self, sets: bool = False) -> Corpus:

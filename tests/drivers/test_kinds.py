@@ -348,6 +348,18 @@ def test_a_run_within_a_cap_of_memory_writes_the_same_bytes(kind, format, tmp_pa
         assert len(held.splitlines()) > 5
 
 
+@pytest.mark.parametrize("kind", ["set", "weighted"])
+def test_sets_from_standard_input(kind, tmp_path):
+    source = write(tmp_path / "in.csv", items_of(kind), kind)
+    options = ["--format", "csv", "--column", "item", "--id-column", "id", "--as", "set", "--threshold", 0.5, "--exact"]
+    for name, given in (("piped", "-"), ("file", source)):
+        data = source.read_bytes() if given == "-" else None
+        done = run("dedup", given, "-o", tmp_path / f"{name}.csv", *options, input=data)
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "piped.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+    assert 5 < len((tmp_path / "piped.csv").read_text().splitlines()) < N
+
+
 def test_runs_over_points_are_not_resumed(tmp_path):
     for kind, named in (("vector", "vectors"), ("weighted", "weighted sets")):
         source = write(tmp_path / "in.jsonl", items_of(kind), kind)
