@@ -159,6 +159,7 @@ def dedup(
     kind: KindOption = None,
     group_by: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"))] = None,
     item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"))] = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("weight"))] = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
     unit: UnitOption = "word",
@@ -255,7 +256,7 @@ def dedup(
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by,
-            kind, group_by, item,
+            kind, group_by, item, weight,
         )  # fmt: skip
         outside = dict(
             radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,
@@ -464,6 +465,9 @@ def tune(
             raise ValueError(f"rows and mean_bytes must not be negative, not {rows} and {mean_bytes}")
         if isinstance(plan, PointPlan):
             from lshfast.jobs.point_forecast import forecast_points
+
+            if plan.kind == "weighted":
+                raise ValueError("tune plans texts, sets, vectors and codes; lshfast check measures weighted sets")
 
             for name, given, instead in (
                 ("memory", memory, "the table shows what a run needs with and without --memory"),

@@ -56,6 +56,28 @@ def check_number(name: str, value: float) -> float:
         raise ValueError(f"{name} must be a number that a float64 can hold; this int is too large") from None
 
 
+# The largest weight of an element of a set: the weights of many elements have a sum that a float64 can hold.
+MOST_WEIGHT = 1e290
+
+
+def weight_fault(value: object) -> str:
+    """Return why a value is no weight of an element of a set, as the end of a sentence; "" if it is one.
+
+    Examples
+    --------
+    >>> weight_fault(1.5), weight_fault("1")
+    ('', "must be a number, not '1'")
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        shown = repr(value)
+        return f"must be a number, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    if 0 < value <= MOST_WEIGHT:
+        return ""
+    absent = ": leave out an element that is absent" if value == 0 else ""
+    shown = f"{value:g}" if not isinstance(value, int) or abs(value) < 1e300 else "a number of more than 300 digits"
+    return f"must be above 0 and at most {MOST_WEIGHT:g}, not {shown}{absent}"
+
+
 def check_int(name: str, value: int, least: int, most: int | None = None) -> int:
     """Return the value as an int, or raise an error that names the argument and its range; None is no upper end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

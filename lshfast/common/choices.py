@@ -11,7 +11,7 @@ PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 ItemMeasure: TypeAlias = Literal[
     "jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"
 ]
-Kind: TypeAlias = Literal["text", "set", "vector", "code"]
+Kind: TypeAlias = Literal["text", "set", "weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -25,3 +25,14 @@ MAX_COLUMNS = 1000
 
 # Twice Pillow's MAX_IMAGE_PIXELS: above, Pillow refuses an image by default.
 MAX_PIXELS = 178_956_970
+
+
+def plural(kind: str) -> str:
+    """Return what several items of a kind are called.
+
+    Examples
+    --------
+    >>> plural("weighted"), plural("code")
+    ('weighted sets', 'codes')
+    """
+    return "weighted sets" if kind == "weighted" else f"{kind}s"

@@ -128,7 +128,7 @@ def plan_of_items(
         Further options, which may not be for this kind of items: the radius, the index, and what is no part of a plan.
     """
     if outside.get("memory") is not None:
-        refuse("cap", [name for name in ("group_by", "item") if getattr(inputs, name) is not None])
+        refuse("cap", [name for name in ("group_by", "item", "weight") if getattr(inputs, name) is not None])
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, outside)
     against = outside.get("against")

@@ -15,12 +15,12 @@ from lshfast.common.choices import Kind
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan
-from lshfast.engine.columns import ArrowLists
 from lshfast.engine.plan import Keep, Plan
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.kinds.kind import ambiguous, kind_of_arrow, kind_of_value, read_sets
+from lshfast.kinds.kind import ambiguous, decoded_lists, kind_of_arrow, kind_of_value
 from lshfast.kinds.measures import PointPlan
+from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
@@ -34,8 +34,11 @@ from lshfast.readers.string_file import StringFile
 if TYPE_CHECKING:
     from lshfast.index.neighbors.points import PointFormat
     from lshfast.kinds.items import PointReader
+    from lshfast.kinds.weighted import WeightedReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
+SET_BYTES = 1 << 20  # of rows of sets that are read at a time
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
@@ -59,11 +62,12 @@ class Inputs:
     kind: Kind | None = None
     group_by: str | None = None
     item: str | None = None
+    weight: str | None = None
     listed: list[File] = field(default_factory=list, repr=False, compare=False)  # for the next corpus
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        left = ("paths", "kind", "group_by", "item", "listed")
+        left = ("paths", "kind", "group_by", "item", "weight", "listed")
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
         files = self.listed.copy()
         self.listed.clear()
@@ -71,17 +75,20 @@ class Inputs:
 
     def open_kind(
         self, plan: AnyPlan, *, format: PointFormat | None = None, **others: Any
-    ) -> tuple[Corpus, PointReader | None]:
+    ) -> tuple[Corpus, PointReader | WeightedReader | None]:
         """List the inputs as a corpus of the items of a plan.
 
         For points, also return the reader of their format; all of them must have the `format`, if one is given.
         """
         if isinstance(plan, PointPlan):
-            from lshfast.kinds.items import PointReader
+            from lshfast.kinds.items import reader_of
 
-            reader = PointReader(plan.kind, plan.measure, format)
-            return self.open(kind=plan.kind, convert=reader.read, **others), reader
-        return self.open(**(dict(kind="set", convert=read_lists) if plan.sets else {}), **others), None
+            reader = reader_of(plan.kind, plan.measure, format)
+            how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read}
+            if plan.kind == "weighted":
+                how["batch_bytes"] = SET_BYTES
+            return self.open(**how | others), reader
+        return self.open(**(_of_sets() if plan.sets else {}) | others), None
 
     def kind_of_items(self) -> Kind:
         """Return the kind of items in the column: what the user says, or else what its type or first value says.
@@ -91,15 +98,18 @@ class Inputs:
         DataError
             If the type can be that of several kinds.
         """
-        if self.item is not None and self.group_by is None:
-            raise ValueError("item needs group_by (--group-by), the column of the groups")
-        if self.group_by is not None and self.kind not in (None, "set"):
-            raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+        for name in ("item", "weight"):
+            if getattr(self, name) is not None and self.group_by is None:
+                raise ValueError(f"{name} needs group_by (--group-by), the column of the groups")
         if self.group_by is not None:
-            return "set"
+            if self.kind not in (None, "set"):
+                raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+            return "set" if self.weight is None else "weighted"
+        if self.kind is not None and self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        if self.kind == "set":
+            return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
-            if self.kind not in get_args(Kind):
-                raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
             return self.kind
         with suppress(DataError, OSError, MemoryError):  # the run raises it again, after its options were checked
             self.listed[:] = self.open().files
@@ -111,18 +121,44 @@ class Inputs:
                 return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
 
-    def sample(self, plan: Plan | None = None) -> Corpus:
+    def _has_weights(self) -> bool:
+        """Return whether the sets of the column are weighted, by its type or its first value that is not empty."""
+        with suppress(DataError, OSError, MemoryError):
+            self.listed[:] = self.open().files
+            for file in self.listed[:1]:
+                if file.columnar:
+                    found = kind_of_arrow(type_of(file, schema_of(file), self.column))
+                    if found != "text":
+                        return found == "weighted"
+                values = iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                first = next((item for item in decoded_lists(values) if item), None)
+                return isinstance(first, dict)
+        return False
+
+    def _first_cells(self) -> Iterator[str]:
+        """Yield the values of a column of strings, from the first ones on."""
+        corpus = self.open(kind="set", batch_bytes=SET_BYTES)
+        self.listed[:] = corpus.files  # standard input cannot be listed again
+        for batch in corpus.batches():
+            yield from batch.strings()
+
+    def sample(self, plan: AnyPlan | None = None) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
 
         The items are those of the plan, by default texts. The values of `by` of these rows are known after
         `measure_inputs`.
         """
         source = replace(self, id_column=None)
-        return (
-            source.open(batch_bytes=SAMPLE_BYTES)
-            if plan is None
-            else source.open_kind(plan, batch_bytes=SAMPLE_BYTES)[0]
-        )
+        if plan is None:
+            return source.open(batch_bytes=SAMPLE_BYTES)
+        small = isinstance(plan, Plan) and plan.sets
+        options: dict[str, Any] = {} if small else {"batch_bytes": SAMPLE_BYTES}
+        return source.open_kind(plan, **options)[0]
+
+
+def _of_sets() -> dict[str, Any]:
+    """Return how sets are read: in small batches, since their rows are lists of Python objects."""
+    return {"kind": "set", "convert": SetReader().read, "batch_bytes": SET_BYTES}
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:
@@ -131,12 +167,6 @@ def _kind_of_type(file: File, found: Any) -> Kind:
         reason = f"column {file.layout.column!r} is {found}, which can mean several things"
         raise file.fault(None, f"{reason}: kind (--as) says which, {' or '.join(ambiguous(found))}")
     return kind or "text"
-
-
-def read_lists(column: Any) -> tuple[ArrowLists, dict[int, str]]:
-    """Return the sets of a column of lists, and the reasons of bad rows."""
-    lists, bad = read_sets(column)
-    return ArrowLists(*lists), bad
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed
-from lshfast.common.choices import ItemMeasure, Kind
+from lshfast.common.choices import ItemMeasure, Kind, plural
 from lshfast.common.progress import Progress
 from lshfast.common.value_codes import ValueCodes
 from lshfast.engine.account import named_pairs
@@ -30,7 +30,7 @@ from lshfast.engine.sketching import Clock, sketch_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import joined_pairs
-from lshfast.kinds.kind import kind_of
+from lshfast.kinds.kind import kind_in_memory
 from lshfast.kinds.measures import PointPlan
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
@@ -357,7 +357,7 @@ def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Col
     """Return the items of a caller, and the plan of a run over them; the kind follows from the items."""
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
-    plan = plan_for(kind_of(source) if kind is None else kind, options)
+    plan = plan_for(kind_in_memory(source, kind), options)
     if isinstance(plan, PointPlan):
         from lshfast.kinds.items import read_points
 
@@ -379,7 +379,7 @@ def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
     if isinstance(plan, PointPlan):
-        raise ValueError(f"against is for texts and sets, not for {plan.kind}s")
+        raise ValueError(f"against is for texts and sets, not for {plural(plan.kind)}")
     check_same_run(against.parameters, plan)
 
 

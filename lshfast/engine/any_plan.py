@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast, get_args
 
 from lshfast.common.choices import Kind
 from lshfast.engine.options import refuse_for_kind
 from lshfast.engine.plan import Plan, make_plan
-from lshfast.kinds.measures import PointPlan, check_item_measure, make_point_plan
+from lshfast.kinds.measures import PointKind, PointPlan, check_item_measure, make_point_plan
 
 AnyPlan: TypeAlias = Plan | PointPlan
 
@@ -31,9 +31,9 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
     """
     refuse_for_kind(kind, options)
     measure = check_item_measure(kind, options.get("measure"))
-    if kind in ("vector", "code"):
+    if kind in get_args(PointKind):
         given = {name: value for name, value in options.items() if name in OF_POINTS}
-        return make_point_plan(kind, **given | {"measure": measure})
+        return make_point_plan(cast(PointKind, kind), **given | {"measure": measure})
     return make_plan(**{name: value for name, value in options.items() if name != "radius"} | {"measure": measure})
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.engine.packed_sets import WORD_BYTES, counts_of, unpack
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.arrow import is_arrow
@@ -196,16 +197,6 @@ class ArrowLists(_Sets):
         offsets, places = places_of_rows(self.offsets, rows)
         return ArrowLists(offsets, self._elements(places))
 
-    @staticmethod
-    def concatenate(parts: Sequence[ArrowLists]) -> ArrowLists:
-        """Return the sets of several columns as one; parts without elements may be of the other type."""
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([part.lengths for part in parts]), dtype=np.int64)])
-        texts = [part.elements for part in parts if isinstance(part.elements, Texts) and len(part.elements)]
-        numbers = [part.elements for part in parts if isinstance(part.elements, np.ndarray) and len(part.elements)]
-        if texts and numbers:
-            raise TypeError("elements of sets must be all strings or all integers, and these inputs have both")
-        return ArrowLists(offsets, np.concatenate(numbers) if numbers else Texts.concatenate(texts or [Texts([])]))
-
     def _elements(self, places: Chosen) -> Texts | UInt64Array:
         return self.elements.take(places) if isinstance(self.elements, Texts) else self.elements[places]
 
@@ -213,6 +204,37 @@ class ArrowLists(_Sets):
         if isinstance(self.elements, Texts):
             return TokenSets(self.offsets, tokens_of_texts(self.elements, key))
         return TokenSets(self.offsets, tokens_of_integers(self.elements, key))
+
+
+@dataclass(frozen=True)
+class PackedSets(_Sets):
+    """Packed sets: sets of files, which may wait in other files."""
+
+    texts: Texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def lengths(self) -> Int64Array:
+        return counts_of(self.texts)
+
+    @property
+    def nbytes(self) -> Int64Array:
+        return self.texts.lengths
+
+    @property
+    def sizes(self) -> Int64Array:
+        return self.texts.lengths // WORD_BYTES
+
+    def take(self, rows: Chosen) -> PackedSets:
+        return PackedSets(self.texts.take(rows))
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        return ArrowLists(*unpack(self.texts)).tokens(key)
+
+    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        return self.texts.equal(left, right)
 
 
 @dataclass(frozen=True)
@@ -277,11 +299,11 @@ class KeyedRows:
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts, or of ArrowLists, as one column; a single column as it is."""
+    """Return the rows of several columns of texts, or of packed sets, as one column; a single column as it is."""
     if len(columns) == 1:
         return columns[0]
-    if isinstance(columns[0], ArrowLists):
-        return ArrowLists.concatenate([column for column in columns if isinstance(column, ArrowLists)])
+    if isinstance(columns[0], PackedSets):
+        return PackedSets(Texts.concatenate([column.texts for column in columns if isinstance(column, PackedSets)]))
     shingled = [column for column in columns if isinstance(column, ShingledTexts)]
     texts = [column.texts for column in shingled]
     held = [part for part in texts if isinstance(part, Texts)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.choices import plural
 from lshfast.common.display import Figure, counted
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan, plan_of_options
@@ -74,7 +75,7 @@ def page_of(
         sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
         texts=texts,
-        left_out="Texts are" if isinstance(plan, Plan) else f"The {plan.kind}s are",
+        left_out="Texts are" if isinstance(plan, Plan) else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
         command=command,
         stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],

@@ -10,7 +10,7 @@ import numpy as np
 
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.engine.columns import ShingledTexts
+from lshfast.engine.columns import PackedSets, ShingledTexts
 from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import Sketched
 from lshfast.join.banded import equal_rows
@@ -99,6 +99,6 @@ class MarkedRows(NamedTuple):
 
 def _texts_of(piece: Sketched) -> Texts:
     column = piece.column
-    assert isinstance(column, ShingledTexts)  # files hold texts
+    assert isinstance(column, (ShingledTexts, PackedSets))  # files hold these
     assert isinstance(column.texts, Texts)  # which are held while they are sketched
     return column.texts

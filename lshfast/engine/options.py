@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, Kind
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, Kind, plural
 from lshfast.common.stop_words import LANGUAGES
 
 Driver: TypeAlias = Literal["memory", "files", "cap", "stages", "spark"]
@@ -57,7 +57,7 @@ class Option:
     help: str
     drivers: tuple[Driver, ...] = EVERY
     without: str = ""
-    kinds: tuple[Kind, ...] = ("text", "set", "vector", "code")
+    kinds: tuple[Kind, ...] = get_args(Kind)
 
     @property
     def shown(self) -> str:
@@ -67,6 +67,7 @@ class Option:
 
 TEXTS: tuple[Kind, ...] = ("text",)
 SETS: tuple[Kind, ...] = ("text", "set")
+INDEXED: tuple[Kind, ...] = ("text", "set", "vector", "code")
 
 HELD = "it takes memory for what it finds"
 
@@ -90,9 +91,15 @@ OPTIONS: dict[str, Option] = {
             OF_TASKS,
         ),
         Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
-        Option("kind", None, "What the items are: text, set, vector or code; by default as the column says.", OF_KINDS),
+        Option(
+            "kind",
+            None,
+            "What the items are: text, set, weighted (sets), vector, code; by default as the column says.",
+            OF_KINDS,
+        ),
         Option("group_by", None, "Column of groups: the items of a group are a set; with --item.", ("files",)),
         Option("item", None, "Column of the items of the groups.", ("files",)),
+        Option("weight", None, "Column of the weights of the items; those of equal items add up.", ("files",)),
         Option("threshold", None, "Least similarity, in (0, 1]. Default: 0.8, for vectors 0.95."),
         Option(
             "radius",
@@ -173,6 +180,7 @@ OPTIONS: dict[str, Option] = {
             None,
             "Also remove rows similar to an entry of this index.",
             ("memory", "files", "cap"),
+            kinds=INDEXED,
         ),
         Option(
             "save_index",
@@ -180,9 +188,14 @@ OPTIONS: dict[str, Option] = {
             "Add the rows that stay to the index in this file, or to a new one.",
             ("files",),
             without=HELD,
+            kinds=INDEXED,
         ),
         Option(
-            "on_duplicate", "error", "On a key that the index has: stop, take the new row, or keep the old.", ("files",)
+            "on_duplicate",
+            "error",
+            "On a key that the index has: stop, take the new row, or keep the old.",
+            ("files",),
+            kinds=INDEXED,
         ),
         Option(
             "clusters",
@@ -208,10 +221,9 @@ OPTIONS: dict[str, Option] = {
             None,
             "Memory that the run may take, like 4G; the rest is in files.",
             ("cap", "stages"),
-            kinds=("text", "vector", "code"),
         ),
         Option("work", None, "New folder for these files, with --memory; removed at the end.", ("cap", "stages")),
-        Option("resume", False, "Go on with the run in the folder of --work.", ("cap",), kinds=TEXTS),
+        Option("resume", False, "Go on with the run in the folder of --work.", ("cap",), kinds=SETS),
         Option("threads", None, "Default: the CPUs this process may use.", ("memory", "files", "cap", "stages")),
         Option("seed", 1, "0 to 2**64 - 1, or random: drawn for the run."),
         Option("overwrite", False, "Replace outputs that exist.", ("files", "cap", "spark")),
@@ -267,8 +279,8 @@ def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         option = OPTIONS[name]
         if kind not in option.kinds and value != option.default:
-            kinds = " and ".join(f"{other}s" for other in option.kinds)
-            raise ValueError(f"{name} is for {kinds}, not for {kind}s")
+            kinds = " and ".join(map(plural, option.kinds))
+            raise ValueError(f"{name} is for {kinds}, not for {plural(kind)}")
 
 
 def table() -> str:

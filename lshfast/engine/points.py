@@ -1,4 +1,4 @@
-"""A run over vectors or codes: read them, find similar ones by buckets or completely, and group them.
+"""A run over weighted sets, vectors or codes: read them, find similar ones by buckets or completely, and group them.
 
 The rows are held as words of the kernels' measure, once. A row without a value is without a point: it is kept.
 """
@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.choices import plural
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
@@ -20,6 +21,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import NOTHING_EARLIER, Earlier
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
+from lshfast.engine.preference import preference_by_length
 from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
@@ -28,12 +30,11 @@ from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import by_preference, sorted_pairs
 from lshfast.join.groups import Groups, component_groups, preferred, star_groups
 from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
-from lshfast.kernels import distances as kernels
 from lshfast.kernels.hamming import similarities
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets, choose_buckets, crowded_codes, one_bucket
-from lshfast.kinds.held_points import PointFile, holder, release
+from lshfast.kinds.buckets import PointBuckets, choose_buckets, choose_set_buckets, crowded_codes, one_bucket
+from lshfast.kinds.held_points import Held, HeldPoints, HeldSets, PointFile, holder
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
 
@@ -69,7 +70,8 @@ def run_points(
     ----------
     batches : iterable of PointBatch
     format_of : callable
-        Returns the format of the words, once all batches have been read; None if no row has a point.
+        Returns the format of the words, once all batches have been read; None for weighted sets, and if no row has a
+        point.
     plan : PointPlan
     clock : Clock
     keep : str, array_like of shape (n,), or callable
@@ -110,6 +112,11 @@ def run_points(
 
 def _preference(keep: str | npt.ArrayLike, rows: PointRows) -> npt.ArrayLike | None:
     """Return values of the rows with a point, of which greater ones are kept first."""
+    if isinstance(keep, str) and keep in ("longest", "shortest"):
+        if rows.offsets is None:
+            return None
+        sets = HeldSets(rows.offsets, rows.words)
+        return preference_by_length(sets.lengths if keep == "longest" else -sets.lengths, sets.hashes)
     if isinstance(keep, str):
         return None if keep == "first" else np.arange(len(rows), dtype=np.int64)
     values = np.empty(rows.n, np.int64)
@@ -138,12 +145,15 @@ class PointRows:
     Attributes
     ----------
     words : ndarray of uint64, shape (m, words)
+        Of weighted sets, the elements.
     numbers : ndarray of int64, shape (m,)
         Their numbers among all rows.
     n : int
         All rows.
     marks : ndarray of uint64, shape (m, 2)
         Two hashes of the words, under secret keys.
+    offsets : ndarray of int64, shape (m + 1,), or None
+        Of weighted sets, where the elements of each row begin.
     """
 
     words: UInt64Array
@@ -151,6 +161,7 @@ class PointRows:
     n: int
     marks: UInt64Array
     format: PointFormat | None
+    offsets: Int64Array | None = None
 
     @classmethod
     def of(
@@ -159,20 +170,40 @@ class PointRows:
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
         held = list[GrowingArray | PointFile]()
-        missing, marks = GrowingArray(np.bool_), GrowingArray(np.uint64, 2)
+        missing, marks, counts = GrowingArray(np.bool_), GrowingArray(np.uint64, 2), GrowingArray(np.int64)
+        sets = False
         for batch in batches:
             missing.extend(batch.missing)
             if len(batch.words):  # the width of the words is not known before
                 if not held:
                     held.append(holder(path, batch.words.shape[1]))
                 held[0].extend(batch.words)
-                marks.extend(_marks(batch.words, keys))
+                marks.extend(_marks(batch.words, keys, batch.counts))
+            if batch.counts is not None:
+                sets = True
+                counts.extend(batch.counts)
         words = held[0].finished() if held else np.zeros((0, 1), np.uint64)
         numbers = np.flatnonzero(~missing.rows())
-        return cls(words, numbers, len(missing), marks.finished(), format_of())
+        offsets = np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)]) if sets else None
+        return cls(words, numbers, len(missing), marks.finished(), format_of(), offsets)
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @property
+    def held(self) -> Held:
+        """What measures pairs of the rows, of which there is at least one."""
+        if self.offsets is not None:
+            return HeldSets(self.offsets, self.words)
+        assert self.format is not None
+        return HeldPoints(self.words, self.format.measure)
+
+    def buckets(self, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+        """Choose and compute the buckets of the rows, of which some are to be compared."""
+        if self.offsets is not None:
+            return choose_set_buckets(HeldSets(self.offsets, self.words), plan, rows)
+        assert self.format is not None
+        return choose_buckets(self.words, self.format, plan, rows)
 
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
         """Return groups of the rows with a point as groups of all rows; the others are kept, with this similarity."""
@@ -189,29 +220,25 @@ class PointRows:
         return every
 
     def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
-        """Return the values of the kernels' measure of pairs of rows."""
-        values = np.zeros(len(left))
-        if self.format is not None:
-            pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
-            kernels.distances_of_pairs(self.words, pairs, *self.format.measure.kernel, values)
-            release(self.words)
-        return values
+        """Return the values of pairs of rows; see `Held`."""
+        return self.held.values(right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64))
 
 
-def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey]) -> UInt64Array:
-    """Return two hashes of the words of each row: uint64 (n, 2)."""
+def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array | None) -> UInt64Array:
+    """Return two hashes of the words of each row: uint64 (n, 2); of weighted sets, given the number of elements."""
     n, width = words.shape
-    rows = Texts.of_buffer(
-        np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * np.arange(n + 1, dtype=np.int64)
-    )
+    ends = np.arange(n + 1, dtype=np.int64)
+    if counts is not None:
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    rows = Texts.of_buffer(np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * ends)
     return np.stack([tokens_of_texts(rows, key) for key in keys], axis=1).astype(np.uint64)
 
 
 class _Run:
     """The stages of a run after reading.
 
-    Within it, the similarity of a pair is 1 - the value of the kernels' measure, so that it is 1 for copies and greater
-    for nearer points.
+    Within it, the similarity of a pair is 1 - its value, so that it is 1 for copies and greater for nearer points; of
+    weighted sets, it is the negative of the value.
     """
 
     plan: PointPlan
@@ -243,32 +270,33 @@ class _Run:
 
     def _check_memory(self) -> None:
         """Raise ValueError if the rows need more memory than the process may take."""
-        n, words = self._rows.words.shape
-        needed = self.plan.memory_for(n, words, self.plan.kind == "code")
+        n = len(self._rows)
+        needed = self.plan.memory_for(n, -(-self._rows.words.size // max(1, n)), self.plan.kind == "code")
         if self._memory is not None and needed > self._memory:
             raise ValueError(
-                f"memory must be at least {needed:,} bytes for {n:,} {self.plan.kind}s, not {self._memory:,}; "
+                f"memory must be at least {needed:,} bytes for {n:,} {plural(self.plan.kind)}, not {self._memory:,}; "
                 "fewer threads need less"
             )
 
     def _choose(self) -> PointBuckets | None:
         """Return the buckets of the points; None if codes are compared completely, by blocks of bits."""
         format = self._rows.format
-        if format is None:
+        if not len(self._rows):
             return None
         if self.plan.kind == "code" and self.plan.complete:
+            assert format is not None
             components = self.plan.groups == "components" and self.plan.measure == "hamming"
             return crowded_codes(self._rows.words, format, self.plan, self._different) if components else None
         if self.plan.complete:
-            return one_bucket(self._rows.words)
-        buckets = choose_buckets(self._rows.words, format, self.plan, self._different)
+            return one_bucket(len(self._rows))
+        buckets = self._rows.buckets(self.plan, self._different)
         self.plan = replace(self.plan, bands=buckets.bands, reached=buckets.recall)
         self._check_memory()
         return buckets
 
-    def _join(self, order: Int64Array, buckets: PointBuckets, format: PointFormat) -> BucketJoin:
+    def _join(self, order: Int64Array, buckets: PointBuckets) -> BucketJoin:
         return BucketJoin(
-            self._rows.words, order, format.measure, self.plan.value_of(format), buckets.keys, buckets.bands.bands,
+            self._rows.held, order, self.plan.value_of(self._rows.format), buckets.keys, buckets.bands.bands,
             buckets.codes, buckets.most, self.plan.threads, self._progress,
         )  # fmt: skip
 
@@ -285,8 +313,8 @@ class _Run:
 
     def _similar(self) -> Iterator[PairArray]:
         """Yield the similar pairs of different rows, not sorted."""
-        format, order = self._rows.format, self._different
-        if format is None:
+        order = self._different
+        if not len(self._rows):
             return
         if self.plan.measure == "tanimoto":
             alike = tanimoto_pairs(self._rows.words[order], self.plan.bound, threads=self.plan.threads)
@@ -298,9 +326,9 @@ class _Run:
             yield as_pairs(order[near.left], order[near.right], 1.0 - near.distance)
             self.compared += len(near)
             return
-        join = self._join(order, self._buckets, format)
+        join = self._join(order, self._buckets)
         for meeting in join.pairs():
-            yield _closeness(join.rows_of(meeting))
+            yield self._closeness(join.rows_of(meeting))
         self.compared += join.compared
 
     # ---- groups ----
@@ -323,15 +351,15 @@ class _Run:
 
     def _forming(self, preference: npt.ArrayLike | None) -> PairArray:
         """Return similar pairs of different rows that determine the groups."""
-        format, n = self._rows.format, len(self._rows)
-        if format is None:
+        n = len(self._rows)
+        if not n:
             return np.empty(0, PAIR)
         order = by_preference(self._different, n, self.copies, preference)
         if self._buckets is not None:
-            join = self._join(order, self._buckets, format)
+            join = self._join(order, self._buckets)
             found = join.stars() if self.plan.groups == "star" else join.forest()
             self.compared += join.compared
-            return _closeness(join.rows_of(found))
+            return self._closeness(join.rows_of(found))
         if self.plan.groups == "components" or self.plan.measure == "tanimoto":
             found_pairs = joined_pairs(self._similar())
             sort_pairs(found_pairs)
@@ -345,13 +373,13 @@ class _Run:
 
     def _values(self, left: Int64Array, right: Int64Array) -> Float64Array:
         """Return the similarities or distances of pairs of rows that are reported, which are exact."""
-        format, rows = self._rows.format, self._rows
-        if format is None:
+        rows = self._rows
+        if not len(rows):
             return np.zeros(len(left))
         if self.plan.measure == "tanimoto":
             pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
             return similarities(rows.words, rows.words, pairs)
-        return self.plan.reported(format, rows.values(left, right))
+        return self.plan.reported(rows.format, rows.values(left, right))
 
     def _reported(self, pairs: PairArray) -> PairArray:
         """Return pairs with the similarities or distances that are reported, which are exact."""
@@ -360,8 +388,7 @@ class _Run:
             pairs["similarity"] = self._values(pairs["i"], pairs["j"])
         return pairs
 
-
-def _closeness(pairs: PairArray) -> PairArray:
-    """Replace the values of the measure in pairs by 1 - value."""
-    pairs["similarity"] = 1 - pairs["similarity"]
-    return pairs
+    def _closeness(self, pairs: PairArray) -> PairArray:
+        """Replace the values of pairs by similarities."""
+        pairs["similarity"] = (0 if self.plan.kind == "weighted" else 1) - pairs["similarity"]
+        return pairs

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.choices import ItemMeasure, PairMeasure
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.engine.columns import Column
 from lshfast.engine.plan import Keep, KeepValues
 from lshfast.join.groups import preferred
@@ -32,11 +34,17 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     if keep == "last":
         return rows
     lengths = column.lengths if keep == "longest" else -column.lengths
+    return preference_by_length(lengths, lambda tied: column.take(tied).hashes(TIE_SEED))
+
+
+def preference_by_length(lengths: Int64Array, hashes_of: Callable[[Int64Array], UInt64Array]) -> Int64Array:
+    """Return the preference of rows by their lengths; among equal ones by hashes of some rows, then by their order."""
+    rows = np.arange(len(lengths), dtype=np.int64)
     _, group, members = np.unique(lengths, return_inverse=True, return_counts=True)
     tied = np.flatnonzero(members[group] > 1)
-    hashes = np.zeros(len(column), np.uint64)
-    hashes[tied] = column.take(tied).hashes(TIE_SEED)
-    preference = np.empty(len(column), np.int64)
+    hashes = np.zeros(len(lengths), np.uint64)
+    hashes[tied] = hashes_of(tied)
+    preference = np.empty(len(lengths), np.int64)
     preference[np.lexsort((-rows, hashes, lengths))] = rows
     return preference
 

@@ -17,7 +17,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.engine.columns import Column, KeyedRows, ShingledTexts, joined
+from lshfast.engine.columns import Column, KeyedRows, PackedSets, ShingledTexts, joined
 from lshfast.engine.plan import Plan
 from lshfast.engine.report import Stage
 from lshfast.join.banded import copy_marks, equal_rows, number_buckets
@@ -183,8 +183,10 @@ def is_long(portion: tuple[int, Column]) -> bool:
 
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
-    """Return a batch as a column; texts are split into the shingles of the plan."""
-    return ShingledTexts(batch, plan.shingles) if isinstance(batch, text.Texts) else batch
+    """Return a batch as a column; texts are packed sets, or are split into the shingles of the plan."""
+    if not isinstance(batch, text.Texts):
+        return batch
+    return PackedSets(batch) if plan.sets else ShingledTexts(batch, plan.shingles)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.progress import Progress
-from lshfast.drivers.inputs import Inputs, item_batches, read_lists, text_batches
+from lshfast.drivers.inputs import Inputs, item_batches, text_batches
 from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.plan import Plan
 from lshfast.jobs.frame import Job
@@ -60,15 +60,14 @@ def check_files(
     """
     rejects = None if output is None else f"{output}.rejects.jsonl"
     job = Job([], inputs.on_error, overwrite, rejects, page=page)
-    others: dict[str, Any] = {"kind": "set", "convert": read_lists} if plan.sets else {}
-    corpus = job.open(inputs, **others)
+    corpus = job.add(inputs.open_kind(plan)[0])
     job.check()
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
-        batches: Any = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
+        batches = text_batches(corpus, progress)
         if corpus.total_bytes <= HELD_BYTES:
-            batches = batches if plan.sets else (Texts(batch) for batch in batches)
+            batches = (Texts(batch) for batch in batches)
         figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)
     with job.writing():
@@ -91,18 +90,17 @@ def check_point_files(
 ) -> PointCheck:
     """Check a run over files of vectors or codes; parameters, outputs and errors are as for `check_files`."""
     from lshfast.engine.points import PointRows
-    from lshfast.kinds.items import PointReader
     from lshfast.quality.points import PointCheck, check_points
 
     job = Job([], inputs.on_error, overwrite, None if output is None else f"{output}.rejects.jsonl")
-    reader = PointReader(plan.kind, plan.measure)
-    corpus = job.open(inputs, kind=plan.kind, convert=reader.read)
+    corpus, reader = inputs.open_kind(plan)
+    job.add(corpus)
     job.check()
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         with job.clock.stage("read"):
-            rows = PointRows.of(item_batches(corpus, progress), lambda: reader.format)
+            rows = PointRows.of(item_batches(corpus, progress), lambda: None if reader is None else reader.format)
         figures: dict[str, Any] = check_points(rows, plan, sample, job.clock, progress)
     result = job.account(PointCheck, accepted=corpus.accepted, **figures)
     with job.writing():

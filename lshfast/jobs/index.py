@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
 from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index
-from lshfast.drivers.inputs import Inputs, item_batches, text_batches
+from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
 from lshfast.engine.plan import Plan, check_indexed, plan_of_index
@@ -162,11 +162,14 @@ def build_index(
     else:
         from lshfast.drivers.point_indexes import PointIndex, class_for
 
+        if plan.kind == "weighted":
+            raise ValueError("an index is of texts, sets, vectors or codes, not of weighted sets")
         if plan.kind == "code" and not plan.complete:
             raise ValueError("recall is for vectors: an index of codes finds all entries within the bound")
         index, made = PointIndex(path, None, on_duplicate), class_for(plan)
     job = _job(path, inputs, overwrite)
-    corpus, points = inputs.open_kind(plan, unique_ids=on_duplicate == "error")
+    corpus, reader = inputs.open_kind(plan, unique_ids=on_duplicate == "error")
+    points = cast("PointReader | None", reader)
     job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
     check_index_target(path, overwrite, made)
@@ -220,7 +223,8 @@ def open_for(
     index: LSHIndex | PointIndex, inputs: Inputs, plan: AnyPlan, **others: Any
 ) -> tuple[Corpus, PointReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    return inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    corpus, reader = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    return corpus, cast("PointReader | None", reader)  # weighted sets have no index
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
@@ -247,8 +251,9 @@ def _fill(
 def _fill_sets(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None) -> int:
     """Insert the signatures of all rows, and return the number of rows without shingles."""
     row = empty = 0
-    batches = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
-    with closing(sketched(batches, plan, job.clock, lambda piece: piece.signatures, progress)) as found:
+    with closing(
+        sketched(text_batches(corpus, progress), plan, job.clock, lambda piece: piece.signatures, progress)
+    ) as found:
         for signatures in found:
             with job.clock.stage("insert"):
                 add_rows(index, name, corpus, np.arange(row, row + len(signatures), dtype=np.int64), signatures)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -12,13 +12,13 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.drivers.inputs import item_batches, read_lists, text_batches
-from lshfast.engine.columns import ShingledTexts
-from lshfast.engine.sketching import sketched
+from lshfast.drivers.inputs import text_batches
+from lshfast.engine.sketching import as_column, sketched
 from lshfast.index.keys import listed
 from lshfast.jobs.frame import Job
 from lshfast.jobs.index import plan_of_any
 from lshfast.kernels.text import Texts
+from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus
 from lshfast.sketch.minhash import EMPTY
 
@@ -93,14 +93,14 @@ class SetSearch:
 
     def one(self, text: str) -> FoundEntries:
         """Look up one text, or one set in a text."""
-        shingles = self.plan.shingles
-        column: Any = _read_one(text, read_lists) if self.plan.sets else ShingledTexts(Texts([text]), shingles)
+        one = _read_one(text, SetReader().read) if self.plan.sets else Texts([text])
+        column = as_column(one, self.plan)
         return self._found(self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1))
 
     def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
-        items: Iterator[Any] = item_batches(corpus, progress) if self.plan.sets else text_batches(corpus, progress)
-        pieces = sketched(items, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress)
+        texts = text_batches(corpus, progress)
+        pieces = sketched(texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress)
         with closing(pieces) as found:
             yield from found
 

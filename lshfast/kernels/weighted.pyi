@@ -28,6 +28,12 @@ def icws(
     out: npt.NDArray[np.uint64],
 ) -> None: ...
 def multisets(tokens: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...
+def similarities(
+    offsets: npt.NDArray[np.int64],
+    elements: npt.NDArray[np.uint64],
+    pairs: npt.NDArray[np.uint64],
+    out: npt.NDArray[np.float64],
+) -> None: ...
 def samples_of(
     offsets: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],

@@ -14,16 +14,14 @@ from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.index.measure import Measure
 from lshfast.join.group_pairs import sorted_pairs
 from lshfast.join.groups import star_groups
 from lshfast.join.jaccard import as_pairs
 from lshfast.kernels import bands as band_kernels
-from lshfast.kernels import distances as kernels
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
 from lshfast.kinds.buckets import KeysOf
-from lshfast.kinds.held_points import release
+from lshfast.kinds.held_points import Held
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -86,13 +84,11 @@ class BucketJoin:
 
     Parameters
     ----------
-    points : ndarray of uint64, shape (n, words)
-        The points, as words of the measure.
+    points : Held
     order : ndarray of int64, shape (m,)
         The rows of different points, the most preferred first. All other members take and give places in this order.
-    measure : Measure
     value : float
-        The largest value of the measure of a similar pair.
+        The largest value of a similar pair.
     keys : callable
         Returns the bucket keys of some rows in a band, given the band and the rows: uint64 (k,).
     bands : int
@@ -105,9 +101,8 @@ class BucketJoin:
 
     def __init__(
         self,
-        points: UInt64Array,
+        points: Held,
         order: Int64Array,
-        measure: Measure,
         value: float,
         keys: KeysOf,
         bands: int,
@@ -116,11 +111,11 @@ class BucketJoin:
         threads: int,
         progress: Progress | None = None,
     ) -> None:
-        self._points, self._order, self._measure, self._value = points, order, measure, value
+        self._points, self._order, self._value = points, order, value
         self._keys, self._bands = keys, bands
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
-        self._room = max(2 * LEAST_ROOM, min(CANDIDATES, CANDIDATE_BYTES // (16 * max(1, points.shape[1]))))
+        self._room = max(2 * LEAST_ROOM, min(CANDIDATES, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
         self.compared = 0
 
     def __len__(self) -> int:
@@ -282,9 +277,7 @@ class BucketJoin:
     def _verified(self, pairs: UInt64Array) -> Meeting:
         left, right = (pairs & LOW32).astype(np.int32), (pairs >> np.uint64(32)).astype(np.int32)
         rows = self._order[right].astype(np.uint64) << np.uint64(32) | self._order[left].astype(np.uint64)
-        values = np.empty(len(pairs))
-        kernels.distances_of_pairs(self._points, rows, *self._measure.kernel, values)
-        release(self._points)
+        values = self._points.values(rows)
         near = values <= self._value
         return Meeting(left[near], right[near], values[near])
 

@@ -11,17 +11,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast.banding.bands import Bands
+from lshfast.common.threads import pieces
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitFamily
 from lshfast.families.family import Family
+from lshfast.families.sets import WeightedMinHashFamily
 from lshfast.families.vectors import Hyperplanes
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.kernels import distances as kernels
-from lshfast.kinds.held_points import release
+from lshfast.kernels.sketch import MAX_NUM_PERM
+from lshfast.kinds.held_points import Held, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
+from lshfast.sketch.weighted import WeightedSets
 
 # Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
 SCREEN_BITS = 256
@@ -33,16 +36,22 @@ SAMPLE_PAIRS = 1 << 15
 # Similar pairs of codes for each row, above which the components of all codes are found without a list of the pairs.
 LISTED_PAIRS = 64
 
-# What is tried; and nanoseconds: of a row in a band, of a bit of its key, of a pair that is screened, or verified.
+# What is tried; and nanoseconds: of a row in a band, of a bit or a slot of its key, of a pair that is screened, or
+# verified.
 MOST_ROWS = 63
 MOST_BANDS = 4096
 ENTRY_NS = 90.0
 BIT_NS = 1.0
+SLOT_NS = 20.0
 SCREENED_NS = 2.0
 VERIFIED_NS = 150.0
 
 # Points whose buckets are computed at once, if they are copied for it.
 PIECE_POINTS = 1 << 16
+
+# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose words are copied.
+SKETCH_BYTES = 1 << 24
+ELEMENT_BYTES = 100
 
 
 KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
@@ -71,9 +80,9 @@ class PointBuckets:
     most: int
 
 
-def one_bucket(points: UInt64Array) -> PointBuckets:
-    """Return a single bucket with all points, by which all pairs are compared."""
-    no_codes = np.empty((len(points), 0), np.uint64)
+def one_bucket(n: int) -> PointBuckets:
+    """Return a single bucket with n points, by which all pairs are compared."""
+    no_codes = np.empty((n, 0), np.uint64)
     return PointBuckets(Bands(1, 1), 1.0, lambda _, rows: np.zeros(len(rows), np.uint64), no_codes, 0)
 
 
@@ -82,7 +91,7 @@ def crowded_codes(codes: UInt64Array, format: PointFormat, plan: PointPlan, rows
     near = np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound) / SAMPLE_PAIRS
     if near * len(rows) / 2 <= LISTED_PAIRS:
         return None
-    return replace(one_bucket(codes), codes=codes, most=int(plan.bound))
+    return replace(one_bucket(len(codes)), codes=codes, most=int(plan.bound))
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,25 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
     return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most)
 
 
+def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+    """Choose and compute the buckets of weighted sets, of which the given rows are to be compared."""
+    family = WeightedMinHashFamily(seed=plan.seed)
+    distance, sample = 1 - plan.bound, 1 + _sampled_values(sets, rows, plan.seed)
+    _, bands = _cheapest(
+        [family], distance, 1 - plan.recall, len(rows), sample, False, bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM
+    )
+    keys = np.empty((bands.bands, len(sets)), np.uint64)
+    for piece in pieces(8 * bands.slots + ELEMENT_BYTES * sets.lengths, SKETCH_BYTES):
+        offsets = sets.offsets[piece.start : piece.stop + 1]
+        elements = sets.elements[offsets[0] : offsets[-1]]
+        some = WeightedSets(offsets - offsets[0], elements[:, 0], elements[:, 2].copy().view(np.float64))
+        keys[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
+        release(sets.elements)
+    met = float(family.collision_probability(distance)) ** bands.rows_per_band
+    no_codes = np.empty((len(sets), 0), np.uint64)
+    return PointBuckets(bands, 1 - (1 - met) ** bands.bands, partial(_keys_of_band, keys), no_codes, 0)
+
+
 def _computed(
     family: BitFamily[Any], points: UInt64Array, format: PointFormat, count: int, threads: int
 ) -> UInt64Array:
@@ -181,20 +209,29 @@ def _pieces(points: UInt64Array) -> Iterator[slice]:
 
 def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
     """Return the distances of random pairs of the rows."""
+    return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
+
+
+def _sampled_values(points: Held, rows: Int64Array, seed: int) -> Float64Array:
+    """Return the values of random pairs of the rows."""
     if len(rows) < 2:
         return np.empty(0)
     rng = np.random.default_rng(seed)
     left = rng.integers(0, len(rows), SAMPLE_PAIRS)
     right = (left + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
     pairs = rows[right].astype(np.uint64) << np.uint64(32) | rows[left].astype(np.uint64)
-    values = np.empty(len(pairs))
-    kernels.distances_of_pairs(points, pairs, *format.measure.kernel, values)
-    release(points)
-    return format.distances(values)
+    return points.values(pairs)
 
 
 def _cheapest(
-    families: Iterable[Family[Any]], distance: float, misses: float, n: int, sample: Float64Array, screened: bool
+    families: Iterable[Family[Any]],
+    distance: float,
+    misses: float,
+    n: int,
+    sample: Float64Array,
+    screened: bool,
+    bit_ns: float = BIT_NS,
+    most_slots: int = MOST_BANDS * MOST_ROWS,
 ) -> tuple[Family[Any], Bands]:
     """Return the family and the bands with the least expected time."""
     best: tuple[float, Family[Any], Bands] | None = None
@@ -207,11 +244,11 @@ def _cheapest(
             if met < 1e-9:
                 break
             bands = 1 if met >= 1 - 1e-12 else math.ceil(math.log(allowed) / math.log1p(-met))
-            if bands > MOST_BANDS:
+            if bands > MOST_BANDS or bands * rows > most_slots:
                 break
             sharing = float(np.mean(others**rows)) if len(others) else 0.0
             pair_ns = SCREENED_NS if screened else VERIFIED_NS
-            cost = bands * (n * (ENTRY_NS + rows * BIT_NS) + n * n / 2 * sharing * pair_ns)
+            cost = bands * (n * (ENTRY_NS + rows * bit_ns) + n * n / 2 * sharing * pair_ns)
             if best is None or cost < best[0]:
                 best = cost, family, Bands(bands, rows)
     if best is None:

@@ -1,15 +1,103 @@
-"""The points of a run, held in memory, or in a file that is mapped: then only what is in use takes memory."""
+"""The points of a run, held in memory, or in a file that is mapped: then only what is in use takes memory.
+
+`HeldPoints` and `HeldSets` measure pairs of them. The value of a pair is less for nearer ones: that of the kernels'
+measure of points, and for weighted sets the negative similarity, which needs no rounding.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
-from typing import IO
+from dataclasses import dataclass
+from typing import IO, Protocol
 
 import numpy as np
 
 from lshfast.common.growing import GrowingArray
-from lshfast.common.types import UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.index.measure import Measure
+from lshfast.kernels import distances as point_kernels
+from lshfast.kernels import weighted as set_kernels
+from lshfast.tokens import places_of_rows
+
+# Bytes of a mapped file that are in use at a time where its rows are read in any order, and those that the system maps
+# around each of them.
+TOUCHED_BYTES = 1 << 25
+FAULT_BYTES = 1 << 16
+
+
+class Held(Protocol):
+    """Points that are held."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def row_words(self) -> int:
+        """The words of a point, or of a set in the mean."""
+
+    def values(self, pairs: UInt64Array) -> Float64Array:
+        """Return the values of pairs of rows, right << 32 | left."""
+
+
+@dataclass(frozen=True)
+class HeldPoints:
+    """Vectors or codes, as words of a measure: uint64 (n, words)."""
+
+    words: UInt64Array
+    measure: Measure
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def row_words(self) -> int:
+        return int(self.words.shape[1])
+
+    def values(self, pairs: UInt64Array) -> Float64Array:
+        values = np.empty(len(pairs))
+        point_kernels.distances_of_pairs(self.words, pairs, *self.measure.kernel, values)
+        release(self.words)
+        return values
+
+
+@dataclass(frozen=True)
+class HeldSets:
+    """Weighted sets: row i has the elements from offsets[i] to offsets[i + 1], of `ELEMENT_WORDS` words each."""
+
+    offsets: Int64Array
+    elements: UInt64Array
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def row_words(self) -> int:
+        return -(-self.elements.size // max(1, len(self)))
+
+    def values(self, pairs: UInt64Array) -> Float64Array:
+        values = np.empty(len(pairs))
+        most = max(1, len(pairs))
+        if _map_of(self.elements) is not None:
+            most = max(1, TOUCHED_BYTES // (2 * (FAULT_BYTES + 8 * self.row_words)))
+        for at in range(0, len(pairs), most):
+            part = slice(at, at + most)
+            set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])
+            release(self.elements)
+        return -values
+
+    @property
+    def lengths(self) -> Int64Array:
+        """The number of elements of each set."""
+        return np.diff(self.offsets)
+
+    def hashes(self, rows: Int64Array) -> UInt64Array:
+        """Return hashes of some sets under a public seed, which do not depend on the order of their elements."""
+        offsets, places = places_of_rows(self.offsets, rows)
+        elements = self.elements[places]
+        sums = np.zeros(len(places) + 1, np.uint64)
+        np.cumsum(elements[:, 0] * (elements[:, 2] << np.uint64(1) | np.uint64(1)), out=sums[1:])
+        release(self.elements)
+        return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]])
 
 
 class PointFile:
@@ -43,12 +131,18 @@ class PointFile:
 
 def release(points: UInt64Array) -> None:
     """Let go of the memory of what was read of points in a file; those in memory stay as they are."""
+    held = _map_of(points)
+    if held is not None and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
+
+
+def _map_of(points: UInt64Array) -> mmap.mmap | None:
+    """Return the map of a file whose memory points have; None if they are in memory."""
     base = points
     while isinstance(base, np.ndarray):
         base = base.base  # type: ignore[assignment]
     held = base.obj if isinstance(base, memoryview) else base
-    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        held.madvise(mmap.MADV_DONTNEED)
+    return held if isinstance(held, mmap.mmap) else None
 
 
 def holder(path: str | None, width: int) -> GrowingArray | PointFile:

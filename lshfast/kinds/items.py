@@ -18,6 +18,8 @@ from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
 from lshfast.kernels.text import Texts
 from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.measures import PointKind
+from lshfast.sketch.weighted import WeightedSets
+from lshfast.tokens import places_of_rows
 
 # The metric of a format for each measure of points.
 METRICS: dict[ItemMeasure, str] = {"cosine": "cosine", "angle": "cosine", "tanimoto": "hamming"}
@@ -34,12 +36,15 @@ class PointBatch:
     Attributes
     ----------
     words : ndarray of uint64, shape (k, words)
-        The words of the k rows that have a point.
+        The words of the k rows that have a point; of weighted sets, of all elements.
     missing : ndarray of bool, shape (n,)
+    counts : ndarray of int64, shape (k,), optional
+        The number of elements of each of k weighted sets.
     """
 
     words: UInt64Array
     missing: BoolArray
+    counts: Int64Array | None = None
 
     def __len__(self) -> int:
         return len(self.missing)
@@ -52,8 +57,11 @@ class PointBatch:
     def take(self, rows: Int64Array) -> PointBatch:
         """Return some of the rows."""
         missing = self.missing[rows]
-        places = np.cumsum(~self.missing, dtype=np.int64) - 1
-        return PointBatch(self.words[places[rows[~missing]]], missing)
+        places = (np.cumsum(~self.missing, dtype=np.int64) - 1)[rows[~missing]]
+        if self.counts is None:
+            return PointBatch(self.words[places], missing)
+        offsets = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        return PointBatch(self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places])
 
 
 class PointReader:
@@ -148,9 +156,16 @@ class PointReader:
         return reasons
 
 
+def reader_of(kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> Any:
+    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`."""
+    from lshfast.kinds.weighted import WeightedReader
+
+    return WeightedReader() if kind == "weighted" else PointReader(kind, measure, format)
+
+
 def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[PointBatch, PointFormat | None]:
     """Return the points of a collection in memory; the first bad row raises ValueError."""
-    reader = PointReader(kind, measure)
+    reader = reader_of(kind, measure)
     batch, bad = reader.read(_column(items))
     if bad:
         row = min(bad)
@@ -162,11 +177,17 @@ def _column(items: Any) -> Any:
     """Return a collection as an array of numpy or pyarrow, or as a list."""
     if isinstance(items, np.ndarray):
         return items if items.dtype != object else list(items)
+    if isinstance(items, WeightedSets):
+        return items
+    if getattr(getattr(items, "dtype", None), "kind", "") == "O":  # pandas
+        return list(items)
     if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
         pa = optional("pyarrow")
         return items if isinstance(items, pa.Array) else pa.chunked_array(items).combine_chunks()
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
-        raise TypeError(f"vectors and codes must be a sequence or a column of them, not {type(items).__name__}")
+        raise TypeError(
+            f"weighted sets, vectors and codes must be a sequence or a column of them, not {type(items).__name__}"
+        )
     return list(items)
 
 

@@ -1,10 +1,9 @@
-"""Which kind of items a column holds: texts, sets, vectors or codes; and the values of columns of lists."""
+"""Which kind of items a column holds: texts, sets, weighted or not, vectors or codes; and the values of its lists."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from lshfast.common.choices import Kind
 from lshfast.common.extras import optional
 from lshfast.kernels.text import Texts
+from lshfast.sketch.weighted import WeightedSets
 
 
 def kind_of_arrow(kind: Any) -> Kind | None:
@@ -21,15 +21,28 @@ def kind_of_arrow(kind: Any) -> Kind | None:
         kind = kind.value_type
     if types.is_fixed_size_binary(kind):
         return "code"
+    if types.is_map(kind):
+        return "weighted" if _is_weighted(kind.key_type, kind.item_type) else None
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         value = kind.value_type
         if types.is_floating(value):
             return "vector"
+        if types.is_struct(value) and value.num_fields == 2 and not types.is_fixed_size_list(kind):
+            return "weighted" if _is_weighted(*(value.field(i).type for i in range(2))) else None
         small = types.is_integer(value) and value.bit_width == 8
         listed = types.is_integer(value) or types.is_string(value) or types.is_large_string(value)
         return "set" if listed and not small and not types.is_fixed_size_list(kind) else None
     texts = types.is_null(kind) or "string" in str(kind) or "binary" in str(kind)
     return "text" if texts and not types.is_nested(kind) else None
+
+
+def _is_weighted(element: Any, weight: Any) -> bool:
+    """Return whether types of Arrow are those of an element of a weighted set and of its weight."""
+    types = optional("pyarrow").types
+    if types.is_dictionary(element):
+        element = element.value_type
+    named = types.is_integer(element) or str(element) in ("string", "large_string", "string_view")
+    return named and (types.is_integer(weight) or types.is_floating(weight) or types.is_decimal(weight))
 
 
 def ambiguous(kind: Any) -> list[Kind]:
@@ -51,6 +64,9 @@ def kind_of_value(value: Any) -> Kind | None:
         return "text"
     if isinstance(value, np.ndarray):
         return "vector" if value.ndim == 1 and value.dtype.kind == "f" else None
+    if isinstance(value, Mapping):
+        numbers = all(isinstance(part, (int, float, np.number)) and type(part) is not bool for part in value.values())
+        return "weighted" if value and numbers else None
     if isinstance(value, (list, tuple)) and value:
         if all(isinstance(part, (int, float, np.number)) and not isinstance(part, bool) for part in value):
             return "vector" if any(isinstance(part, (float, np.floating)) for part in value) else "set"
@@ -63,64 +79,39 @@ def kind_of(items: Any) -> Kind:
 
     Examples
     --------
-    >>> kind_of([[0.5, 1.0]]), kind_of([{"a", "b"}]), kind_of(["a text"])
-    ('vector', 'text', 'text')
+    >>> kind_of([[0.5, 1.0]]), kind_of([{"a": 2}]), kind_of([{"a", "b"}]), kind_of(["a text"])
+    ('vector', 'weighted', 'text', 'text')
     """
+    if isinstance(items, WeightedSets):
+        return "weighted"
     if isinstance(items, np.ndarray) and items.ndim == 2 and items.dtype.kind == "f":
         return "vector"
     if _is_arrow(items):
         pa = optional("pyarrow")
-        return "vector" if kind_of_arrow(pa.chunked_array(items).type) == "vector" else "text"
+        found = kind_of_arrow(pa.chunked_array(items).type)
+        return found if found in ("vector", "weighted") else "text"
     if isinstance(items, (list, tuple)) or getattr(getattr(items, "dtype", None), "kind", "") == "O":
-        first = next((item for item in items if item is not None), None)
-        if kind_of_value(first) == "vector":
-            return "vector"
+        first = next(
+            (item for item in items if item is not None and not (isinstance(item, Mapping) and not item)), None
+        )
+        found = kind_of_value(first)
+        if found in ("vector", "weighted"):
+            return found
     return "text"
 
 
+def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
+    """Return the kind of a collection in memory, given what the user says or None; sets may be weighted ones."""
+    found = kind_of(items) if kind in (None, "set") else None
+    return found if found is not None and (kind is None or found == "weighted") else kind or "text"
+
+
 def _is_arrow(items: Any) -> bool:
-    """Return whether a column has Arrow's interface and lists of numbers in it, so that pyarrow is worth importing."""
+    """Return whether a column has Arrow's interface and lists or maps in it, so that pyarrow is worth importing."""
     if not (hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__")):
         return False
     kind = str(getattr(items, "type", getattr(items, "dtype", "")))
-    return any(name in kind.lower() for name in ("list", "array"))
-
-
-def read_sets(column: Any) -> tuple[Any, dict[int, str]]:
-    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
-
-    A set is a list of strings or integers, also as a text of JSON; None is an empty set.
-    """
-    values = column.to_pylist() if hasattr(column, "buffers") else column
-    rows, bad, kind = list[Sequence[Any]](), dict[int, str](), None
-    for row, item in enumerate(decoded_lists(values)):
-        parts = () if item is None else item
-        own = {bool: None}.get(type(parts[0]), type(parts[0])) if isinstance(parts, list) and parts else None
-        if not isinstance(parts, (list, tuple)) or (parts and (own not in (str, int) or kind not in (None, own))):
-            wanted = "strings or integers" if kind is None else "strings" if kind is str else "integers"
-            bad[row], parts = f"not a list of {wanted}, as sets are: {shortened(item)}", ()
-        elif not all(type(part) is own for part in parts):
-            bad[row], parts = f"not a list of one type: {shortened(item)}", ()
-        elif own is str and not all(map(_is_text, parts)):
-            bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
-        elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
-            bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
-        elif parts:
-            kind = own
-        rows.append(parts)
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    flat = list(chain.from_iterable(rows))
-    if kind is int:
-        return (offsets, np.array([part % 2**64 for part in flat], np.uint64)), bad
-    return (offsets, Texts(flat)), bad
-
-
-def _is_text(part: str) -> bool:
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return any(name in kind.lower() for name in ("list", "array", "map"))
 
 
 def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:

@@ -10,19 +10,20 @@ import numpy as np
 
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
-from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify
+from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify, plural
 from lshfast.common.threads import thread_count
 from lshfast.common.types import Float64Array
 
 if TYPE_CHECKING:
     from lshfast.index.neighbors.points import PointFormat
 
-PointKind: TypeAlias = Literal["vector", "code"]
+PointKind: TypeAlias = Literal["weighted", "vector", "code"]
 
 # The measures of each kind, the default first.
 MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
     "text": ("jaccard", "containment"),
     "set": ("jaccard", "containment"),
+    "weighted": ("jaccard",),
     "vector": ("cosine", "angle", "euclidean", "manhattan"),
     "code": ("hamming", "tanimoto"),
 }
@@ -40,7 +41,7 @@ CODE_BYTES = 80
 CHUNK_BYTES = 1 << 25
 
 # Least similarity by default.
-THRESHOLDS: dict[ItemMeasure, float] = {"cosine": 0.95, "tanimoto": 0.7}
+THRESHOLDS: dict[ItemMeasure, float] = {"jaccard": 0.8, "cosine": 0.95, "tanimoto": 0.7}
 
 
 def is_distance(measure: ItemMeasure) -> bool:
@@ -56,12 +57,12 @@ def is_distance(measure: ItemMeasure) -> bool:
 
 @dataclass(frozen=True)
 class PointPlan:
-    """The checked parameters of a run over vectors or codes; `make_point_plan` creates it.
+    """The checked parameters of a run over weighted sets, vectors or codes; `make_point_plan` creates it.
 
     Attributes
     ----------
-    kind : {"vector", "code"}
-    measure : {"cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"}
+    kind : {"weighted", "vector", "code"}
+    measure : {"jaccard", "cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"}
     bound : float
         The threshold of a similarity, or the radius of a distance.
     recall : float
@@ -135,8 +136,11 @@ class PointPlan:
         """Return the distance of the format at the bound: for the cosine, the angle."""
         return math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
 
-    def value_of(self, format: PointFormat) -> float:
-        """Return the largest value of the kernels' measure of a similar pair."""
+    def value_of(self, format: PointFormat | None) -> float:
+        """Return the largest value of a similar pair, as `Held.values` gives it."""
+        if self.measure == "jaccard":
+            return -self.bound
+        assert format is not None
         if self.measure != "cosine":
             return format.value_at(min(self.bound, format.longest))
         # The largest value with 1 - value >= bound, by bisection of the bits: near 0 there are many more doubles than
@@ -150,8 +154,11 @@ class PointPlan:
                 high = middle - 1
         return float(np.int64(low).view(np.float64))
 
-    def reported(self, format: PointFormat, values: Float64Array) -> Float64Array:
-        """Return the similarities or distances that values of the kernels' measure stand for."""
+    def reported(self, format: PointFormat | None, values: Float64Array) -> Float64Array:
+        """Return the similarities or distances that values stand for."""
+        if self.measure == "jaccard":
+            return -values
+        assert format is not None
         return 1 - values if self.measure == "cosine" else format.distances(values)
 
     def of_distances(self, distances: Float64Array) -> Float64Array:
@@ -177,15 +184,15 @@ def make_point_plan(
 
     Parameters
     ----------
-    kind : {"vector", "code"}
+    kind : {"weighted", "vector", "code"}
     measure : str, optional
-        By default "cosine" for vectors, and "hamming" for codes.
+        By default "jaccard" for weighted sets, "cosine" for vectors, and "hamming" for codes.
     threshold : float, optional
-        Least similarity, in (0, 1]; by default .95 for "cosine", and .7 for "tanimoto".
+        Least similarity, in (0, 1]; by default .8 for "jaccard", .95 for "cosine", and .7 for "tanimoto".
     radius : float, optional
         Greatest distance, above 0 (for codes at least 0), for the other measures, which need it.
     recall : float, optional
-        In (0, 1). By default .95 for vectors; for codes, all pairs are found.
+        In (0, 1). By default .95 for weighted sets and vectors; for codes, all pairs are found.
     exact : bool, optional
         If true, all pairs are found.
     groups, threads, seed, top, most : optional
@@ -228,7 +235,7 @@ def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
     if measure is None:
         return allowed[0]
     if measure not in allowed:
-        raise ValueError(f"measure must be one of {', '.join(allowed)} for {kind}s, not {measure!r}")
+        raise ValueError(f"measure must be one of {', '.join(allowed)} for {plural(kind)}, not {measure!r}")
     return measure
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lshfast.common.checks import Seed, check_int
-from lshfast.common.choices import ItemMeasure, Kind
+from lshfast.common.choices import ItemMeasure, Kind, plural
 from lshfast.common.progress import Progress
 from lshfast.engine.any_plan import AnyPlan, plan_for
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.plan import RECALL
 from lshfast.engine.short_texts import warn_of
 from lshfast.engine.sketching import Clock
-from lshfast.kinds.kind import kind_of
+from lshfast.kinds.kind import kind_in_memory
 from lshfast.kinds.measures import PointPlan
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
@@ -97,7 +97,7 @@ def check(
     (1.0, True)
     """
     plan = check_plan(
-        kind_of(texts) if kind is None else kind,
+        kind_in_memory(texts, kind),
         dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
              recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
              ignore_common=ignore_common, radius=radius, measure=measure),
@@ -134,7 +134,7 @@ def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progr
     from lshfast.quality.points import PointCheck, check_points
 
     if examples:
-        raise ValueError(f"examples is for texts and sets, not for {plan.kind}s")
+        raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
     clock = Clock()
     batch, format = read_points(items, plan.kind, plan.measure)
     rows = PointRows.of([batch], lambda: format)

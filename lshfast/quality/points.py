@@ -1,4 +1,4 @@
-"""What a run over vectors or codes finds and misses, from a sample of the rows.
+"""What a run over weighted sets, vectors or codes finds and misses, from a sample of the rows.
 
 Rows are drawn with known probabilities: most of those that a plan with other random functions finds near to another
 row, and some of the others. Each is compared exactly with all rows. As no probability is 0, the estimates are unbiased
@@ -26,9 +26,9 @@ from lshfast.join.banded import equal_rows
 from lshfast.kernels import distances as kernels
 from lshfast.kernels import hamming as code_kernels
 from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets, choose_buckets
+from lshfast.kinds.buckets import PointBuckets
 from lshfast.kinds.held_points import release
-from lshfast.kinds.measures import PointPlan
+from lshfast.kinds.measures import PointPlan, is_distance
 from lshfast.quality.figures import figures_as_json
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 
@@ -64,7 +64,7 @@ class NearBin:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class PointCheck(Account):
-    """What a run over vectors or codes finds and misses, estimated from a sample.
+    """What a run over weighted sets, vectors or codes finds and misses, estimated from a sample.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def check_points(
     with clock.stage("sample"):
         copies = equal_rows(rows.marks)
         members = np.flatnonzero(copies == np.arange(len(rows), dtype=np.int64))
-        check = _PointChecker(rows.words, rows.format, plan, members)
+        check = _PointChecker(rows, plan, members)
         rates = check.rates(sample)
         drawn = members[np.random.default_rng([plan.seed, len(rows)]).random(len(members)) < rates]
         rates = rates[np.searchsorted(members, drawn)]
@@ -206,37 +206,37 @@ class _PointChecker:
 
     members: Int64Array
 
-    def __init__(self, words: UInt64Array, format: PointFormat | None, plan: PointPlan, members: Int64Array) -> None:
-        self._words, self._format, self._plan, self.members = words, format, plan, members
+    def __init__(self, rows: PointRows, plan: PointPlan, members: Int64Array) -> None:
+        self._rows, self._words, self._plan, self.members = rows, rows.words, plan, members
         self._buckets: PointBuckets | None = None
-        if format is not None and not plan.complete:
-            self._buckets = choose_buckets(words, format, plan, members)
+        if len(rows) and not plan.complete:
+            self._buckets = rows.buckets(plan, members)
 
     def rates(self, sample: int) -> Float64Array:
         """Return the probability of each member to be drawn."""
-        n, format = len(self.members), self._format
-        if format is None:
+        n, format = len(self.members), self._rows.format
+        if not n:
             return np.ones(n)
-        work = format.dim * max(1, n)
-        by_one = format.metric == "manhattan"
+        work = (self._rows.held.row_words if format is None else format.dim) * n
+        by_one = format is None or format.metric == "manhattan"
         most = max(1, min(sample, (MOST_STEPS if by_one else MOST_PRODUCTS) // work))
         if n <= most:
             return np.ones(n)
         near = np.zeros(n, np.bool_)
-        near[np.searchsorted(self.members, self._hints(format))] = True
+        near[np.searchsorted(self.members, self._hints())] = True
         rates = np.empty(n)
         for chosen, share in ((near, 1 - UNIFORM), (~near, UNIFORM)):
             rates[chosen] = min(1.0, share * most / max(1, int(chosen.sum())))
         return rates
 
-    def _hints(self, format: PointFormat) -> Int64Array:
+    def _hints(self) -> Int64Array:
         """Return rows that another plan finds near to another one."""
         plan = self._plan
         if plan.complete:
             plan = replace(plan, recall=0.95)
-        other = choose_buckets(self._words, format, replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
+        other = self._rows.buckets(replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
         join = BucketJoin(
-            self._words, self.members, format.measure, self._plan.value_of(format), other.keys, other.bands.bands,
+            self._rows.held, self.members, self._plan.value_of(self._rows.format), other.keys, other.bands.bands,
             other.codes, other.most, plan.threads,
         )  # fmt: skip
         pairs = join.rows_of(join.stars())
@@ -244,40 +244,42 @@ class _PointChecker:
 
     def within(self, drawn: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
         """Yield the place in the sample, the other row, and the nearness of each pair within the bound."""
-        format = self._format
-        if format is None:
+        if not len(self.members):
             return
-        likely = self._likely(drawn, format)
+        format = self._rows.format
+        likely = self._likely(drawn)
         for start in range(0, len(self.members), CHUNK_ROWS):
             rows = self.members[start : start + CHUNK_ROWS]
             place, at = likely(rows)
             other = rows[at]
             apart = drawn[place] != other
             place, other = place[apart], other[apart]
-            values = np.empty(len(place))
-            pairs = other.astype(np.uint64) << np.uint64(32) | drawn[place].astype(np.uint64)
-            kernels.distances_of_pairs(self._words, pairs, *format.measure.kernel, values)
-            release(self._words)
+            values = self._rows.values(drawn[place], other)
             near = values <= self._plan.value_of(format)
             reported = self._plan.reported(format, values[near])
             bound = self._plan.bound
-            best = 1.0 if self._plan.measure == "cosine" else 0.0
+            best = 0.0 if is_distance(self._plan.measure) else 1.0
             nearness = (reported - bound) / (best - bound) if best != bound else np.ones(len(reported))
             yield place[near], other[near], nearness
 
-    def _likely(self, drawn: Int64Array, format: PointFormat) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
+    def _likely(self, drawn: Int64Array) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
         """Return what gives (places in the sample, places in the rows) of all pairs that may be within the bound."""
-        plan = self._plan
-        if format.metric in ("hamming", "manhattan"):
-            sample = np.ascontiguousarray(self._words[drawn])
-            limit = plan.value_of(format)
+        plan, format = self._plan, self._rows.format
+        if format is None or format.metric in ("hamming", "manhattan"):
+            sample, limit = np.ascontiguousarray(self._words[drawn if format else drawn[:0]]), plan.value_of(format)
+
+            def values_of(number: int, rows: Int64Array, others: UInt64Array) -> Float64Array:
+                if format is None:
+                    return self._rows.values(np.full(len(rows), drawn[number], np.int64), rows)
+                values = np.empty(len(rows))
+                kernels.distances(sample[number : number + 1], others, *format.measure.kernel, values)
+                return values
 
             def one_by_one(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-                others, values = np.ascontiguousarray(self._words[rows]), np.empty(len(rows))
+                others = np.ascontiguousarray(self._words[rows if format else rows[:0]])
                 place, at = [rows[:0]], [rows[:0]]
-                for number in range(len(sample)):
-                    kernels.distances(sample[number : number + 1], others, *format.measure.kernel, values)
-                    at.append(np.flatnonzero(values <= limit))
+                for number in range(len(drawn)):
+                    at.append(np.flatnonzero(values_of(number, rows, others) <= limit))
                     place.append(np.full(len(at[-1]), number, np.int64))
                 return np.concatenate(place), np.concatenate(at)
 
@@ -335,7 +337,7 @@ class _PointChecker:
         every = np.ones(len(near.place), np.bool_)
         pairs, recall = pairs_of(every)
         with_pairs = (near.per_row(every) > 0) / rates
-        best = 1.0 if plan.measure in ("cosine", "tanimoto") else 0.0
+        best = 0.0 if is_distance(plan.measure) else 1.0
         edges = plan.bound + (best - plan.bound) * np.linspace(0, 1, STEPS + 1)
         steps = np.clip(np.floor(near.nearness * STEPS), 0, STEPS - 1)
         bins = [NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step)) for step in range(STEPS)]

@@ -115,6 +115,7 @@ def open_corpus(
     kind: Kind = "text",
     convert: Convert | None = None,
     files: Sequence[File] | None = None,
+    weights: bool = False,
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -172,13 +173,15 @@ def open_corpus(
         The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
     by : str, optional
         Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row of JSONL may lack it.
-    kind : {"text", "set", "vector", "code"}
+    kind : {"text", "set", "weighted", "vector", "code"}
         What the column holds. The values of other kinds than texts are not checked.
     convert : callable, optional
         Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It returns rows with
         `nbytes` and a method `take`, which are yielded instead of texts, and the reasons of bad rows.
     files : sequence of File, optional
         The files of these inputs, listed before with the same `glob` and `format`.
+    weights : bool
+        Whether the order values are weights of elements of sets: others are those of bad rows.
 
     Returns
     -------
@@ -205,6 +208,7 @@ def open_corpus(
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
         output, delimiter, max_columns, tuple(added), by=by, kind=kind,
+        weights=weights,
     )  # fmt: skip
     if files is not None:
         return Corpus(layout, [replace(file, layout=layout) for file in files], convert)
@@ -457,7 +461,7 @@ class Corpus:
         ------
         rows : int64 array
         texts : Texts, list of str, or pyarrow.Array
-            As in `Batch`: the texts of these rows.
+            As in `Batch`: the texts of these rows, or what they are converted to.
         source_bytes : int
             Bytes on disk that were read for them; their sum is `total_bytes`.
 
@@ -472,6 +476,10 @@ class Corpus:
             if len(own):
                 lines = np.frombuffer(self._lines, np.int64)[own]
                 for texts, position in _READERS[file.format].texts_of(file, lines):
+                    if self._convert is not None:
+                        texts, bad = self._convert(texts)
+                        if bad:
+                            raise file.fault(None, "changed while it was in use")
                     yield own[at : at + len(texts)], texts, position - done
                     at, done = at + len(texts), position
                 if at != len(own):

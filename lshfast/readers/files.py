@@ -95,6 +95,7 @@ class Layout:
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
     by: str | None = None
     kind: Kind = "text"
+    weights: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):

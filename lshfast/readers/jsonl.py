@@ -171,11 +171,12 @@ def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.
     return _replaced(texts, wrong, rest) if rest else texts
 
 
-def _accepted_text(file: File, line: bytes) -> str:
+def _accepted_text(file: File, line: bytes) -> Any:
+    """Return the text, or the value of another kind, of a line that was accepted before."""
     parsed = _row(line, file.layout, "utf-8")
     if parsed is None or parsed[2]:
         raise file.fault(None, "changed while it was in use")
-    return str(parsed[0])
+    return parsed[0]
 
 
 def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
@@ -267,7 +268,7 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
 
 
 def first_value(file: File) -> Any:
-    """Return the first value of the column in the first rows that is not null and not an empty list; None if none is.
+    """Return the first value of the column in the first rows that is not null or empty; None if there is none.
 
     Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned: some programs write
     1.0 as 1.
@@ -278,7 +279,7 @@ def first_value(file: File) -> Any:
             value = value_at(record, file.layout.column)
         except (LookupError, TypeError):
             continue
-        if value is None or value == []:
+        if value in (None, [], {}):
             continue
         if not isinstance(value, list) or not all(type(part) is int for part in value):
             numbers = isinstance(value, list) and all(type(part) in (int, float) for part in value)
@@ -347,8 +348,11 @@ def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
         yield JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])), position
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file.
+
+    Values of other kinds than texts are yielded as they are, in lists.
+    """
     names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
     for buffer, starts, stops, position in _lines_again(file, wanted):
         if (starts >= stops).any():
@@ -357,7 +361,8 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
             yield _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer), position
         else:
             spans = zip(starts.tolist(), stops.tolist(), strict=True)
-            yield Texts([_accepted_text(file, bytes(buffer[at:end])) for at, end in spans]), position
+            values = [_accepted_text(file, bytes(buffer[at:end])) for at, end in spans]
+            yield Texts(values) if file.layout.kind == "text" else values, position
 
 
 def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:

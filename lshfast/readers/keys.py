@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast.common.checks import weight_fault
 from lshfast.common.value_codes import ValueCodes
 from lshfast.readers.files import Layout, is_int64, kind_of, shortened
 from lshfast.readers.string_file import HashedKeys, StringFile
@@ -101,6 +102,12 @@ class RowKeys:
         return None
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
+        if self._layout.weights:
+            value = _number(value) if untyped and isinstance(value, str) else value
+            reason = weight_fault(value)
+            if reason:
+                return reason
+            value = float(value)
         if value is None or value == "" or value != value:
             return "is missing or null"
         numbers = isinstance(self.orders, array)
@@ -128,7 +135,7 @@ def _clash(value: Any) -> str:
 
 
 def _of_order(layout: Layout, reason: str) -> str:
-    return f"order column {layout.order_column!r} {reason}"
+    return f"{'weight' if layout.weights else 'order'} column {layout.order_column!r} {reason}"
 
 
 def writable(text: str) -> bool:

@@ -59,8 +59,11 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
     """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
     for batch, position in again(file, wanted, [file.layout.column]):
-        texts = _as_strings(column_of(batch, file.layout.column))
-        yield texts.fill_null("") if texts.null_count else texts, position
+        texts = column_of(batch, file.layout.column)
+        if file.layout.kind == "text":
+            texts = _as_strings(texts)
+            texts = texts.fill_null("") if texts.null_count else texts
+        yield texts, position
 
 
 def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:

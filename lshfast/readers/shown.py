@@ -50,8 +50,8 @@ def shown(value: Any) -> str:
 
     Examples
     --------
-    >>> shown([0.25, 1 / 3]), shown(["red", "blue"]), shown(b"ab"), shown({"red": 2}), shown(None)
-    ('0.25, 0.3333', 'red, blue', '6162', 'red 2', '')
+    >>> shown([0.25, 1 / 3]), shown([("red", 2), ("blue", 1)]), shown(b"ab"), shown({"red": 2}), shown(None)
+    ('0.25, 0.3333', 'red 2, blue 1', '6162', 'red 2', '')
     """
     if value is None:
         return ""
@@ -63,7 +63,9 @@ def shown(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         value = [f"{name} {shown(part)}" for name, part in value.items()]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):  # an entry of a map of Arrow
+        return " ".join(map(shown, value))
+    if isinstance(value, list):
         more = ", …" if len(value) > MOST_SHOWN else ""
         return ", ".join(map(shown, value[:MOST_SHOWN])) + more
     return str(value)

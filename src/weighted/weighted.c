@@ -257,6 +257,35 @@ static void sample(const struct samples *block, const int64_t *offsets, const in
     }
 }
 
+static int element_order(const uint64_t *x, const uint64_t *y) {
+    if (x[0] != y[0]) return x[0] < y[0] ? -1 : 1;
+    return x[1] == y[1] ? 0 : x[1] < y[1] ? -1 : 1;
+}
+
+/* A sum and what rounding has left out of it (Neumaier, ZAMM 1974): so decimal weights add up as they read. */
+struct sum {
+    double high, low;
+};
+
+static struct sum plus(struct sum sum, double x) {
+    double high = sum.high + x, part = high - sum.high;
+    return (struct sum){high, sum.low + ((sum.high - (high - part)) + (x - part))};
+}
+
+double weighted_similarity(const uint64_t *a, size_t n, const uint64_t *b, size_t m) {
+    const uint64_t *a_end = a + n * WEIGHTED_ELEMENT_WORDS, *b_end = b + m * WEIGHTED_ELEMENT_WORDS;
+    struct sum least = {0, 0}, most = {0, 0};
+    while (a < a_end || b < b_end) {
+        int order = a == a_end ? 1 : b == b_end ? -1 : element_order(a, b);
+        double left = order <= 0 ? double_of(a[2]) : 0, right = order >= 0 ? double_of(b[2]) : 0;
+        least = plus(least, left < right ? left : right);
+        most = plus(most, left < right ? right : left);
+        if (order <= 0) a += WEIGHTED_ELEMENT_WORDS;
+        if (order >= 0) b += WEIGHTED_ELEMENT_WORDS;
+    }
+    return most.high > 0 ? (least.high + least.low) / (most.high + most.low) : 0;
+}
+
 size_t weighted_equal_samples(const int64_t *a, const int64_t *b, size_t k) {
     size_t equal = 0;
     for (size_t i = 0; i < k; i++) equal += ((a[2 * i] ^ b[2 * i]) | (a[2 * i + 1] ^ b[2 * i + 1])) == 0;

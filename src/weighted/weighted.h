@@ -41,6 +41,14 @@ void weighted_icws(const uint64_t *tokens, const double *weights, size_t n, uint
 /* The pairs (token, 1) ... (token, count) as tokens; the first is the token itself. */
 void weighted_multiset_tokens(uint64_t token, size_t count, uint64_t *out);
 
+/* An element of a weighted set is so many words: two hashes, and the bits of its weight, a double. The elements of a set
+ * are different and sorted by their hashes. */
+#define WEIGHTED_ELEMENT_WORDS 3
+
+/* sum min / sum max of the weights of sets of n and of m elements, finite and above 0; 0 if both are empty. Weights
+ * are added in the order of the first hashes, with compensation; neither sum may overflow. */
+double weighted_similarity(const uint64_t *a, size_t n, const uint64_t *b, size_t m);
+
 /* The single-precision form of icws that datasketch computes, with its tables: samples come in blocks of
  * WEIGHTED_SAMPLE_LANES, and a table holds, for each block, that many numbers a dimension. */
 #define WEIGHTED_SAMPLE_LANES 16

@@ -1,6 +1,6 @@
 """Weighted sets to signatures: the kernels of lshfast.sketch.weighted and of datasketch's weighted samples."""
 
-from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint64_t
+from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -24,7 +24,7 @@ cdef extern from "sketch/sketch.h":
 
 cdef extern from "weighted/weighted.h":
     const domain DOMAIN_WEIGHTED
-    const size_t WEIGHTED_SAMPLE_LANES
+    const size_t WEIGHTED_SAMPLE_LANES, WEIGHTED_ELEMENT_WORDS
     struct samples:
         const float* r
         const float* ln_c
@@ -42,6 +42,7 @@ cdef extern from "weighted/weighted.h":
     void weighted_shells(const uint64_t*, const double*, size_t, uint64_t, double, size_t, uint64_t*) nogil
     void weighted_icws(const uint64_t*, const double*, size_t, uint64_t, const uint64_t*, size_t, uint64_t*) nogil
     void weighted_multiset_tokens(uint64_t, size_t, uint64_t*) nogil
+    double weighted_similarity(const uint64_t*, size_t, const uint64_t*, size_t) nogil
     size_t weighted_equal_samples(const int64_t*, const int64_t*, size_t) nogil
 
 cdef const int* in_use = level_in_use()
@@ -185,6 +186,43 @@ def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not
                 done = 0
                 pause(&last_pause)
     return out_array
+
+
+def similarities(const int64_t[::1] offsets not None, const uint64_t[:, ::1] elements not None,
+                 const uint64_t[::1] pairs not None, double[::1] out not None):
+    """Write sum min / sum max of the weights of the rows of each pair, right << 32 | left.
+
+    elements: (m, 3), two hashes and the bits of the weight, different and sorted in each row; row i has those from
+    offsets[i] to offsets[i + 1].
+    """
+    offsets, elements, pairs = aligned(offsets), aligned_rows(elements), aligned(pairs)
+    cdef size_t i, left, right, m = len(pairs), n = max(len(offsets), 1) - 1, done = 0
+    cdef uint64_t last_pause = 0
+    _check_rows(offsets, elements.shape[0])
+    if <size_t>elements.shape[1] != WEIGHTED_ELEMENT_WORDS:
+        raise ValueError(f"elements must have {WEIGHTED_ELEMENT_WORDS} words, not {elements.shape[1]}")
+    if <size_t>len(out) != m:
+        raise ValueError(f"out must have {m} elements, one for each pair, not {len(out)}")
+    if not m:
+        return
+    check_out(&out[0], sizeof(double))
+    for i in range(m):
+        if pairs[i] >> 32 >= n or <uint32_t>pairs[i] >= n:
+            raise ValueError(f"rows of pairs must be below {n}, the number of sets, unlike those of pair {i}")
+    if not elements.shape[0]:
+        out[:] = 0
+        return
+    cdef const uint64_t* first = &elements[0, 0]
+    with nogil:
+        for i in range(m):
+            left, right = <uint32_t>pairs[i], pairs[i] >> 32
+            out[i] = weighted_similarity(
+                first + offsets[left] * WEIGHTED_ELEMENT_WORDS, offsets[left + 1] - offsets[left],
+                first + offsets[right] * WEIGHTED_ELEMENT_WORDS, offsets[right + 1] - offsets[right])
+            done += WEIGHTED_ELEMENT_WORDS * (offsets[left + 1] - offsets[left] + offsets[right + 1] - offsets[right])
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
 
 
 def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns not None,

@@ -87,6 +87,18 @@ def corpus(n: int) -> list[dict[str, Any]]:
     ]
 
 
+def rows_of(case: Case, n: int) -> list[dict[str, Any]]:
+    """Return the rows of a case: those of `corpus`, or the sets of their words, or of numbers of them."""
+    rows = corpus(n)
+    if case.options.get("kind") != "set":
+        return rows
+    if case.data == "parquet":
+        numbers: dict[str, int] = {}
+        sets = [[numbers.setdefault(word, len(numbers)) for word in (row["text"] or "").split()] for row in rows]
+        return [row | {"text": own or None} for row, own in zip(rows, sets, strict=True)]
+    return [row | {"text": row["text"] and row["text"].split()} for row in rows]
+
+
 def lines_of_json(rows: list[dict[str, Any]]) -> bytes:
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     return "".join(lines).encode(errors="backslashreplace")  # a lone surrogate is written as JSON's escape
@@ -97,9 +109,14 @@ def table_of(rows: list[dict[str, Any]], delimiter: str) -> bytes:
     lines = io.StringIO(newline="")
     writer = csv.writer(lines, delimiter=delimiter)
     writer.writerow(["id", "number", "text"])
+    sets = any(isinstance(row["text"], list) for row in rows)
     for i, row in enumerate(rows):
-        text = row["text"] if i % 5 else (row["text"] or "").replace(" ", ' "; \r\n,\t', 1)
-        mark = "=" if i % 11 == 0 else ""
+        text = row["text"]
+        if sets:
+            text = text and json.dumps(text, indent=0 if i % 5 == 0 else None)  # with line ends
+        elif i % 5 == 0:
+            text = (text or "").replace(" ", ' "; \r\n,\t', 1)
+        mark = "=" if i % 11 == 0 and not sets else ""
         writer.writerow([f"{mark}{row['id']}", row["number"], f"{mark}{text or ''}"])
     return lines.getvalue().encode()
 
@@ -109,7 +126,8 @@ def write_part(path: Path, rows: list[dict[str, Any]], case: Case, number: int) 
     data = case.data
     if data == "parquet":
         names = ("id", "number", "text")
-        schema = pa.schema([("id", pa.string()), ("number", pa.int64()), ("text", pa.string())])
+        kind = pa.list_(pa.int64()) if case.options.get("kind") == "set" else pa.string()
+        schema = pa.schema([("id", pa.string()), ("number", pa.int64()), ("text", kind)])
         table = pa.Table.from_pylist([{name: row[name] for name in names} for row in rows], schema)
         pq.write_table(table, path.with_suffix(".parquet"), row_group_size=70)
     elif "csv" in data or "tsv" in data:

@@ -5,6 +5,8 @@ A brute-force reference compares all rows with all others.
 
 import csv
 import json
+import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,7 @@ BOUNDS = {
     "manhattan": {"radius": 3.0},
     "hamming": {"radius": 9},
     "jaccard": {"threshold": 0.5},
+    "weighted": {"threshold": 0.5},  # jaccard, of weighted sets
 }
 FORMATS = ["parquet", "arrow", "jsonl", "csv"]
 
@@ -41,6 +44,12 @@ def items_of(kind):
     elif kind == "code":
         codes = np.repeat(rng.integers(0, 2**64, N // 6, np.uint64), 6)
         rows = [f"{code ^ sum(1 << bit for bit in rng.choice(64, 4).tolist()):016x}" for code in codes.tolist()]
+    elif kind == "weighted":
+        sizes = [
+            [f"w{group}.{part}" for part in rng.choice(8, 7, replace=False).tolist()] for group in np.arange(N) // 6
+        ]
+        rows = [{element: float(weight) for element, weight in zip(own, rng.choice([0.3, 0.5, 0.7, 1], 7), strict=True)}
+                for own in sizes]  # fmt: skip
     else:
         rows = [sorted({f"w{group}.{part}" for part in rng.choice(9, 7).tolist()}) for group in np.arange(N) // 6]
     for row in (9, 23, 44):
@@ -50,7 +59,12 @@ def items_of(kind):
 
 
 def kind_for(measure):
-    return {"hamming": "code", "jaccard": "set"}.get(measure, "vector")
+    return {"hamming": "code", "jaccard": "set", "weighted": "weighted"}.get(measure, "vector")
+
+
+def name_of(measure):
+    """Return the name of a measure in options."""
+    return "jaccard" if measure == "weighted" else measure
 
 
 def write(path, items, kind, bad=None):
@@ -68,6 +82,8 @@ def write(path, items, kind, bad=None):
                 table.writerow(row | {"item": cell if isinstance(cell, str) else json.dumps(cell)})
         return path
     types = {"vector": pa.list_(pa.float32()), "set": pa.list_(pa.string()), "code": pa.string()}
+    types["weighted"] = pa.map_(pa.string(), pa.float64())
+    values = [list(value.items()) if isinstance(value, dict) else value for value in values]
     table = pa.table({name: [row[name] for row in rows] for name in ("id", "number", "source")})
     table = table.append_column("item", pa.array(values, types[kind]))
     if path.suffix == ".parquet":
@@ -94,6 +110,9 @@ def values_of(items, measure):
 def value_of(a, b, measure):
     if measure == "jaccard":
         return len({*a} & {*b}) / len({*a} | {*b})
+    if measure == "weighted":
+        both = [(a.get(element, 0), b.get(element, 0)) for element in {*a, *b}]
+        return math.fsum(map(min, both)) / math.fsum(map(max, both))
     if measure == "hamming":
         return bin(int(a, 16) ^ int(b, 16)).count("1")
     x, y = np.array(a, np.float64), np.array(b, np.float64)
@@ -106,7 +125,7 @@ def value_of(a, b, measure):
 def similar(values, measure):
     bound = next(iter(BOUNDS[measure].values()))
     with np.errstate(invalid="ignore"):
-        return values >= bound - 1e-12 if measure in ("cosine", "jaccard") else values <= bound + 1e-12
+        return values >= bound - 1e-12 if measure in ("cosine", "jaccard", "weighted") else values <= bound + 1e-12
 
 
 def keepers(near, order, groups):
@@ -163,7 +182,7 @@ def test_each_way_gives_the_answer_of_the_reference(measure, keep, groups, forma
     kind = kind_for(measure)
     items = items_of(kind)
     source = write(tmp_path / f"in.{format}", items, kind)
-    options = dict(measure=measure, groups=groups, exact=True, **BOUNDS[measure])
+    options = dict(measure=name_of(measure), groups=groups, exact=True, **BOUNDS[measure])
     right = expected(items, measure, keep, groups)
     assert 10 < len(right) < N - 5
 
@@ -190,7 +209,8 @@ def test_each_way_gives_the_answer_of_the_reference(measure, keep, groups, forma
     assert written == [f"r{i}" for i in range(N) if f"r{i}" not in right]
 
     flags = [f"--{option}={value}" for option, value in BOUNDS[measure].items()]
-    common = ["--column", "item", "--id-column", "id", "--as", kind, "--measure", measure, "--exact", *flags]
+    common = ["--column", "item", "--id-column", "id", "--as", kind, "--measure", name_of(measure)]
+    common += ["--exact", *flags]
     again = tmp_path / "again.jsonl"
     found = run(
         "dedup", source, "-o", tmp_path / "cli.jsonl", "--removed", again, *common, "--keep", keep, "--groups", groups
@@ -219,7 +239,7 @@ def test_pairs_are_those_of_the_reference(measure):
     name = "distance" if "radius" in BOUNDS[measure] else "similarity"
 
     def found(**options):
-        pairs = lshfast.pairs(given, kind=kind, measure=measure, exact=True, **BOUNDS[measure] | options)
+        pairs = lshfast.pairs(given, kind=kind, measure=name_of(measure), exact=True, **BOUNDS[measure] | options)
         return {(i, j): value for i, j, value in zip(pairs["i"], pairs["j"], pairs[name], strict=True)}
 
     every = found(copies="all")
@@ -285,14 +305,78 @@ def test_bad_sets_are_rejected(bad, tmp_path):
     check(removals(result), expected(items, "jaccard"))
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean", "hamming", "jaccard"])
+BAD_WEIGHTS = [
+    ({"red": 2, "blue": 0}, "the weight of 'blue' must be above 0 and at most 1e+290, not 0: leave out an element"),
+    ({"red": -1.5}, "the weight of 'red' must be above 0 and at most 1e+290, not -1.5"),
+    ({"red": 1e300}, "the weight of 'red' must be above 0 and at most 1e+290, not 1e+300"),
+    ({"red": float("nan")}, "the weight of 'red' must be above 0 and at most 1e+290, not nan"),
+    ({"red": float("inf")}, "the weight of 'red' must be above 0 and at most 1e+290, not inf"),
+    ({"red": None}, "the weight of 'red' must be a number, not None"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD_WEIGHTS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_bad_weights_are_rejected(bad, reason, format, tmp_path):
+    items = items_of("weighted")
+    source, output = write(tmp_path / f"in.{format}", items, "weighted", bad), tmp_path / "out.jsonl"
+    options = dict(column="item", id_column="id", kind="set", exact=True, output_format="jsonl", threshold=0.5)
+    with pytest.raises(DataError, match=rf"in\.{format}.*{re.escape(reason)}"):
+        dedup_files(source, output, **options)
+    assert not output.exists()
+    result = dedup_files(source, output, on_error="skip", **options)
+    assert (result.summary.read, result.summary.rejected) == (N + 1, 1)
+    check(removals(result), expected(items, "weighted"))
+    (line,) = read_jsonl(tmp_path / "out.jsonl.rejects.jsonl")
+    assert reason in line["reason"]
+
+
+@pytest.mark.parametrize("kind", ["set", "weighted", "vector", "code"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_run_within_a_cap_of_memory_writes_the_same_bytes(kind, format, tmp_path):
+    source = write(tmp_path / f"in.{format}", items_of(kind), kind)
+    bound = {"radius": 9} if kind == "code" else {"threshold": 0.5}
+    for name, more in (("held", {}), ("capped", {"memory": "1G", "work": tmp_path / "work"})):
+        dedup_files(
+            source, tmp_path / f"{name}.jsonl", column="item", id_column="id", kind=kind, keep="max:number",
+            removed=tmp_path / f"{name}.csv", pairs=tmp_path / f"{name}.tsv", output_format="jsonl", **bound, **more,
+        )  # fmt: skip
+    assert not (tmp_path / "work").exists()
+    for suffix in ("jsonl", "csv", "tsv"):
+        held = (tmp_path / f"held.{suffix}").read_bytes()
+        assert held == (tmp_path / f"capped.{suffix}").read_bytes()
+        assert len(held.splitlines()) > 5
+
+
+@pytest.mark.parametrize("kind", ["set", "weighted"])
+def test_sets_from_standard_input(kind, tmp_path):
+    source = write(tmp_path / "in.csv", items_of(kind), kind)
+    options = ["--format", "csv", "--column", "item", "--id-column", "id", "--as", "set", "--threshold", 0.5, "--exact"]
+    for name, given in (("piped", "-"), ("file", source)):
+        data = source.read_bytes() if given == "-" else None
+        done = run("dedup", given, "-o", tmp_path / f"{name}.csv", *options, input=data)
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "piped.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+    assert 5 < len((tmp_path / "piped.csv").read_text().splitlines()) < N
+
+
+def test_runs_over_points_are_not_resumed(tmp_path):
+    for kind, named in (("vector", "vectors"), ("weighted", "weighted sets")):
+        source = write(tmp_path / "in.jsonl", items_of(kind), kind)
+        with pytest.raises(ValueError, match=f"^resume is for texts and sets, not for {named}$"):
+            dedup_files(source, column="item", memory="1G", work=tmp_path / "work", resume=True)
+        assert not (tmp_path / "work").exists()
+        source.unlink()
+
+
+@pytest.mark.parametrize("measure", ["cosine", "euclidean", "hamming", "jaccard", "weighted"])
 def test_removed_rows_are_explained_with_the_options_of_the_run(measure, tmp_path):
     kind = kind_for(measure)
     items = items_of(kind)
     for format, gone in (("jsonl", "gone.jsonl"), ("parquet", "gone.parquet")):
         source, removed = write(tmp_path / f"in.{format}", items, kind), tmp_path / gone
         dedup_files(
-            source, column="item", id_column="id", kind=kind, measure=measure, exact=True, removed=removed,
+            source, column="item", id_column="id", kind=kind, measure=name_of(measure), exact=True, removed=removed,
             **BOUNDS[measure],
         )  # fmt: skip
         key, (kept, value) = next(iter(expected(items, measure).items()))
@@ -313,6 +397,8 @@ def test_removed_rows_are_explained_with_the_options_of_the_run(measure, tmp_pat
         (["text", [0.5]], "text"),
         ([None, [], None], "text"),
         ([["a"], [0.5]], "set"),
+        ([None, {}, {"a": 1}], "weighted"),
+        ([{"a": "b"}, {"a": 1}], "text"),
     ],
 )
 def test_the_kind_follows_from_the_first_rows(values, kind, tmp_path):
@@ -354,7 +440,7 @@ def test_options_of_other_kinds_are_refused(options, name, tmp_path):
 def test_options_of_other_kinds():
     with pytest.raises(ValueError, match="radius is for"):
         lshfast.dedup(["a text"], radius=3)
-    with pytest.raises(ValueError, match="kind must be one of text, set, vector, code, not 'image'"):
+    with pytest.raises(ValueError, match="kind must be one of text, set, weighted, vector, code, not 'image'"):
         lshfast.dedup(["a text"], kind="image")
 
 
@@ -381,16 +467,20 @@ HOSTILE = [
     '"[1, 2"',
     '["\\u0000", "\\ud800"]',
     "{}",
+    '{"a": 1e999}',
+    '{"\\ud800": 1}',
+    '{"a": {"b": 1}}',
+    '{"a": 1' + "0" * 5000 + "}",
     "true",
     "-1",
 ]
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-@pytest.mark.parametrize("kind", ["vector", "code", "set"])
+@pytest.mark.parametrize("kind", ["vector", "code", "set", "weighted"])
 def test_hostile_rows_are_rejected_alone(kind, format, tmp_path):
     """Whatever stands in a row, also in the first one, the good rows are read."""
-    good = {"vector": [[1.0, 2.0]] * 2, "code": ["00ff"] * 2, "set": [[1, 2]] * 2}[kind]
+    good = {"vector": [[1.0, 2.0]] * 2, "code": ["00ff"] * 2, "set": [[1, 2]] * 2, "weighted": [{"a": 1}] * 2}[kind]
     hostile = [value for value in HOSTILE if kind == "vector" or value != "[0, 0]"]  # which may be a set or bytes
     source, output = tmp_path / f"in.{format}", tmp_path / "out.jsonl"
     if format == "jsonl":

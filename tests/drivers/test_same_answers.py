@@ -25,8 +25,8 @@ from tests.drivers.drivers import (
     Run,
     Spark,
     Stages,
-    corpus,
     plain,
+    rows_of,
     write_inputs,
 )
 
@@ -43,6 +43,9 @@ CASES = [
     Case({"exact": True, "threshold": 0.7}),
     Case({"against": True}, ids="id"),
     Case({"kind": "text"}, ids="id"),
+    Case({"kind": "set"}, ids="id"),
+    Case({"kind": "set", "keep": "longest", "threshold": 0.6}, "parquet", ids="number"),
+    Case({"kind": "set", "threshold": 0.5, "top": 2}, ids="id", pairs=True),
     Case({"keep": "max:integer"}, ids="id"),
     Case({"keep": "min:float", "groups": "components"}),
     Case({"keep": "max:string"}, ids="id"),
@@ -74,6 +77,9 @@ CASES = [
     Case(data="txt"),
 ]
 MORE_CASES = [  # slow
+    Case({"kind": "set", "groups": "components", "keep": "shortest", "verify": "signature"}, ids="number"),
+    Case({"kind": "set", "measure": "containment", "annotate": True, "keep": "last"}),
+    Case({"kind": "set", "keep": "last"}, "csv.gz"),
     Case({"verify": "none", "unit": "char", "threads": 2}),
     Case({"keep": "last", "verify": "signature", "unit": "char", "size": 9}, ids="id"),
     Case({"measure": "containment", "groups": "components", "unit": "stopword", "stop_words": ("the",)}, ids="id"),
@@ -105,6 +111,7 @@ NOT_COMPARED = {
     "radius",
     "group_by",
     "item",
+    "weight",
     "overwrite",
     "dry_run",
     "resume",
@@ -125,7 +132,7 @@ def reference(tmp_path_factory):
     made = {}
 
     def of(case, n):
-        rows = corpus(n if case.data == "jsonl" else 400)
+        rows = rows_of(case, n if case.data == "jsonl" else 400)
         if (str(case), n) not in made:
             folder = tmp_path_factory.mktemp("case")
             run = Run(case, rows, write_inputs(case, folder / "in", rows), folder / "out")
@@ -231,6 +238,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
 
 # Values with which an option is refused, if there is no case that has it.
 VALUES = {"html": "page.html", "html_texts": True, "html_column": "id", "radius": 1.0, "group_by": "id", "item": "text",
+    "weight": "number",
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "clusters": "groups.parquet", "changes": "changes.csv",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,

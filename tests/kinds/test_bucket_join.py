@@ -10,6 +10,7 @@ from lshfast.join.jaccard import joined_pairs, sort_pairs
 from lshfast.kinds import bucket_join
 from lshfast.kinds.bucket_join import BucketJoin
 from lshfast.kinds.buckets import choose_buckets, one_bucket
+from lshfast.kinds.held_points import HeldPoints
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import make_point_plan
 
@@ -27,10 +28,10 @@ def joins(vectors, order=None, threads=1, exact=False, **options):
     points = reader.read(vectors)[0].words
     rows = np.arange(len(points), dtype=np.int64)
     order = rows if order is None else order
-    buckets = one_bucket(points) if exact else choose_buckets(points, reader.format, plan, rows)
+    buckets = one_bucket(len(points)) if exact else choose_buckets(points, reader.format, plan, rows)
     return lambda: BucketJoin(
-        points, order, reader.format.measure, plan.value_of(reader.format), buckets.keys, buckets.bands.bands,
-        buckets.codes, buckets.most, threads,
+        HeldPoints(points, reader.format.measure), order, plan.value_of(reader.format), buckets.keys,
+        buckets.bands.bands, buckets.codes, buckets.most, threads,
     )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ import lshfast
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.text import Texts
 from lshfast.kinds.items import PointReader
-from lshfast.kinds.kind import ambiguous, kind_of, kind_of_arrow, kind_of_value, read_sets
+from lshfast.kinds.kind import ambiguous, kind_of, kind_of_arrow, kind_of_value
+from lshfast.kinds.sets import read_sets
 
 VECTORS = [[0.5, -1.0, 2.0], None, [3.0, 4.0, -5.5]]
 
@@ -305,7 +306,7 @@ def test_kinds_of_types(type_of, kind, several):
 
 def test_kinds_of_values():
     values = ["a", [1.0, 2], [1, 2], ["a"], [], None, [None], [True], ["a", 1], {"a": 1}, 5, np.zeros(2)]
-    kinds = ["text", "vector", "set", "set", None, None, None, None, None, None, None, "vector"]
+    kinds = ["text", "vector", "set", "set", None, None, None, None, None, "weighted", None, "vector"]
     assert [kind_of_value(value) for value in values] == kinds
 
 

@@ -66,7 +66,31 @@ static void samples(size_t dim, size_t rows, size_t lanes, int shifted) {
     free(logs), free(offsets), free(columns), free(out), free(other);
 }
 
+static uint64_t *elements(size_t n) {
+    uint64_t *set = buffer(8 * WEIGHTED_ELEMENT_WORDS * n), hash = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)(anything() % 1000 + 1);
+        hash += 1 + anything() % 2;
+        set[3 * i] = hash / 2, set[3 * i + 1] = hash;
+        memcpy(&set[3 * i + 2], &x, sizeof x);
+    }
+    return set;
+}
+
+static void similarities(size_t n, size_t m) {
+    uint64_t *a = elements(n), *b = elements(m), bits;
+    double found = weighted_similarity(a, n, b, m), other = weighted_similarity(b, m, a, n);
+    CHECK(found >= 0 && found <= 1 && found == other);
+    CHECK(!n || weighted_similarity(a, n, a, n) == 1);
+    memcpy(&bits, &found, sizeof bits);
+    note_all(&bits, 1);
+    free(a), free(b);
+}
+
 int main(void) {
+    for (size_t n = 0; n < 20; n++) {
+        for (size_t m = 0; m < 20; m++) similarities(n, m);
+    }
     for (size_t n = 0; n < 40; n += n < 5 ? 1 : 7) {
         for (size_t k = 1; k < 200; k += k < 5 ? 1 : 61) sketches(n, k);
     }

@@ -46,6 +46,7 @@ def dedup_files(
     kind: Kind | None = None,
     group_by: str | None = None,
     item: str | None = None,
+    weight: str | None = None,
     threshold: float | None = None,
     radius: float | None = None,
     unit: Unit | None = None,
@@ -124,12 +125,13 @@ def dedup_files(
     max_columns : int, default 1000
         The largest number of columns of a CSV, TSV or Parquet output of JSONL inputs. A row with a name that would be a
         further column is an error. In Parquet, names inside objects count too.
-    kind : {"text", "set", "vector", "code"}, optional
-        What the column holds: by default strings are texts, lists of strings or integers are sets, lists of floats are
-        vectors, and binary values of one size are codes.
-    group_by, item : str, optional
-        Columns of groups and of items: the items of the rows of a group are a set. A group is kept or removed as a
-        whole, and the tables have the groups as keys.
+    kind : {"text", "set", "weighted", "vector", "code"}, optional
+        What the column holds: by default strings are texts, lists of strings or integers are sets, objects and maps of
+        numbers are weighted sets, lists of floats are vectors, and binary values of one size are codes.
+    group_by, item, weight : str, optional
+        Columns of groups, of items and of their weights: the items of the rows of a group are a set, with weights a
+        weighted set, to which the weights of equal items add up. A group is kept or removed as a whole, and the tables
+        have the groups as keys.
     radius : float, optional
         As for `dedup`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, seed : optional
@@ -248,7 +250,7 @@ def dedup_files(
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
     files = Inputs(
         source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by, kind,
-        group_by, item,
+        group_by, item, weight,
     )  # fmt: skip
     outside = dict(
         radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory, resume=resume

@@ -98,7 +98,7 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
     free = available_memory()
     if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
         return None
-    sample = inputs.sample()
+    sample = inputs.sample(plan)
     rows, nbytes = measure_inputs(sample)
     needed = sum(plan.memory(rows, nbytes, corpus.held).values()) + bytes_of_values(sample.by, rows)
     cap = Cap(free * 3 // 4)

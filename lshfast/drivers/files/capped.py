@@ -150,7 +150,7 @@ class _CappedRun:
                 for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
             ]
             return files, done["advice"]
-        sample = sample_for(len(rows.nbytes), self.plan)
+        sample = sample_for(0 if self.plan.sets else len(rows.nbytes), self.plan)
         short = sample[rows.nbytes[sample] <= LONG_BYTES]
         wanted = part_of != NO_PART
         wanted[short] = True

@@ -1,4 +1,7 @@
-"""Sets that are spread over rows: a row has a group and an item, and the items of a group are a set."""
+"""Sets that are spread over rows: a row has a group and an item, and the items of a group are a set.
+
+A column of weights makes them weighted sets.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,25 @@ from lshfast.common.atomic_files import all_or_none
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
-from lshfast.common.types import Int64Array
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.inputs import Inputs, item_batches
 from lshfast.drivers.pair_tables import Table, write_pairs
+from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import ArrowLists
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_result
 from lshfast.engine.listed_pairs import PairArray
-from lshfast.engine.plan import Keep, Plan
+from lshfast.engine.plan import Keep
+from lshfast.engine.points import PointRun, run_points
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
-from lshfast.engine.run import run_part
-from lshfast.engine.similar_pairs import SimilarPairs
+from lshfast.engine.run import PartRun, run_part
 from lshfast.engine.sketching import Clock, naming_stage
 from lshfast.kernels.text import Texts
+from lshfast.kinds.items import PointBatch
+from lshfast.kinds.measures import PointPlan
+from lshfast.kinds.weighted import WeightedReader
 from lshfast.readers import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
 
 
@@ -52,9 +59,21 @@ class _RowGroups:
 
     def sets(self, items: Texts) -> ArrowLists:
         """Return the items of each group."""
+        return ArrowLists(self._offsets, items.take(self._order))
+
+    def weighted_sets(self, items: Texts, weights: Float64Array) -> PointBatch:
+        """Return the items of each group with their weights, which add up."""
+        return WeightedReader().sets(self._offsets, items.take(self._order), weights[self._order])
+
+    @property
+    def _offsets(self) -> Int64Array:
         offsets = np.zeros(len(self.keys) + 1, np.int64)
         np.cumsum(np.bincount(self.of_row, minlength=len(self.keys)), out=offsets[1:])
-        return ArrowLists(offsets, items.take(np.argsort(self.of_row, kind="stable")))
+        return offsets
+
+    @property
+    def _order(self) -> Int64Array:
+        return np.argsort(self.of_row, kind="stable")
 
     def keys_of(self, groups: Int64Array) -> list[Any]:
         """Return the keys of some groups."""
@@ -79,7 +98,7 @@ def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
 def run_groups(
     inputs: Inputs,
     outputs: Outputs,
-    plan: Plan,
+    plan: AnyPlan,
     others: Mapping[str, object],
     *,
     keep: str = "first",
@@ -90,10 +109,10 @@ def run_groups(
     Parameters
     ----------
     inputs : Inputs
-        With the columns of the groups and of the items.
+        With the columns of the groups, of the items and, for weighted sets, of their weights.
     outputs : Outputs
         All rows of a group are kept or removed. The tables of removed groups and of pairs have the groups as keys.
-    plan : Plan
+    plan : Plan or PointPlan
     others : mapping of str
         Options that a run over groups does not have: none may be given.
     keep : str, default "first"
@@ -113,7 +132,7 @@ def run_groups(
         raise ValueError("group_by needs item (--item), the column of the items of a group")
     check_keep(cast(Keep, keep), 0, plan.measure)
     corpus = replace(inputs, column=inputs.item, id_column=inputs.group_by).open(
-        convert=read_items, kind="set", unique_ids=False,
+        convert=read_items, kind="set", unique_ids=False, order_column=inputs.weight, weights=inputs.weight is not None,
         output=None if outputs.rows is None else outputs.formats[0],
     )  # fmt: skip
     named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
@@ -131,15 +150,23 @@ def run_groups(
         with clock.stage("read"):
             items = Texts.concatenate(list(item_batches(corpus, progress)) or [Texts([])])
             groups = _RowGroups(corpus)
-            sets = groups.sets(items)
 
-        def write_similar(every: SimilarPairs, _: object) -> None:
-            _write_pairs(outputs, every.batches(), groups, plan, corpus)
+        def write_pairs_of(pairs: Iterable[PairArray]) -> None:
+            _write_pairs(outputs, pairs, groups, plan, corpus)
 
-        part = run_part(
-            [sets], replace(plan, sets=True), clock, keep=cast(Keep, keep),
-            similar=None if outputs.pairs is None else write_similar, progress=progress,
-        )  # fmt: skip
+        part: PartRun | PointRun
+        if isinstance(plan, PointPlan):
+            weights = np.asarray(corpus.order, np.float64)
+            part = run_points(
+                [groups.weighted_sets(items, weights)], lambda: None, plan, clock, keep=keep,
+                similar=None if outputs.pairs is None else write_pairs_of, progress=progress,
+            )  # fmt: skip
+        else:
+            part = run_part(
+                [groups.sets(items)], replace(plan, sets=True), clock, keep=cast(Keep, keep),
+                similar=None if outputs.pairs is None else lambda every, _: write_pairs_of(every.batches()),
+                progress=progress,
+            )  # fmt: skip
         result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
         result, update = replace(result, options=result.options | {"keep": keep}), None
         if clusters is not None:
@@ -158,7 +185,7 @@ def _kinds(corpus: Corpus) -> dict[str, str]:
 
 
 def _write_pairs(
-    outputs: Outputs, batches: Iterable[PairArray], groups: _RowGroups, plan: Plan, corpus: Corpus
+    outputs: Outputs, batches: Iterable[PairArray], groups: _RowGroups, plan: AnyPlan, corpus: Corpus
 ) -> None:
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
@@ -166,7 +193,7 @@ def _write_pairs(
 
 
 def _write(
-    outputs: Outputs, result: DedupResult, groups: _RowGroups, corpus: Corpus, plan: Plan, progress: Progress | None
+    outputs: Outputs, result: DedupResult, groups: _RowGroups, corpus: Corpus, plan: AnyPlan, progress: Progress | None
 ) -> None:
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from lshfast.drivers.point_indexes import PointIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.kinds.items import PointReader
+    from lshfast.kinds.weighted import WeightedReader
 
 
 NO_INDEXES = Indexes()
@@ -127,7 +128,7 @@ def run_files(
         refuse("cap", ["clusters"])
     if inputs.group_by is not None:
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
-        return run_groups(inputs, outputs, cast(Plan, plan), others, keep=keep, progress=progress)
+        return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
     if (indexes.against is not None or indexes.save is not None) and isinstance(plan, Plan):
@@ -148,7 +149,7 @@ def run_files(
         held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
-    elif not plan.exact and not plan.sets and indexes.save is None and outputs.clusters is None:
+    elif not plan.exact and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, banded, keep, indexes, parquet, progress)
@@ -162,7 +163,7 @@ def _run_held(
     plan: AnyPlan,
     keep: str,
     indexes: Indexes,
-    points: PointReader | None,
+    points: PointReader | WeightedReader | None,
     progress: Progress | None,
     folder: str | None = None,
     memory: int | None = None,
@@ -268,8 +269,7 @@ def _find(
 ) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
-    items: Iterator[Any] = item_batches(corpus, progress) if plan.sets else text_batches(corpus, progress)
-    batches = indexes.checked(index, corpus, items)
+    batches = indexes.checked(index, corpus, text_batches(corpus, progress))
 
     def write_similar(every: SimilarPairs, _: object) -> None:
         _write_pairs(corpus, outputs, page.seeing(every.batches()), plan)
@@ -316,7 +316,7 @@ def _find_points(
     plan: PointPlan,
     keep: str,
     outputs: Outputs,
-    points: PointReader,
+    points: PointReader | WeightedReader,
     page: DedupPage,
     folder: str | None,
     memory: int | None,
@@ -385,7 +385,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it themselves
+        if corpus.layout.kind in ("text", "set"):  # whose indexes are of other classes, and check it themselves
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)

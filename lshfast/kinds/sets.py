@@ -1,0 +1,94 @@
+"""Sets from outside, checked, and packed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.extras import optional
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.engine.packed_sets import pack
+from lshfast.kernels.text import Texts, arrow_column
+from lshfast.kinds.kind import decoded_lists, shortened
+
+
+class SetReader:
+    """Converts columns of lists to packed sets; the first element decides whether all are strings or integers."""
+
+    def __init__(self) -> None:
+        self._kind: type | None = None
+
+    def read(self, column: Any) -> tuple[Texts, dict[int, str]]:
+        """Return the sets of a column, and the reasons of its bad rows, which are empty sets."""
+        (offsets, elements), bad = read_sets(column, self._kind)
+        if len(elements):
+            self._kind = str if isinstance(elements, Texts) else int
+        return pack(offsets, elements), bad
+
+
+def read_sets(column: Any, kind: type | None = None) -> tuple[tuple[Int64Array, Texts | UInt64Array], dict[int, str]]:
+    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
+
+    A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`, str or int, is that of
+    the elements of rows before.
+    """
+    found = _read_arrow(column, kind)
+    if found is not None:
+        return found, {}
+    values = column.to_pylist() if hasattr(column, "buffers") else column
+    rows, bad = list[Sequence[Any]](), dict[int, str]()
+    for row, item in enumerate(decoded_lists(values)):
+        parts = () if item is None else item
+        own = {bool: None}.get(type(parts[0]), type(parts[0])) if isinstance(parts, list) and parts else None
+        if not isinstance(parts, (list, tuple)) or (parts and (own not in (str, int) or kind not in (None, own))):
+            bad[row], parts = f"not a list of {named(kind)}, as sets are: {shortened(item)}", ()
+        elif not all(type(part) is own for part in parts):
+            bad[row], parts = f"not a list of one type: {shortened(item)}", ()
+        elif own is str and not all(map(is_writable, parts)):
+            bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
+        elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
+            bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
+        elif parts:
+            kind = own
+        rows.append(parts)
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    flat = list(chain.from_iterable(rows))
+    if kind is int:
+        return (offsets, np.array([part % 2**64 for part in flat], np.uint64)), bad
+    return (offsets, Texts(flat)), bad
+
+
+def _read_arrow(column: Any, kind: type | None) -> tuple[Int64Array, Texts | UInt64Array] | None:
+    """Return the sets of an Arrow column of lists without a Python object for each element; None if some may be bad."""
+    if not hasattr(column, "buffers"):
+        return None
+    types = optional("pyarrow").types
+    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+        return None
+    value = column.type.value_type
+    own = int if types.is_integer(value) else str if types.is_string(value) or types.is_large_string(value) else None
+    if own is None or kind not in (None, own):
+        return None
+    try:
+        found = arrow_column(column)
+    except TypeError:  # a null in a list
+        return None
+    assert isinstance(found, tuple)
+    return found
+
+
+def named(kind: type | None) -> str:
+    """Return what the elements of sets may be, given that of rows before."""
+    return "strings or integers" if kind is None else "strings" if kind is str else "integers"
+
+
+def is_writable(part: str) -> bool:
+    """Return whether a string can be written as UTF-8: it has no lone surrogate."""
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
