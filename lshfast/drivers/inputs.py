@@ -81,7 +81,7 @@ class Inputs:
         For points, also return the reader of their format; all of them must have the `format`, if one is given.
         """
         if isinstance(plan, PointPlan):
-            from lshfast.kinds.items import reader_of
+            from lshfast.kinds.reading import reader_of
 
             reader = reader_of(plan.kind, plan.measure, format)
             how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read}

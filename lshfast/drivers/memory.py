@@ -359,7 +359,7 @@ def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Col
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     plan = plan_for(kind_in_memory(source, kind), options)
     if isinstance(plan, PointPlan):
-        from lshfast.kinds.items import read_points
+        from lshfast.kinds.reading import read_points
 
         return Points(*read_points(source, plan.kind, plan.measure), plan), plan
     column = column_of(source, plan.shingles)

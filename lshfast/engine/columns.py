@@ -16,7 +16,6 @@ import numpy as np
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.engine.packed_sets import WORD_BYTES, counts_of, unpack
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.arrow import is_arrow
@@ -27,6 +26,7 @@ from lshfast.kernels.text import (
     tokens_of_integers,
     tokens_of_texts,
 )
+from lshfast.kinds.packed_sets import WORD_BYTES, counts_of, unpack
 from lshfast.readers.stored_texts import ReadTexts, StoredTexts
 from lshfast.shingling import DEFAULT_SIZES, PIECE_BYTES, Shingles
 from lshfast.tokens import TokenSets, hash_rows, places_of_rows

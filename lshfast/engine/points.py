@@ -34,7 +34,7 @@ from lshfast.kernels.hamming import similarities
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
 from lshfast.kinds.buckets import PointBuckets, choose_buckets, choose_set_buckets, crowded_codes, one_bucket
-from lshfast.kinds.held_points import Held, HeldPoints, HeldSets, PointFile, holder
+from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, PointFile, holder
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
 
@@ -191,7 +191,7 @@ class PointRows:
         return len(self.numbers)
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HeldItems:
         """What measures pairs of the rows, of which there is at least one."""
         if self.offsets is not None:
             return HeldSets(self.offsets, self.words)
@@ -220,7 +220,7 @@ class PointRows:
         return every
 
     def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
-        """Return the values of pairs of rows; see `Held`."""
+        """Return the values of pairs of rows; see `HeldItems`."""
         return self.held.values(right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64))
 
 

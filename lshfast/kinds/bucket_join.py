@@ -21,7 +21,7 @@ from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
 from lshfast.kinds.buckets import KeysOf
-from lshfast.kinds.held_points import Held
+from lshfast.kinds.held_points import HeldItems
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -84,7 +84,7 @@ class BucketJoin:
 
     Parameters
     ----------
-    points : Held
+    points : HeldItems
     order : ndarray of int64, shape (m,)
         The rows of different points, the most preferred first. All other members take and give places in this order.
     value : float
@@ -101,7 +101,7 @@ class BucketJoin:
 
     def __init__(
         self,
-        points: Held,
+        points: HeldItems,
         order: Int64Array,
         value: float,
         keys: KeysOf,

@@ -22,7 +22,7 @@ from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.sketch import MAX_NUM_PERM
-from lshfast.kinds.held_points import Held, HeldPoints, HeldSets, release
+from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
 from lshfast.sketch.weighted import WeightedSets
 
@@ -212,7 +212,7 @@ def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array
     return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
 
 
-def _sampled_values(points: Held, rows: Int64Array, seed: int) -> Float64Array:
+def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:
     """Return the values of random pairs of the rows."""
     if len(rows) < 2:
         return np.empty(0)

@@ -26,7 +26,7 @@ TOUCHED_BYTES = 1 << 25
 FAULT_BYTES = 1 << 16
 
 
-class Held(Protocol):
+class HeldItems(Protocol):
     """Points that are held."""
 
     def __len__(self) -> int: ...

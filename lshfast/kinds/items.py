@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
 from lshfast.kernels.text import Texts
 from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.measures import PointKind
-from lshfast.sketch.weighted import WeightedSets
 from lshfast.tokens import places_of_rows
 
 # The metric of a format for each measure of points.
@@ -154,41 +153,6 @@ class PointReader:
             elif directed and squares[place] < LEAST_SQUARES:
                 reasons[place] = f"the vector is shorter than {1 / MOST_COORDINATE:g}, which is taken for zero"
         return reasons
-
-
-def reader_of(kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> Any:
-    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`."""
-    from lshfast.kinds.weighted import WeightedReader
-
-    return WeightedReader() if kind == "weighted" else PointReader(kind, measure, format)
-
-
-def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[PointBatch, PointFormat | None]:
-    """Return the points of a collection in memory; the first bad row raises ValueError."""
-    reader = reader_of(kind, measure)
-    batch, bad = reader.read(_column(items))
-    if bad:
-        row = min(bad)
-        raise ValueError(f"row {row}: {bad[row]}")
-    return batch, reader.format
-
-
-def _column(items: Any) -> Any:
-    """Return a collection as an array of numpy or pyarrow, or as a list."""
-    if isinstance(items, np.ndarray):
-        return items if items.dtype != object else list(items)
-    if isinstance(items, WeightedSets):
-        return items
-    if getattr(getattr(items, "dtype", None), "kind", "") == "O":  # pandas
-        return list(items)
-    if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
-        pa = optional("pyarrow")
-        return items if isinstance(items, pa.Array) else pa.chunked_array(items).combine_chunks()
-    if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
-        raise TypeError(
-            f"weighted sets, vectors and codes must be a sequence or a column of them, not {type(items).__name__}"
-        )
-    return list(items)
 
 
 # The values of the rows that are given, (k, dim) or (k, words); which rows these are, (n,); the reasons of bad rows.

@@ -137,7 +137,7 @@ class PointPlan:
         return math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
 
     def value_of(self, format: PointFormat | None) -> float:
-        """Return the largest value of a similar pair, as `Held.values` gives it."""
+        """Return the largest value of a similar pair, as `HeldItems.values` gives it."""
         if self.measure == "jaccard":
             return -self.bound
         assert format is not None

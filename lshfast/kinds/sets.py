@@ -10,9 +10,9 @@ import numpy as np
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.engine.packed_sets import pack
 from lshfast.kernels.text import Texts, arrow_column
 from lshfast.kinds.kind import decoded_lists, shortened
+from lshfast.kinds.packed_sets import pack
 
 
 class SetReader:

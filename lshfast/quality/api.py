@@ -130,7 +130,7 @@ def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
 
 def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None) -> PointCheck:
     from lshfast.engine.points import PointRows
-    from lshfast.kinds.items import read_points
+    from lshfast.kinds.reading import read_points
     from lshfast.quality.points import PointCheck, check_points
 
     if examples:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast.engine.columns import ArrowLists, Elements, PackedSets
-from lshfast.engine.packed_sets import counts_of, pack, unpack
 from lshfast.kernels.text import Texts
 from lshfast.kinds import sets
+from lshfast.kinds.packed_sets import counts_of, pack, unpack
 from lshfast.kinds.sets import SetReader
 
 STRINGS = st.lists(st.lists(st.text(max_size=5), max_size=6), max_size=6)
