@@ -11,8 +11,8 @@ import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.common.visible import visible
-from lshfast.records.record_texts import RecordTexts
-from lshfast.records.tables import CodedField, RecordTable
+from lshfast.records.record_texts import RecordTexts, WrittenTexts
+from lshfast.records.tables import CodedField, RecordTable, as_written
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ class Linkage:
     def record_texts(self) -> RecordTexts:
         """The records as texts."""
         return RecordTexts(list(self.fields.values()), self.b is None, self.threads)
+
+    @cached_property
+    def written_texts(self) -> WrittenTexts:
+        """The records of two tables as they are written."""
+        fields = [as_written(field, self.a, self.b) for field in self.fields.values()]
+        return WrittenTexts(fields, self.threads)
 
     def field(self, name: str) -> CodedField:
         """Return a field by the name of its column in the first table."""

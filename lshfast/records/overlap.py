@@ -13,6 +13,7 @@ from lshfast.common.extras import optional
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array
 from lshfast.shingling import Unit, shingle
+from lshfast.tokens import TokenSets
 
 DIGIT = re.compile(r"\d")
 PREFIX_LETTERS = 3  # of a word that may be the beginning of a code
@@ -24,10 +25,8 @@ class TermVectors:
 
     Parameters
     ----------
-    texts : sequence of str
-    unit : {"word", "char"}
-    size : int
-        Words or characters of a term.
+    sets : TokenSets
+        The terms of each text.
     counts : ndarray of int64, shape (texts,)
         How many records have each text.
     threads : int
@@ -39,9 +38,9 @@ class TermVectors:
 
     matrix: Any
 
-    def __init__(self, texts: Sequence[str], unit: Unit, size: int, counts: Int64Array, threads: int) -> None:
+    def __init__(self, sets: TokenSets, counts: Int64Array, threads: int) -> None:
         sparse = optional("scipy.sparse", "records")
-        sets = shingle(list(texts), unit, size, threads=threads).distinct()
+        sets = sets.distinct()
         distinct, terms = np.unique(sets.tokens, return_inverse=True)
         count, self._threads = max(1, len(distinct)), threads
         rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
@@ -90,8 +89,11 @@ class TextSimilarity:
         numbers = [" ".join(numbers_in(text)) for text in texts]
         self.numbered = np.fromiter(map(bool, numbers), bool, len(texts))
         terms: list[tuple[Sequence[str], Unit, int]] = [(texts, "char", 3), (texts, "word", 1), (numbers, "word", 1)]
-        vectors = ordered_map(lambda kind: TermVectors(*kind, counts, threads), terms, threads)
-        self.trigrams, self._words, self._numbers = vectors
+
+        def vectors(kind: tuple[Sequence[str], Unit, int]) -> TermVectors:
+            return TermVectors(shingle(list(kind[0]), *kind[1:], threads=threads), counts, threads)
+
+        self.trigrams, self._words, self._numbers = ordered_map(vectors, terms, threads)
 
     def cosines(
         self, a: Int64Array, b: Int64Array

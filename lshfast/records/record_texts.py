@@ -16,12 +16,15 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.fields import Field
-from lshfast.records.overlap import TextSimilarity, distinct_counts
+from lshfast.records.overlap import TermVectors, TextSimilarity, distinct_counts
 from lshfast.records.tables import CodedField
+from lshfast.shingling import shingle
+from lshfast.tokens import TokenSets
 
 # Products of two weights that are added for the cosines of one rule, at least, and for each text: the terms of most
 # texts are left out beyond. They weigh least.
 PRODUCTS, PRODUCTS_A_TEXT = 200_000_000, 2_000
+WRITTEN_TERMS = "words as written", "trigrams as written"
 BLOCK_TEXTS = 256  # texts whose cosines are computed at once
 
 
@@ -99,12 +102,63 @@ class RecordTexts:
         return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
 
 
+class WrittenTexts:
+    """Records of two tables as they are written: with punctuation, and their words with the case of letters.
+
+    Normal forms leave this out, but it tells apart what has the same letters: `*args` is another word than `args`.
+
+    Parameters
+    ----------
+    coded : list of CodedField
+        Their values are as they are written.
+    threads : int
+
+    Attributes
+    ----------
+    places : list of ndarray of int64
+        For each table and row the number of its text, -1 if all its values are missing.
+    """
+
+    def __init__(self, coded: list[CodedField], threads: int) -> None:
+        self.places, texts = joined_values(coded)
+        counts = distinct_counts(self.places, len(texts))
+        # Lone surrogates, which no hash takes, become question marks.
+        words = [text.encode("utf-8", "replace").decode().split() for text in texts]
+        spaced = [" ".join(own) for own in words]
+        self._words = TermVectors(TokenSets.from_sets(words), counts, threads)
+        self._trigrams = TermVectors(shingle(spaced, "char", 3, threads=threads), counts, threads)
+
+    def cosines(self, a: Int64Array, b: Int64Array) -> Float64Array:
+        """Return the cosines of the words between white space, and of the trigrams, of pairs of texts.
+
+        Parameters
+        ----------
+        a, b : ndarray of int64, shape (pairs,)
+            Numbers of texts.
+
+        Returns
+        -------
+        ndarray of float64, shape (pairs, 2)
+        """
+        return np.stack([self._words.cosines(a, b), self._trigrams.cosines(a, b)], axis=1).astype(np.float64)
+
+    def compared(self, i: Int64Array, j: Int64Array) -> Float64Array:
+        """Return the same for pairs of rows; 0 if a record has no values."""
+        a, b = self.places[0][i], self.places[1][j]
+        both, found = np.flatnonzero((a >= 0) & (b >= 0)), np.zeros((len(a), 2))
+        found[both] = self.cosines(a[both], b[both])
+        return found
+
+
 class RecordComparer:
     """Compare whole records by the codes of their texts.
 
     Parameters
     ----------
     texts : RecordTexts
+    written : WrittenTexts or None
+        The same records as they are written; None if only normal forms are compared. Otherwise, records with different
+        writings have different codes.
     names : container of str
         Names of the fields.
 
@@ -116,22 +170,38 @@ class RecordComparer:
 
     NAME = "all_fields"
 
-    def __init__(self, texts: RecordTexts, names: Container[str]) -> None:
-        first, second = (place.astype(np.int32) for place in texts.places)
+    def __init__(self, texts: RecordTexts, written: WrittenTexts | None, names: Container[str]) -> None:
         name = self.NAME
         while name in names:
             name += "_"
-        self.coded = CodedField(Field(name, kind="text"), (first, second), texts.texts, None, (0, 0))
-        self._similarity = texts.similarity
+        numbers = [np.concatenate(own.places) for own in (texts, written) if own is not None]
+        distinct, place = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
+        codes = place.reshape(-1).astype(np.int32)
+        if len(distinct) and distinct[0, 0] < 0:  # records without values sort first
+            distinct, codes = distinct[1:], codes - 1
+        self._numbers = distinct
+        first, second = np.split(codes, [len(texts.places[0])])
+        values = [texts.texts[number] for number in distinct[:, 0].tolist()]
+        self.coded = CodedField(Field(name, kind="text"), (first, second), values, None, (0, 0))
+        self._similarity, self._written = texts.similarity, written
 
     @property
     def numbered(self) -> BoolArray:
         """Whether each text has words with digits."""
-        return self._similarity.numbered
+        return self._similarity.numbered[self._numbers[:, 0]]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What the cosines are those of."""
+        return ("trigrams", "words", "numbers", *([] if self._written is None else WRITTEN_TERMS))
 
     def cosines(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
-        """Return the cosines of the trigrams, words and numbers of pairs of codes; float64 (pairs, 3)."""
-        return np.stack(self._similarity.cosines(a.astype(np.int64), b.astype(np.int64)), axis=1).astype(np.float64)
+        """Return the cosines of pairs of codes; float64 (pairs, terms)."""
+        first, second = self._numbers[a], self._numbers[b]
+        found = np.stack(self._similarity.cosines(first[:, 0], second[:, 0]), axis=1).astype(np.float64)
+        if self._written is None:
+            return found
+        return np.column_stack([found, self._written.cosines(first[:, 1], second[:, 1])])
 
 
 def _affordable(counts: Sequence[Int64Array], texts: int) -> Int64Array:

@@ -108,12 +108,12 @@ class WeightScorer:
 
 @dataclass(frozen=True)
 class RecordScorer:
-    """Score whole records by the cosines of their trigrams, words and numbers, in bits.
+    """Score whole records by the cosines of `RecordComparer`, in bits.
 
     Attributes
     ----------
     comparer : RecordComparer
-    bits : ndarray of float64, shape (3,)
+    bits : ndarray of float64, shape (terms,)
         The score of a cosine of 1, at least 0.
     """
 
@@ -134,7 +134,7 @@ class RecordScorer:
     @property
     def equal(self) -> Float64Array:
         """The score of equal texts, by their code."""
-        return np.asarray(self.bits[:2].sum() + self.bits[2] * self.comparer.numbered, np.float64)
+        return np.asarray(self.bits.sum() - self.bits[2] * ~self.comparer.numbered, np.float64)
 
     def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
@@ -142,9 +142,8 @@ class RecordScorer:
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes their cosines."""
-        names = "trigrams", "words", "numbers"
         return [
-            ", ".join(f"{name} {cosine:.2f}" for name, cosine in zip(names, cosines, strict=True))
+            ", ".join(f"{name} {cosine:.2f}" for name, cosine in zip(self.comparer.terms, cosines, strict=True))
             for cosines in self.comparer.cosines(a, b).tolist()
         ]
 

@@ -286,8 +286,11 @@ def _chunks(array: Any) -> list[Any]:
     return list(array.chunks) if hasattr(array, "chunks") else [array]
 
 
-def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
-    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
+def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple[list[Int64Array], list[str]]:
+    """Return the number of each row's value in two tables, or in one, and the values as they are written.
+
+    The number is -1 for None and NaN; values may be empty strings.
+    """
     columns = [a.column(field.name)]
     if b is not None:
         columns.append(b.column(field.column_of(1)))
@@ -296,8 +299,22 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
     except TypeError as error:
         raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
     strings = [as_text(value) for value in raw]
-    if field.latin:
-        strings = latin_texts(strings)
+    return codes, latin_texts(strings) if field.latin else strings
+
+
+def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> CodedField:
+    """Return a field with the values as they are written instead of their normal forms; the same ones are missing."""
+    codes, strings = written_values(coded.field, a, b)
+    first, second = (
+        np.where(own < 0, MISSING, part).astype(np.int32)
+        for own, part in zip(coded.codes, (codes[0], codes[-1]), strict=True)
+    )
+    return replace(coded, codes=(first, second), values=strings, numbers=None)
+
+
+def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
+    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
+    codes, strings = written_values(field, a, b)
     given = np.array([bool(text.strip()) for text in strings], bool)
     tables = [np.bincount(part[part >= 0], minlength=len(strings)) * given for part in codes]
     if field.kind is None:

@@ -93,6 +93,32 @@ def test_one_common_field():
     assert f1(match_records({"name": a["name"]}, {"name": b["name"]}), shared) >= 0.9
 
 
+def test_writing_tells_apart_what_has_the_same_letters():
+    """Each function is described twice, with marks around other words; b leaves words out and keeps the marks."""
+    rng = np.random.default_rng(6)
+    words = ["".join(rng.choice(list("aeiounrstlmdk"), 6)) for _ in range(600)]
+
+    def sentence():
+        return list(rng.choice(words, 9, replace=False))
+
+    def marked(sentence, places):
+        return [f"*{word}*" if at in places else word for at, word in enumerate(sentence)]
+
+    twins = [marked(own, places) for own in [sentence() for _ in range(50)] for places in ((0, 4), (2, 6))]
+    rows = [*twins, *(sentence() for _ in range(150))]
+    a = [" ".join(row) for row in rows]
+    b = [" ".join(word for at, word in enumerate(row) if at != 8) for row in rows]
+    result = match_records({"text": a}, {"text": b}, rules=["nearest"])
+    assert sum(i == j for i, j in result.pairs()) >= 0.95 * len(rows)
+    assert "as written" in result.explain(0)
+
+
+def test_lone_surrogates_in_what_is_written():
+    a, b, shared = catalogues(100, 0, seed=8)
+    spoilt = {**a, "name": [f"{name} \ud800" for name in a["name"]]}
+    assert f1(match_records(spoilt, b), shared) >= 0.9
+
+
 def test_fields_that_say_the_same_share_their_weight():
     """Members of a household differ in their given name and date of birth only; the address is there three times."""
     rng = np.random.default_rng(4)
