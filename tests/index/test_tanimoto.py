@@ -79,7 +79,8 @@ def test_queries_of_several_segments(level, words, monkeypatch):
 
 def test_many_queries_are_answered_in_their_order(monkeypatch):
     """Queries are ordered by their numbers of ones, and searched in pieces by several threads."""
-    monkeypatch.setattr("lshfast.index.hamming.tanimoto_index.PIECE_QUERIES", 7)
+    for module in ("code_index", "tanimoto_index"):
+        monkeypatch.setattr(f"lshfast.index.hamming.{module}.PIECE_QUERIES", 7)
     codes, index = sparse_codes(300, 4), TanimotoIndex(256)
     index.insert(range(300), codes)
     wanted = [reference.similar(codes.tolist(), query, 0.6) for query in codes.tolist()]

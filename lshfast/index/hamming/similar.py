@@ -17,7 +17,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.index.hamming.hits import LOW32, query_of
+from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.rows import CodeView
 from lshfast.index.key_pairs import KeyPairs
 from lshfast.kernels import hamming as kernels
@@ -161,7 +161,7 @@ def tanimoto_pairs(
     """
     array, least = codes_of(codes, None), check_similarity(similarity)
     found = pairs_similar(array, least, thread_count(threads), progress)
-    left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
+    left, right = rows_of(found)
     return KeyPairs(left, right, kernels.similarities(array, array, found))
 
 
