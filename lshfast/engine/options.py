@@ -50,6 +50,8 @@ class Option:
         Why a run within a given amount of memory does not take it, if there is more to say than that.
     kinds : tuple of str
         The kinds of items for which it means something.
+    spelling : str
+        The name on the command line, if it is another word than in Python.
     """
 
     name: str
@@ -58,11 +60,12 @@ class Option:
     drivers: tuple[Driver, ...] = EVERY
     without: str = ""
     kinds: tuple[Kind, ...] = get_args(Kind)
+    spelling: str = ""
 
     @property
     def shown(self) -> str:
         """The option as users write it on the command line."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + (self.spelling or self.name.replace("_", "-"))
 
 
 TEXTS: tuple[Kind, ...] = ("text",)
@@ -96,6 +99,7 @@ OPTIONS: dict[str, Option] = {
             None,
             "What the items are: text, set, weighted (sets), vector, code; by default as the column says.",
             OF_KINDS,
+            spelling="as",
         ),
         Option("group_by", None, "Column of groups: the items of a group are a set; with --item.", ("files",)),
         Option("item", None, "Column of the items of the groups.", ("files",)),
