@@ -79,7 +79,7 @@ TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
-        Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_FILES),
+        Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_TASKS),
         Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_TASKS),
         Option("column", "text", "Column of the texts; a.b is b inside a.", ALL_FILES),
         Option("id_column", None, "Column of the ids; without it a row is FILE:LINE.", ALL_FILES),
@@ -93,7 +93,7 @@ OPTIONS: dict[str, Option] = {
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
             OF_TASKS,
         ),
-        Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
+        Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_TASKS),
         Option(
             "kind",
             None,
