@@ -13,6 +13,7 @@ from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.hamming.similar import tanimoto_pairs
 from lshfast.index.hamming.tanimoto_index import TanimotoIndex
 from lshfast.kernels.checksum import checksum
+from tests.index.hamming_codes import grow
 from tests.reference import hamming as reference
 
 
@@ -53,17 +54,9 @@ def test_queries(level, bits, n):
 def test_queries_of_several_segments(level, words, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
-    codes, model = sparse_codes(600, words), {}
+    codes = sparse_codes(600, words)
     index = TanimotoIndex(64 * words, similarity=0.4, on_duplicate="replace")
-    for low in range(0, 600, 20):
-        keys = [*range(low % 500, low % 500 + 20)]
-        index.insert(keys, codes[low : low + 20])
-        for key in keys:
-            model.pop(key, None)
-        model |= zip(keys, codes[low : low + 20].tolist(), strict=True)
-        index.remove(keys[:3])
-        for key in keys[:3]:
-            del model[key]
+    model = grow(index, codes)
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
