@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from lshfast.common.container import sealed
 from lshfast.common.errors import FormatError
 from lshfast.index.hamming import rows as hamming_rows
-from lshfast.index.hamming import similar
 from lshfast.index.hamming.hamming_index import HammingIndex
-from lshfast.index.hamming.similar import tanimoto_pairs
+from lshfast.index.hamming.hits import rows_of
+from lshfast.index.hamming.similar import pairs_similar, tanimoto_pairs
 from lshfast.index.hamming.tanimoto_index import TanimotoIndex
 from lshfast.kernels.checksum import checksum
 from tests.index.hamming_codes import grow
@@ -93,12 +93,14 @@ def test_pairs_of_any_codes(data, words, least):
     assert [*tanimoto_pairs(codes, least)] == reference.similar_pairs(codes.tolist(), least)
 
 
-def test_pairs_of_several_pieces(monkeypatch):
-    monkeypatch.setattr(similar, "PIECE_QUERIES", 11)
+def test_pairs_of_several_pieces():
     codes, steps = sparse_codes(200, 2), []
-    found = tanimoto_pairs(codes, 0.6, threads=2, progress=lambda *step: steps.append(step))
-    assert [*found] == reference.similar_pairs(codes.tolist(), 0.6)
+    found = pairs_similar(codes, 0.6, 2, lambda *step: steps.append(step), piece=11)
+    left, right = rows_of(found)
+    wanted = [(i, j) for i, j, _ in reference.similar_pairs(codes.tolist(), 0.6)]
+    assert [*zip(left.tolist(), right.tolist(), strict=True)] == wanted
     assert steps[-1] == ("pairs", len(steps), len(steps))
+    assert len(steps) > 10
 
 
 def test_codes_without_ones_are_never_found():

@@ -165,8 +165,13 @@ def tanimoto_pairs(
     return KeyPairs(left, right, kernels.similarities(array, array, found))
 
 
-def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Progress | None = None) -> UInt64Array:
-    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row), sorted."""
+def pairs_similar(
+    codes: UInt64Array, least: float, threads: int, progress: Progress | None = None, piece: int = PIECE_QUERIES
+) -> UInt64Array:
+    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row), sorted.
+
+    `piece` codes are compared with the others at a time.
+    """
     if len(codes) >= kernels.MAX_ROWS:
         raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
     counts = kernels.ones(codes)
@@ -174,7 +179,7 @@ def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Prog
     ordered, counts = codes[order], counts[order]
 
     def search(start: int) -> UInt64Array:
-        end = min(start + PIECE_QUERIES, len(ordered))
+        end = min(start + piece, len(ordered))
         last = int(np.searchsorted(counts, counts[end - 1] / least + 1, "right"))
         counted = kernels.Counted(ordered[start:last], ordered=False)
         hits = counted.within(ordered[start:end], least)
@@ -183,7 +188,7 @@ def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Prog
         a, b = order[start + query[later]].astype(np.uint64), order[start + other[later]].astype(np.uint64)
         return np.minimum(a, b) << np.uint64(32) | np.maximum(a, b)
 
-    found, starts = [np.empty(0, np.uint64)], range(0, len(ordered), PIECE_QUERIES)
+    found, starts = [np.empty(0, np.uint64)], range(0, len(ordered), piece)
     for done, part in enumerate(ordered_map(search, starts, threads), 1):
         found.append(part)
         if progress:
