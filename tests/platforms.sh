@@ -8,6 +8,7 @@
 #
 # All programs that run must print the digests of the reference. Debian: gcc-multilib gcc-mingw-w64-x86-64 wine clang.
 # What is not installed is left out, and named.
+# Usage: tests/platforms.sh [PART...]     PART: msvc, which takes seconds, or programs, which is all else; by default both
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -53,32 +54,10 @@ check() {
   echo "$name: run"
 }
 
-build reference "${CC:-gcc}"
-check reference
-
-if echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o "$folder/narrow" 2>/dev/null && "$folder/narrow"; then
-  build "32 bits" gcc -m32 -msse2 -mfpmath=sse
-  check "32 bits"
-else
-  echo "32 bits: left out, there is no gcc -m32"
-fi
-
-if command -v $mingw >/dev/null; then
-  build Windows $mingw
-  build "Windows, MSVC's intrinsics" $mingw -DLSHFAST_MSVC
-  if [ -n "$wine" ]; then
-    check Windows "$wine"
-    check "Windows, MSVC's intrinsics" "$wine"
-  else
-    echo "Windows: compiled, and not run, since there is no wine64"
-  fi
-else
-  echo "Windows: left out, there is no $mingw"
-fi
-
-if command -v clang >/dev/null; then
-  mkdir "$folder/include"
-  cat >"$folder/include/string.h" <<'END'
+msvc() {
+  if command -v clang >/dev/null; then
+    mkdir "$folder/include"
+    cat >"$folder/include/string.h" <<'END'
 #pragma once
 #include <stddef.h>
 typedef long long jmp_buf[32];
@@ -92,18 +71,44 @@ unsigned long long _byteswap_uint64(unsigned long long);
 void free(void *), _aligned_free(void *), *malloc(size_t), *calloc(size_t, size_t), *realloc(void *, size_t), *_aligned_malloc(size_t, size_t), *memset(void *, int, size_t),
     *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t), *memchr(const void *, int, size_t);
 END
-  for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
-  # Clang's own headers for MSVC declare the instructions only of the processor that is named.
-  avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vpopcntdq -msha"
-  for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
-    for source in $sources; do
+    for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
+    # Clang's own headers for MSVC declare the instructions only of the processor that is named.
+    avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vpopcntdq -msha"
+    for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
       # shellcheck disable=SC2086
       clang --target=${target%% *}-pc-windows-msvc -fsyntax-only -fms-extensions -fms-compatibility-version=19.30 \
         -std=c11 -Wall -Wextra -Werror -Wno-unknown-pragmas -Isrc -isystem "$folder/include" \
-        ${target#"${target%% *}"} "$source"
+        ${target#"${target%% *}"} $sources
     done
-  done
-  echo "MSVC's branches: compiled"
-else
-  echo "MSVC's branches: left out, there is no clang"
-fi
+    echo "MSVC's branches: compiled"
+  else
+    echo "MSVC's branches: left out, there is no clang"
+  fi
+}
+
+programs() {
+  build reference "${CC:-gcc}"
+  check reference
+
+  if echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o "$folder/narrow" 2>/dev/null && "$folder/narrow"; then
+    build "32 bits" gcc -m32 -msse2 -mfpmath=sse
+    check "32 bits"
+  else
+    echo "32 bits: left out, there is no gcc -m32"
+  fi
+
+  if command -v $mingw >/dev/null; then
+    build Windows $mingw
+    build "Windows, MSVC's intrinsics" $mingw -DLSHFAST_MSVC
+    if [ -n "$wine" ]; then
+      check Windows "$wine"
+      check "Windows, MSVC's intrinsics" "$wine"
+    else
+      echo "Windows: compiled, and not run, since there is no wine64"
+    fi
+  else
+    echo "Windows: left out, there is no $mingw"
+  fi
+}
+
+for part in ${*:-msvc programs}; do "$part"; done

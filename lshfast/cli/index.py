@@ -52,7 +52,7 @@ index_app: typer.Typer = typer.Typer(
 
 KindOfIndex = Annotated[
     Kind | None,
-    typer.Option("--as", "--kind", help="What the items are; default: as the index.", show_default=False),
+    typer.Option("--as", help="What the items are; default: as the index.", show_default=False),
 ]
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshfast.cli.console import Watch, show
+from lshfast.cli.console import Watch, finish, show
 from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -31,11 +31,10 @@ from lshfast.cli.options import (
     page_output,
 )
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
-from lshfast.common.display import counted
 from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
-    from lshfast.jobs.records import TableAccount
+    from lshfast.jobs.records import LinkAccount
     from lshfast.records import LinkOptions, LinkResult
 
 records_app: typer.Typer = typer.Typer(
@@ -196,8 +195,8 @@ def match(
             field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
-            result, accounts = link_files(inputs, outputs, options, watch, explain)
-        _finish(result, accounts, quiet)
+            result, account = link_files(inputs, outputs, options, watch, explain)
+        _finish(result, account, quiet)
         if explain is not None:
             show(result.explain_pair(*explain), sys.stderr)
 
@@ -273,8 +272,8 @@ def dedup(
             field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
-            result, accounts = link_files(inputs, outputs, options, watch, explain)
-        _finish(result, accounts, quiet)
+            result, account = link_files(inputs, outputs, options, watch, explain)
+        _finish(result, account, quiet)
         if explain is not None:
             show(result.explain_pair(*explain), sys.stderr)
 
@@ -309,44 +308,12 @@ def _options(
     )
 
 
-def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> None:
+def _finish(result: LinkResult, account: LinkAccount, quiet: bool) -> None:
     """Print the tables of a run on standard error."""
-    if quiet:
-        rejected = sum(account.rejected for account in accounts)
-        if rejected:
-            print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
-        _warn(result)
-        return
-    from lshfast.drivers.files.run import peak_memory
-    from lshfast.engine.display import delimiter_notes
-
-    s = result.summary
-    show(result.describe() + "\n", sys.stderr)
-    if result.rates is not None:
-        show(f"{result.rates}\n", sys.stderr)
-    for account in accounts:
-        lines = [f"delimiter {name} {note}" for name, note in delimiter_notes(account.delimiters)]
-        lines += [f"{account.path} has one column; {account.advice}"] if account.advice else []
-        parts = f"{account.linked:,} linked + {account.unlinked:,} unlinked + {account.rejected:,} rejected"
-        show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
-    show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
-    equal = f"; {counted(s.ambiguous, 'link')} left out, since several others are as good" if s.ambiguous else ""
-    if s.greedy:
-        equal += f"; {s.greedy:,} chosen the best first, since chains of pairs connect too many records"
-    show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}{equal}", sys.stderr)
-    if s.clusters is not None:
-        cut = f"; {counted(s.clusters.cut, 'link')} cut, which other pairs contradict" if s.clusters.cut else ""
-        show(f"groups: {s.clusters.groups:,} of two records or more{cut}", sys.stderr)
-    lasting = accounts[0].clusters
-    if lasting is not None:
-        show(f"clusters: {lasting.clusters:,} {lasting.note}", sys.stderr)
-    times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())
-    memory = peak_memory()
-    show(times + (f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""), sys.stderr)
-    _warn(result)
-
-
-def _warn(result: LinkResult) -> None:
-    """Print what makes the links of a run doubtful."""
+    if not quiet:
+        show(result.describe() + "\n", sys.stderr)
+        if result.rates is not None:
+            show(f"{result.rates}\n", sys.stderr)
+    finish(account, quiet)
     for text in result.summary.warnings:
         show(f"warning: {text}", sys.stderr)

@@ -26,10 +26,12 @@ from lshfast.cli.options import (
     IdColumn,
     IgnoreCommon,
     KeepOption,
+    MaxColumns,
     MaxRemoved,
     MaxRowBytes,
     Most,
     NumPerm,
+    OutputFormatOption,
     Overwrite,
     Quiet,
     RecallOrDefault,
@@ -45,7 +47,7 @@ from lshfast.cli.options import (
     VerifyOption,
     page_output,
 )
-from lshfast.common.choices import MAX_ROW_BYTES
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName
@@ -89,7 +91,13 @@ def plan(
     ],
     work: Annotated[str, typer.Option(metavar="DIR", help="New folder for the plan and the files of the tasks.")],
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="DIR", help="New folder for the rows that stay, a file a shard.")
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="New folder for the rows that stay, a file a shard: kept, kept.jsonl.gz.",
+        ),
     ],
     shards: Annotated[
         int | None, typer.Option(help="Portions of whole input files; default: a gigabyte each.", show_default=False)
@@ -114,6 +122,8 @@ def plan(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    max_columns: MaxColumns = MAX_COLUMNS,
+    output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
     threshold: ThresholdOrDefault = None,
     unit: UnitOption = "word",
@@ -148,11 +158,11 @@ def plan(
         stages.plan(
             inputs, work, output, shards=shards, tasks=tasks, memory=memory, pairs=pairs, removed=removed,
             rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
-            max_row_bytes=max_row_bytes, delimiter=delimiter, defuse_formulas=defuse_formulas, threshold=threshold,
-            unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-            rows_per_band=rows_per_band, verify=verify, groups=groups, measure=measure, ignore_common=ignore_common,
-            top=top, most=most, keep=keep, by=by, max_removed=max_removed, annotate=annotate, threads=threads,
-            seed=seed,
+            max_row_bytes=max_row_bytes, delimiter=delimiter, max_columns=max_columns, output_format=output_format,
+            defuse_formulas=defuse_formulas, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
+            num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
+            groups=groups, measure=measure, ignore_common=ignore_common, top=top, most=most, keep=keep, by=by,
+            max_removed=max_removed, annotate=annotate, threads=threads, seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

@@ -128,14 +128,14 @@ class ClusterUpdate:
         table = self.table
         return ClusterFigures(table.runs, len(table.keys), len(np.unique(table.ids)), *numbers)
 
-    def changes(self) -> Iterator[dict[str, list[Any]]]:
+    def changes(self, at_once: int = ROWS_AT_ONCE) -> Iterator[dict[str, list[Any]]]:
         """Yield the table of changes in parts, the first of which may be empty: id, change, old_id and key.
 
-        The rows are in the order in which they were first seen. Ids that do not exist are None.
+        The rows are in the order in which they were first seen, `at_once` in each part. Ids that do not exist are None.
         """
         rows = np.flatnonzero(self.change != UNCHANGED)
-        for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
-            part = rows[start : start + ROWS_AT_ONCE]
+        for start in range(0, max(1, len(rows)), at_once):
+            part = rows[start : start + at_once]
             yield {
                 "id": [number or None for number in self.ids[part].tolist()],
                 "change": [CHANGES[code] for code in self.change[part].tolist()],

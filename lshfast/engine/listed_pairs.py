@@ -54,24 +54,24 @@ def renumbered(pairs: PairArray, numbers: Int64Array) -> PairArray:
     return found
 
 
-def listed(batches: Iterable[PairArray], plan: Listing) -> Iterator[PairArray]:
+def listed(batches: Iterable[PairArray], plan: Listing, held: int = HELD_PAIRS) -> Iterator[PairArray]:
     """Yield those of the similar pairs of different rows that are listed.
 
     With `top`, a pair is listed if it is one of so many of either row: of the pairs of a row those of greater
     similarity, and of equal ones those with smaller numbers of the other row. All are in one batch then, sorted. At
-    most `top` pairs of each row and HELD_PAIRS are in memory.
+    most `top` pairs of each row and `held` others are in memory.
     """
     if plan.top is None:
         for pairs in batches:
             yield not_above(pairs, plan)
         return
-    best, waiting, room = np.empty(0, PAIR), [np.empty(0, PAIR)], HELD_PAIRS
+    best, waiting, room = np.empty(0, PAIR), [np.empty(0, PAIR)], held
     for pairs in batches:
         waiting.append(not_above(pairs, plan))
         room -= len(waiting[-1])
         if room <= 0:
             best = most_similar(np.concatenate([best, *waiting]), plan.top)
-            waiting, room = [np.empty(0, PAIR)], max(HELD_PAIRS, len(best))
+            waiting, room = [np.empty(0, PAIR)], max(held, len(best))
     best = most_similar(np.concatenate([best, *waiting]), plan.top)
     sort_pairs(best)
     yield best

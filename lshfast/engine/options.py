@@ -50,6 +50,8 @@ class Option:
         Why a run within a given amount of memory does not take it, if there is more to say than that.
     kinds : tuple of str
         The kinds of items for which it means something.
+    spelling : str
+        The name on the command line, if it is another word than in Python.
     """
 
     name: str
@@ -58,11 +60,12 @@ class Option:
     drivers: tuple[Driver, ...] = EVERY
     without: str = ""
     kinds: tuple[Kind, ...] = get_args(Kind)
+    spelling: str = ""
 
     @property
     def shown(self) -> str:
         """The option as users write it on the command line."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + (self.spelling or self.name.replace("_", "-"))
 
 
 TEXTS: tuple[Kind, ...] = ("text",)
@@ -76,7 +79,7 @@ TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
-        Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_FILES),
+        Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_TASKS),
         Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_TASKS),
         Option("column", "text", "Column of the texts; a.b is b inside a.", ALL_FILES),
         Option("id_column", None, "Column of the ids; without it a row is FILE:LINE.", ALL_FILES),
@@ -90,12 +93,13 @@ OPTIONS: dict[str, Option] = {
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
             OF_TASKS,
         ),
-        Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_FILES),
+        Option("max_columns", MAX_COLUMNS, "Most columns of a CSV, TSV or Parquet output of rows of JSONL.", OF_TASKS),
         Option(
             "kind",
             None,
             "What the items are: text, set, weighted (sets), vector, code; by default as the column says.",
             OF_KINDS,
+            spelling="as",
         ),
         Option("group_by", None, "Column of groups: the items of a group are a set; with --item.", ("files",)),
         Option("item", None, "Column of the items of the groups.", ("files",)),

@@ -5,18 +5,20 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lshfast.common.atomic_files import atomic_file
-from lshfast.common.checks import check_account, check_int, check_plot
+from lshfast.common.checks import check_int, check_plot
+from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
 from lshfast.drivers.pages import PageOutput
 from lshfast.engine.cluster_file import ClusterOutput, OpenClusters
 from lshfast.engine.clusters import ClusterFigures, ClusterUpdate
+from lshfast.engine.display import Account
 from lshfast.jobs.frame import Job
 from lshfast.readers import DataError, check_different, check_file, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
@@ -28,6 +30,7 @@ from lshfast.records.linking import link_tables
 from lshfast.records.options import LinkOptions
 from lshfast.records.plots import plot_rates
 from lshfast.records.result import LinkResult
+from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable
 
@@ -107,31 +110,39 @@ class RecordOutputs:
     clusters: ClusterOutput | None = None
 
 
-@dataclass(frozen=True)
-class TableAccount:
-    """What became of the rows of one table: read = linked + unlinked + rejected.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LinkAccount(Account):
+    """The account of a run that links the records of one or two tables.
 
-    `delimiters` are as for `lshfast.engine.report.Summary`. `advice` says which delimiter to try if the table has one
-    column, and its name may be the names of several. `clusters` are the figures of the groups with lasting ids, if
-    there are any, in the account of the first table.
-
-    Raises
-    ------
-    RuntimeError
-        If rows were lost.
+    Attributes
+    ----------
+    linked, unlinked : int
+        read = linked + unlinked + rejected.
+    tables : list of tuple
+        Path, linked, unlinked and rejected records of each table.
+    summary : LinkSummary
+    clusters : ClusterFigures or None
+        The figures of the groups with lasting ids, if there are any.
     """
 
-    path: str
-    read: int
+    PARTS: ClassVar[tuple[str, ...]] = "linked", "unlinked", "rejected"
+
     linked: int
     unlinked: int
-    rejected: int
-    delimiters: dict[str, str] = field(default_factory=dict)
-    advice: str = ""
+    tables: list[tuple[str, int, int, int]]
+    summary: LinkSummary
     clusters: ClusterFigures | None = None
 
-    def __post_init__(self) -> None:
-        check_account(self.read, linked=self.linked, unlinked=self.unlinked, rejected=self.rejected)
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table: of the tables, the links, and the stages."""
+        for path, *counts in self.tables:
+            parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
+            yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
+        yield from (line for line in self.summary.figures() if line.name not in ("records", "linked", "seconds"))
+        if self.clusters is not None:
+            yield figure("clusters", self.clusters.clusters, self.clusters.note)
+        times = self.summary.seconds
+        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
 
 
 def link_files(
@@ -140,7 +151,7 @@ def link_files(
     options: LinkOptions,
     progress: Progress | None = None,
     pair: tuple[str, str] | None = None,
-) -> tuple[LinkResult, list[TableAccount]]:
+) -> tuple[LinkResult, LinkAccount]:
     """Link the records of two tables in files, or of one, and write the links.
 
     Parameters
@@ -157,8 +168,7 @@ def link_files(
     Returns
     -------
     LinkResult
-    list of TableAccount
-        One for each table.
+    LinkAccount
 
     Raises
     ------
@@ -190,19 +200,25 @@ def link_files(
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
         result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
-        accounts = [
-            TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters, table.advice)
-            for name, table, linked, unlinked in zip(
-                _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
-            )
-        ]
         with job.writing():
             _write(job, result, outputs)
             if clusters is not None and update is not None:
                 told = {"fields": result.names, "scoring": options.scoring, "threshold": result.summary.threshold}
                 clusters.write(update, told, outputs.overwrite)
-                accounts[0] = replace(accounts[0], clusters=update.figures)
-    return result, accounts
+    summary, rejected = result.summary, [len(table.rejected) for table in tables]
+    return result, job.account(
+        LinkAccount,
+        linked=sum(summary.linked),
+        unlinked=sum(summary.unlinked),
+        tables=[*zip(_names(inputs), summary.linked, summary.unlinked, rejected, strict=False)],
+        summary=summary,
+        clusters=None if update is None else update.figures,
+        advice="; ".join(
+            f"{name} has one column; {table.advice}"
+            for name, table in zip(_names(inputs), tables, strict=True)
+            if table.advice
+        ),
+    )
 
 
 def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:

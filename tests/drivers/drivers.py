@@ -322,13 +322,15 @@ class Stages(Files):
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         names = ["removed", *(["pairs"] if run.case.pairs else [])]
-        options = run.options | {name: run.out / name for name in names} | more
+        end = f".{run.case.suffix}" if "output_format" in run.case.options else ""  # that of the tables
+        options = run.options | {name: run.out / f"{name}{end}" for name in names} | more
         if options.pop("on_error", None) == "skip":
-            names, options["rejected"] = [*names, "rejected"], run.out / "rejected"
+            options["rejected"] = run.out / "rejected"
         work = run.out / "work"
         stages.plan(run.source, work, run.out / "kept", shards=self.shards, tasks=self.tasks, **options)
         run_all(work)
-        files = {name: tables(run.out / name) for name in ("kept", *names)}
+        folders = {"kept": run.out / "kept"} | {name: options[name] for name in (*names, "rejected") if name in options}
+        files = {name: tables(folder) for name, folder in folders.items()}
         for name, paths in files.items():
             own = self.tasks if name == "pairs" else self.shards
             assert [path.stem for path in paths] == [f"{number:05}" for number in range(own)]

@@ -158,8 +158,7 @@ def test_an_entry_that_no_run_has_recorded_is_recorded_first():
     assert rows_of(again) == []
 
 
-def test_the_changes_come_in_parts(monkeypatch):
-    monkeypatch.setattr(clusters, "ROWS_AT_ONCE", 2)
+def test_the_changes_come_in_parts():
     update = update_clusters(ClusterTable(), list(range(5)), np.arange(5))
-    assert [len(part["key"]) for part in update.changes()] == [2, 2, 1]
+    assert [len(part["key"]) for part in update.changes(at_once=2)] == [2, 2, 1]
     assert rows_of(update) == [(number + 1, "new", None, number) for number in range(5)]

@@ -88,7 +88,7 @@ def test_commands(command, own, drivers):
     # These are folders, or mean a task's.
     different = {"memory", "work", "pairs", "removed", "threads"} if "stage" in command else set()
     for name, parameter in parameters.items():
-        assert OPTIONS[name].shown in parameter.opts
+        assert parameter.opts == [OPTIONS[name].shown]
         if name not in different:
             assert (parameter.help, parameter.default) == (OPTIONS[name].help, OPTIONS[name].default), name
 

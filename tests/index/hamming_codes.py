@@ -26,6 +26,21 @@ def small_segments(monkeypatch):
     use_plan(monkeypatch, small_blocks)
 
 
+def grow(index, codes):
+    """Insert codes in batches of 20, some of which replace earlier ones; remove some; return what stays, by key."""
+    model = {}
+    for low in range(0, len(codes), 20):
+        keys = [*range(low % 500, low % 500 + 20)]
+        index.insert(keys, codes[low : low + 20])
+        for key in keys:
+            model.pop(key, None)
+        model |= zip(keys, codes[low : low + 20].tolist(), strict=True)
+        index.remove(keys[:3])
+        for key in keys[:3]:
+            del model[key]
+    return model
+
+
 def small_blocks(n, bits, radius, free, **_):
     return scan(n, bits, radius) if free < 15 else hamming_plan.plan_of(n, bits, radius, (6, 5, 4))
 

@@ -14,7 +14,7 @@ from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.hamming.segments import method_of
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.kernels.checksum import checksum
-from tests.index.hamming_codes import clustered, small_segments
+from tests.index.hamming_codes import clustered, grow, small_segments
 from tests.reference import hamming as reference
 
 BITS = [64, 128, 256, 1024, 4096]
@@ -49,17 +49,9 @@ def test_queries(level, bits, n):
 def test_queries_of_several_segments(level, bits, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""
     small_segments(monkeypatch)
-    codes, model = clustered(600, bits // 64), {}
+    codes = clustered(600, bits // 64)
     index = HammingIndex(bits, on_duplicate="replace")
-    for low in range(0, 600, 20):
-        keys = [*range(low % 500, low % 500 + 20)]
-        index.insert(keys, codes[low : low + 20])
-        for key in keys:
-            model.pop(key, None)
-        model |= zip(keys, codes[low : low + 20].tolist(), strict=True)
-        index.remove(keys[:3])
-        for key in keys[:3]:
-            del model[key]
+    model = grow(index, codes)
     assert method_of(index._entries.view(), bits, 3) == "blocks"
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from lshfast.common.container import sealed
 from lshfast.common.errors import FormatError
 from lshfast.index.hamming import rows as hamming_rows
-from lshfast.index.hamming import similar
 from lshfast.index.hamming.hamming_index import HammingIndex
-from lshfast.index.hamming.similar import tanimoto_pairs
+from lshfast.index.hamming.hits import rows_of
+from lshfast.index.hamming.similar import pairs_similar, tanimoto_pairs
 from lshfast.index.hamming.tanimoto_index import TanimotoIndex
 from lshfast.kernels.checksum import checksum
+from tests.index.hamming_codes import grow
 from tests.reference import hamming as reference
 
 
@@ -31,7 +32,7 @@ def answers(matches):
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("bits", [64, 128, 2048, 4096])
-@pytest.mark.parametrize("n", [0, 1, 33, 250])
+@pytest.mark.parametrize("n", [0, 1, 33, 130])
 def test_queries(level, bits, n):
     codes, queries = sparse_codes(n, bits // 64), sparse_codes(12, bits // 64)
     index = TanimotoIndex(bits)
@@ -53,17 +54,9 @@ def test_queries(level, bits, n):
 def test_queries_of_several_segments(level, words, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
-    codes, model = sparse_codes(600, words), {}
+    codes = sparse_codes(600, words)
     index = TanimotoIndex(64 * words, similarity=0.4, on_duplicate="replace")
-    for low in range(0, 600, 20):
-        keys = [*range(low % 500, low % 500 + 20)]
-        index.insert(keys, codes[low : low + 20])
-        for key in keys:
-            model.pop(key, None)
-        model |= zip(keys, codes[low : low + 20].tolist(), strict=True)
-        index.remove(keys[:3])
-        for key in keys[:3]:
-            del model[key]
+    model = grow(index, codes)
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
@@ -79,9 +72,10 @@ def test_queries_of_several_segments(level, words, monkeypatch):
 
 def test_many_queries_are_answered_in_their_order(monkeypatch):
     """Queries are ordered by their numbers of ones, and searched in pieces by several threads."""
-    monkeypatch.setattr("lshfast.index.hamming.tanimoto_index.PIECE_QUERIES", 7)
-    codes, index = sparse_codes(300, 4), TanimotoIndex(256)
-    index.insert(range(300), codes)
+    for module in ("code_index", "tanimoto_index"):
+        monkeypatch.setattr(f"lshfast.index.hamming.{module}.PIECE_QUERIES", 7)
+    codes, index = sparse_codes(120, 4), TanimotoIndex(256)
+    index.insert(range(120), codes)
     wanted = [reference.similar(codes.tolist(), query, 0.6) for query in codes.tolist()]
     for threads in (1, 2, 5):
         assert answers(index.within(codes, 0.6, threads=threads)) == wanted
@@ -99,12 +93,14 @@ def test_pairs_of_any_codes(data, words, least):
     assert [*tanimoto_pairs(codes, least)] == reference.similar_pairs(codes.tolist(), least)
 
 
-def test_pairs_of_several_pieces(monkeypatch):
-    monkeypatch.setattr(similar, "PIECE_QUERIES", 11)
+def test_pairs_of_several_pieces():
     codes, steps = sparse_codes(200, 2), []
-    found = tanimoto_pairs(codes, 0.6, threads=2, progress=lambda *step: steps.append(step))
-    assert [*found] == reference.similar_pairs(codes.tolist(), 0.6)
+    found = pairs_similar(codes, 0.6, 2, lambda *step: steps.append(step), piece=11)
+    left, right = rows_of(found)
+    wanted = [(i, j) for i, j, _ in reference.similar_pairs(codes.tolist(), 0.6)]
+    assert [*zip(left.tolist(), right.tolist(), strict=True)] == wanted
     assert steps[-1] == ("pairs", len(steps), len(steps))
+    assert len(steps) > 10
 
 
 def test_codes_without_ones_are_never_found():

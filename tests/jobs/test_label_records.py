@@ -4,6 +4,9 @@ import csv
 import json
 import random
 import sys
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from lshfast.readers.whole_tables import read_whole
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.corpora import WORDS
+from tests.jobs import test_label
 from tests.jobs.test_label import on_terminal_with
 
 
@@ -43,13 +47,22 @@ def tables(tmp_path):
     return corpora.make(tmp_path / "a.csv", own), corpora.make(tmp_path / "b.csv", others)
 
 
+@cache
+def files_of_run(name, *options):
+    """Return the contents of the files of a run by their names."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        a, b = tables(path)
+        command = "records", "match", a, b, "-o", path / "links.csv", "--review", path / name, "--id-column", "id", "-q"
+        result = run(*command, *options)
+        assert result.exit_code == 0, result.output
+        return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
 def reviewed(tmp_path, name="review.csv", *options):
-    a, b = tables(tmp_path)
-    review = tmp_path / name
-    command = "records", "match", a, b, "-o", tmp_path / "links.csv", "--review", review, "--id-column", "id", "-q"
-    result = run(*command, "--overwrite", *options)
-    assert result.exit_code == 0, result.output
-    return str(review)
+    for file, content in files_of_run(name, *options).items():
+        (tmp_path / file).write_bytes(content)
+    return str(tmp_path / name)
 
 
 @pytest.fixture
@@ -57,20 +70,12 @@ def review(tmp_path):
     return reviewed(tmp_path)
 
 
-class Person:
+class Person(test_label.Person):
     """Answers "same" if the numbers of the ids are equal; quits after some questions."""
 
-    def __init__(self, most, answers=None):
-        self.asked, self._most, self._answers = [], most, answers
-
-    def __call__(self, question):
-        if len(self.asked) == self._most:
-            return "quit"
-        self.asked.append(question)
-        if self._answers is not None:
-            return self._answers[len(self.asked) - 1]
+    def are_same(self, question):
         one, other = question.keys
-        return "same" if one[1:] == other[1:] else "different"
+        return one[1:] == other[1:]
 
 
 def labelled(review, path, person, **options):
@@ -86,6 +91,7 @@ def pairs_of(review):
     return read_whole([review]).columns
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_labels_are_written_and_resumed(tmp_path, name, kind):
@@ -105,7 +111,7 @@ def test_labels_are_written_and_resumed(tmp_path, name, kind):
 
 
 @pytest.mark.parametrize(
-    "options", [(), pytest.param(("--scoring", "points"), marks=pytest.mark.slow), ("--review-pairs", "1000")]
+    "options", [(), pytest.param(("--scoring", "points"), marks=pytest.mark.slow), ("--review-pairs", "300")]
 )
 def test_complete_labels_give_the_exact_rates(tmp_path, options):
     review = reviewed(tmp_path, "review.csv", *options)

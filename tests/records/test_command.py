@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.jobs.records import RecordInputs, RecordOutputs, TableAccount, link_files, read_synonyms
+from lshfast.jobs.records import LinkAccount, RecordInputs, RecordOutputs, link_files, read_synonyms
 from lshfast.readers import DataError
 from lshfast.readers.whole_tables import read_whole
 from lshfast.records import LinkOptions
@@ -81,7 +81,7 @@ def test_the_tables_of_a_run(a, b, tmp_path):
     assert result.exit_code == 0
     assert f"{a}: 3 linked + 2 unlinked + 0 rejected = 5 read" in result.stderr
     assert f"{b}: 3 linked + 1 unlinked + 0 rejected = 4 read" in result.stderr
-    assert "compared: 20 of 20 pairs (100 %)" in result.stderr
+    assert " 20   pairs, of 20; rules: 1\n" in result.stderr
     assert "address                 text" in result.stderr
     assert "1 all            20           20          3" in result.stderr
 
@@ -95,7 +95,7 @@ def test_the_reach_of_rules_and_equal_pairs_are_shown(tmp_path):
     result = run("records", "match", *tables, *options)
     assert result.exit_code == 0, result.stderr
     assert "these rules reach 100.0% of 100 seed pairs without nearest" in result.stderr
-    assert "; 3 links left out, since several others are as good" in result.stderr
+    assert " 3   links left out: several others are as good\n" in result.stderr
 
 
 def test_ids_are_places_without_a_column(a, b, tmp_path):
@@ -370,7 +370,7 @@ def test_a_failing_output_leaves_none(a, tmp_path, monkeypatch):
 
 def test_lost_rows_are_an_error():
     with pytest.raises(RuntimeError, match=r"1 linked \+ 2 unlinked \+ 3 rejected are not 7 read"):
-        TableAccount("a.csv", 7, 1, 2, 3)
+        LinkAccount(read=7, linked=1, unlinked=2, rejected=3, seconds=0, tables=[], summary=None)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -47,7 +47,7 @@ def test_all_records_of_three_months(month, tmp_path):
     path = tmp_path / "people.csv"
     ids, _, said = month(table(path, a=ANN, b=BOB, c=ANN))
     assert ids == {"a": 1, "b": 2, "c": 1}
-    assert "clusters: 2 of 3 rows in run 1; 3 rows new" in said
+    assert " 2   of 3 rows in run 1; 3 rows new\n" in said
     ids, changes, _ = month(table(path, z=ZOE, b=BOB, c=ANN, d=BOB))
     assert ids == {"b": 2, "c": 1, "z": 3, "d": 2}
     assert changes == [("", "removed", "1", "a"), ("3", "new", "", "z"), ("2", "joined", "", "d")]
@@ -81,11 +81,11 @@ def test_the_groups_are_those_of_the_run(tmp_path):
         LinkOptions(rules=[parse_rule("all")], scoring="points", assign="many-to-many"),
     )
     outputs = RecordOutputs(None, clusters=ClusterOutput(str(tmp_path / "groups.parquet")))
-    result, accounts = link_files(inputs, outputs, options)
+    result, account = link_files(inputs, outputs, options)
     groups = [[*"abcde"][row] for row in result.groups().tolist()]
     assert groups == ["a", "b", "a", "d", "b"]
     assert ids_of(tmp_path / "groups.parquet") == {"a": 1, "b": 2, "c": 1, "d": 3, "e": 2}
-    assert (accounts[0].clusters.new, accounts[0].clusters.clusters) == (5, 3)
+    assert (account.clusters.new, account.clusters.clusters) == (5, 3)
 
 
 def test_what_is_refused(month, tmp_path):

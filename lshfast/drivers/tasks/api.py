@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from lshfast.common.checks import Seed, check_bytes, check_int
+from lshfast.common.choices import MAX_COLUMNS, OutputFormat
 from lshfast.drivers.inputs import Inputs
 from lshfast.drivers.pages import PageOutput
 from lshfast.drivers.tasks.page import write_page_of_run
@@ -44,6 +45,8 @@ def plan(
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
     delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
+    output_format: OutputFormat | None = None,
     defuse_formulas: bool = False,
     threshold: float | None = None,
     unit: Unit = "word",
@@ -80,8 +83,9 @@ def plan(
     work : path
         The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
     output : path
-        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl, ..., in the format of
-        the inputs.
+        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl, .... The name of the
+        folder determines format and compression, as for the output of `lshfast.dedup_files`: kept.csv, kept.jsonl.gz.
+        Without a suffix, the files have the format of the inputs. The other folders are named in the same way.
     shards : int, optional
         The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at most as many shards
         as files. By default a shard has about a gigabyte.
@@ -102,7 +106,7 @@ def plan(
         the run as for `lshfast.dedup_files`; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
-    column, id_column, glob, encoding, format, max_row_bytes, delimiter, defuse_formulas
+    column, id_column, glob, encoding, format, max_row_bytes, delimiter, max_columns, output_format, defuse_formulas
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, measure, seed
         As for `lshfast.dedup`.
@@ -156,7 +160,8 @@ def plan(
         format,
         max_row_bytes,
         delimiter,
-        by=by,
+        max_columns,
+        by,
     )
     make_stage_plan(
         source,
@@ -165,6 +170,7 @@ def plan(
         engine,
         keep=keep,
         annotate=annotate,
+        output_kind=output_format,
         defuse=defuse_formulas,
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),

@@ -24,7 +24,8 @@ from lshfast.readers.selection import Columns, SparseColumn
 def apply(plan: StagePlan, shard: int) -> None:
     """Write the outputs of a shard, all of them or none; none if the run removes more rows than its plan allows."""
     check_plan(plan)
-    output, removed, rejected = (plan.content[folder] for folder in ("output", "removed", "rejected"))
+    output, removed, rejected = (plan.output(name, shard) for name in ("output", "removed", "rejected"))
+    assert output is not None
     with all_or_none(), writing(plan, "apply", shard) as writer:
         corpus = restored_corpus(plan, shard)
         overall = figures_of(plan, "group", 0)
@@ -42,13 +43,13 @@ def apply(plan: StagePlan, shard: int) -> None:
                 "kept_key": [kept_keys[row] for row in gone.tolist()],
                 name: similarity[gone],
             }
-            _write_removed(plan, plan.output(removed, shard), table, kinds)
+            _write_removed(plan, removed, table, kinds)
         if rejected is not None:
-            write_rejects(plan.output(rejected, shard, "jsonl"), corpus.rejected, True)
+            write_rejects(rejected, corpus.rejected, True)
         annotations = _annotations(plan, gone, kept_keys, similarity)
         write_rows(
             corpus,
-            plan.output(output, shard),
+            output,
             keep=np.ones_like(keep) if annotations else keep,
             annotations=annotations,
             kinds=kinds,

@@ -13,19 +13,22 @@ import numpy as np
 from lshfast.common.atomic_files import printable
 from lshfast.common.private_files import make_folder
 from lshfast.common.run_key import draw_hash_numbers
-from lshfast.drivers.budget import Budget
 from lshfast.drivers.inputs import Inputs, policy_of, state_of
 from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_max_removed
 from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
-from lshfast.readers import Corpus, OutputFormat, check_rows
-from lshfast.readers.files import File, Format
+from lshfast.readers import Output, OutputFormat, check_rows
+from lshfast.readers.files import File, file_format
+from lshfast.readers.output import output_format
 from lshfast.readers.sources import LocalFile, RemoteFile, is_url, source_of
 
 # The formats of inputs: those that outputs have too.
-FORMATS = get_args(OutputFormat)
+FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
+
+# The options of reading that all tasks have to agree on.
+OF_INPUTS = "column", "id_column", "encoding", "max_row_bytes", "delimiter", "max_columns"
 
 # Without a number of shards, each has about so many bytes of input.
 SHARD_BYTES = 1 << 30
@@ -42,6 +45,7 @@ def make_stage_plan(
     *,
     keep: str,
     annotate: bool,
+    output_kind: OutputFormat | None,
     defuse: bool,
     shards: int | None,
     tasks: int | None,
@@ -55,19 +59,27 @@ def make_stage_plan(
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
+    if output_kind not in (None, *FORMATS):
+        raise ValueError(f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}")
     added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
-    for path in (work, output, pairs, removed, rejected):
+    outputs = {"output": output, "pairs": pairs, "removed": removed, "rejected": rejected}
+    for path in (work, *outputs.values()):
         if path is not None and is_url(path):
             raise ValueError(f"{printable(path)}: folders of stages are local, not URLs")
-    folders = [os.path.abspath(path) for path in (work, output, pairs, removed, rejected) if path is not None]
+    places = {name: os.path.abspath(path) for name, path in outputs.items() if path is not None}
+    folders = [os.path.abspath(work), *places.values()]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
     if os.path.exists(os.path.join(work, PLAN_FILE)):
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
-    corpus = inputs.open(order_column=order_column, added=added)
-    kind = _format_of(corpus)
-    Budget(memory, engine, pairs is not None, parquet=kind == "parquet", by=inputs.by is not None).work(0)
-    check_rows(corpus, f"rows.{kind}", added)
+    files = inputs.open().files
+    format = _format_of(files)
+    kinds: dict[str, OutputFormat | None] = {"output": output_kind, "rejected": "jsonl"}
+    suffixes = {name: _suffix(folder, kinds.get(name), format) for name, folder in places.items()}
+    rows = f"rows.{suffixes['output']}"
+    inputs.listed[:] = files
+    corpus = inputs.open(order_column=order_column, added=added, output=output_format(rows)[0])
+    check_rows(corpus, rows, added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
     content = {
@@ -77,8 +89,8 @@ def make_stage_plan(
         "added": added,
         "defuse": defuse,
         "memory": memory,
-        **{name: getattr(inputs, name) for name in ("column", "id_column", "encoding", "max_row_bytes", "delimiter")},
-        "format": kind,
+        **{name: getattr(inputs, name) for name in OF_INPUTS},
+        "format": format,
         "files": [[_place(file), file.name, file.codec, state_of(file)] for file in corpus.files],
         "shards": bounds,
         "tasks": len(bounds) - 1 if tasks is None else tasks,
@@ -86,12 +98,10 @@ def make_stage_plan(
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
         **({} if inputs.by is None else {"by": inputs.by}),
         **({} if max_removed is None else {"max_removed": max_removed}),
-        "output": os.path.abspath(output),
-        **{
-            name: None if folder is None else os.path.abspath(folder)
-            for name, folder in (("pairs", pairs), ("removed", removed), ("rejected", rejected))
-        },
+        **{name: places.get(name) for name in outputs},
+        "suffixes": suffixes,
     }
+    StagePlan(work, content, 0).budget.work(0)
     _create(work, folders)
     return write_stage_plan(work, content)
 
@@ -107,14 +117,22 @@ def _place(file: File) -> str:
     raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
 
 
-def _format_of(corpus: Corpus) -> Format:
+def _suffix(folder: str, kind: OutputFormat | None, default: OutputFormat) -> str:
+    """Return the suffix of the files in a folder of outputs, by its name; a name without a format has the default."""
+    known = file_format(folder)
+    format, codec = output_format(Output(folder, kind or (default if known is None else None)))
+    return format + (os.path.splitext(folder)[1].lower() if codec else "")
+
+
+def _format_of(files: Sequence[File]) -> OutputFormat:
     """Return the format of the inputs; raise ValueError if they have not one that outputs can have."""
-    formats = sorted({file.format for file in corpus.files})
-    if len(formats) > 1 or formats[0] not in FORMATS:
-        raise ValueError(
-            f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not {' and '.join(formats)}"
-        )
-    return formats[0]
+    formats = {file.format for file in files}
+    for format in FORMATS:
+        if formats == {format}:
+            return format
+    raise ValueError(
+        f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not {' and '.join(sorted(formats))}"
+    )
 
 
 def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:

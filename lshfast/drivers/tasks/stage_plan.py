@@ -19,7 +19,7 @@ from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import source_of
 
 PLAN_FILE = "plan.json"
-_MANIFEST = Manifest(3, "plan")
+_MANIFEST = Manifest(4, "plan")
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -52,8 +52,8 @@ class StagePlan:
     @cached_property
     def budget(self) -> Budget:
         """The memory of a task."""
-        pairs, parquet = self.content["pairs"] is not None, self.content["format"] == "parquet"
-        return Budget(self.content["memory"], self.engine, pairs, parquet=parquet, by=self.by is not None)
+        pairs, formats = self.content["pairs"] is not None, [self.content["format"], *self.content["suffixes"].values()]
+        return Budget(self.content["memory"], self.engine, pairs, parquet="parquet" in formats, by=self.by is not None)
 
     @property
     def shards(self) -> int:
@@ -107,10 +107,10 @@ class StagePlan:
         a, c, e, words = self.content["common"]
         return a, c, e, words
 
-    def output(self, folder: str, task: int, suffix: str = "") -> str:
-        """Return the path of the output of a task in a folder; the suffix is that of the inputs by default."""
-        path = os.path.join(folder, f"{task:05}.{suffix or self.content['format']}")
-        return Output(path, defuse=self.content["defuse"])
+    def output(self, name: str, task: int) -> Output | None:
+        """Return the path of the rows of a task ("output"), or of its table; None if it is not wanted."""
+        folder, suffix = self.content[name], self.content["suffixes"].get(name)
+        return folder and Output(os.path.join(folder, f"{task:05}.{suffix}"), defuse=self.content["defuse"])
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
         """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
@@ -126,8 +126,9 @@ class StagePlan:
         layout = Layout(
             content["column"], content["id_column"], self.order_column,
             on_error="stop" if content["rejected"] is None else "skip",
-            encoding=content["encoding"], max_row_bytes=content["max_row_bytes"], output=content["format"],
-            delimiter=content["delimiter"], added=tuple(content["added"]), by=self.by,
+            encoding=content["encoding"], max_row_bytes=content["max_row_bytes"],
+            output=content["suffixes"]["output"].partition(".")[0], delimiter=content["delimiter"],
+            max_columns=content["max_columns"], added=tuple(content["added"]), by=self.by,
         )  # fmt: skip
         low, high = content["shards"][shard : shard + 2]
         files = []

@@ -51,13 +51,13 @@ def verify(plan: StagePlan, task: int) -> None:
     """Run the parts of a task, and write the rows that are removed, and all similar pairs if they are wanted."""
     overall, engine = figures_of(plan, "group", 0), engine_of(plan)
     low, high = overall["bounds"][task : task + 2]
-    folder = plan.content["pairs"]
+    pairs = plan.output("pairs", task)
     figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
     found: list[RemovedRows] = []
     with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
         place = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True))
-        every = None if folder is None else TaskPairs(place, kind_of_ids(overall["ids"]))
+        every = None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
         if plan.shards <= MOST_OPEN:
             files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
         for number in range(low, high):
@@ -75,8 +75,8 @@ def verify(plan: StagePlan, task: int) -> None:
             figures |= {name: figures[name] + count for name, count in more.items() if name != "largest"}
             figures["largest"] = max(figures["largest"], more["largest"])
             del part
-        if every is not None:
-            every.write(plan.output(folder, task), plan, overall["part_memory"])
+        if every is not None and pairs is not None:
+            every.write(pairs, plan, overall["part_memory"])
         rows = np.concatenate([np.empty(0, np.int64), *(some.rows for some in found)])
         similarity = np.concatenate([np.empty(0), *(some.similarity for some in found)])
         keys = [key for some in found for key in some.keys]

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import UInt64Array
+from lshfast.common.checks import check_int
+from lshfast.common.errors import FormatError
+from lshfast.common.threads import thread_count
+from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.packed import codes_of
-from lshfast.index.hamming.rows import CodeRows
-from lshfast.index.keys import Column, as_column
+from lshfast.index.hamming.hits import rows_of
+from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
+from lshfast.index.keys import Column, as_column, take
+from lshfast.index.matches import AnswerLists
 from lshfast.index.memory_index import MemoryIndex
 
+# The bound of a search, an entry in an answer, and the answers to several queries.
+Bound = TypeVar("Bound", int, float)
+One = TypeVar("One")
+Many = TypeVar("Many", bound=AnswerLists[Any])
 
-class CodeIndex(MemoryIndex):
+ACodeIndex = TypeVar("ACodeIndex", bound="CodeIndex[Any, Any, Any]")
+
+
+class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     """Base class of `HammingIndex` and `TanimotoIndex`.
 
     Attributes
@@ -23,6 +38,24 @@ class CodeIndex(MemoryIndex):
 
     bits: int
     _entries: CodeRows[Any]
+    _bound: ClassVar[str]  # the parameter and attribute that is the bound of a search: "radius" or "similarity"
+
+    @abstractmethod
+    def _checked(self, bound: Bound) -> Bound:
+        """Return a bound, or raise an error."""
+
+    @abstractmethod
+    def _within(self, queries: UInt64Array, bound: Bound, threads: int) -> Many:
+        """Return the entries within a bound."""
+
+    @abstractmethod
+    def _nearest(self, queries: UInt64Array, k: int, piece: int, threads: int) -> Many:
+        """Return the first k entries; `piece` queries are searched at a time."""
+
+    def _bound_or(self, bound: Bound | None) -> Bound:
+        """Return a bound, checked, or that of the index."""
+        default: Bound = getattr(self, self._bound)
+        return default if bound is None else self._checked(bound)
 
     # ---- writing ----
 
@@ -78,3 +111,107 @@ class CodeIndex(MemoryIndex):
         with self._entries.gate.reading():
             rows = self._entries.rows()
             return self._entries.names(rows), self._entries.columns(rows)[0]
+
+    def _pairs(self, find: Callable[[UInt64Array], UInt64Array]) -> tuple[Column, Column, UInt64Array, UInt64Array]:
+        """Return the keys of the pairs of rows that `find` returns for the codes; then the codes, and these pairs."""
+        keys, codes = self.items()
+        found = find(codes)
+        left, right = rows_of(found)
+        return take(keys, left), take(keys, right), codes, found
+
+    def __repr__(self) -> str:
+        bound = f"{self._bound}={getattr(self, self._bound)}"
+        return f"{type(self).__name__}({len(self):,} entries, bits={self.bits}, {bound})"
+
+    # ---- queries ----
+
+    def _answers(
+        self, codes: npt.ArrayLike, threads: int | None, search: Callable[[UInt64Array, int], Many]
+    ) -> list[One] | Many:
+        """Return the answer to one code, or the answers to several, by a search with some threads."""
+        array, threads = codes_of(codes, self.bits), thread_count(threads)
+        with self._entries.gate.reading():
+            answers = search(array.reshape(-1, self._entries.words), threads)
+        return answers[0] if array.ndim == 1 else answers
+
+    @overload
+    def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
+    @overload
+    def query(self, codes: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[One]: ...
+    @overload
+    def query(self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> Many: ...
+    @overload
+    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> list[One] | Many:
+        """Find the k nearest, or most similar, entries for one code, or for each of m codes.
+
+        Parameters
+        ----------
+        codes : array_like
+            One code or m codes, as for `insert`.
+        k : int, default 10
+            Entries to return per code, at least 1. If the index has fewer, all are returned; from a `TanimotoIndex`,
+            those with a similarity above 0.
+        threads : int, optional
+            As for `within`.
+
+        Returns
+        -------
+        list, or an object of m such lists
+            As for `within`, the best first; of entries at the same distance or of the same similarity, those inserted
+            first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or shape, or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex, TanimotoIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> index.query(np.array([6], np.uint64), k=5)
+        [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
+        >>> index = TanimotoIndex(64)
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> index.query(np.array([14], np.uint64), k=5)
+        [Match(key='a', similarity=0.5), Match(key='b', similarity=0.3333333333333333)]
+        """
+        k = check_int("k", k, 1)
+
+        def search(queries: UInt64Array, threads: int) -> Many:
+            most = max(min(k, len(self)), 1)
+            return self._nearest(queries, most, max(min(PIECE_QUERIES, PIECE_ROWS // most), 1), threads)
+
+        return self._answers(codes, threads, search)
+
+    # ---- files ----
+
+    def _fields(self) -> Sequence[Any]:
+        return self.bits, getattr(self, self._bound)
+
+    @classmethod
+    def _empty(cls: type[ACodeIndex], bits: int, bound: float) -> ACodeIndex:
+        make: Callable[..., ACodeIndex] = cls
+        return make(bits, **{cls._bound: bound})
+
+    @classmethod
+    def _widths(cls, *fields: Any) -> list[int]:
+        bits, bound = fields
+        try:
+            return [cls._empty(bits, bound)._entries.words]
+        except ValueError:
+            raise FormatError(f"header: {bits} bits and {cls._bound} {bound} are out of range") from None
+
+    @classmethod
+    def _made(cls: type[ACodeIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> ACodeIndex:
+        (bits, bound), (codes,) = fields, columns
+        if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():
+            raise FormatError(f"codes: one has bits at {bits} and above")
+        index = cls._empty(bits, bound)
+        index._entries.insert(keys, codes, "error")
+        return index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
@@ -10,25 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
-from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
-from lshfast.families.packed import codes_of
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
-from lshfast.index.hamming.hits import LOW32, distance_of, query_of, row_of
+from lshfast.index.hamming.hits import distance_of, query_of, row_of
 from lshfast.index.hamming.join import CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
-from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
+from lshfast.index.hamming.rows import PIECE_QUERIES, CodeRows
 from lshfast.index.hamming.segments import BlockSegment, make_segment, method_of, nearest, within
-from lshfast.index.keys import Column, take
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
 
 
-class HammingIndex(CodeIndex):
+class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     """Search packed codes exactly by Hamming distance.
 
     An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
@@ -97,6 +94,7 @@ class HammingIndex(CodeIndex):
     bits: int
     radius: int
     _entries: CodeRows[BlockSegment]
+    _bound = "radius"
 
     def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
@@ -152,91 +150,47 @@ class HammingIndex(CodeIndex):
         >>> index.within(np.array([[6], [0]], np.uint64), 1)
         HammingMatches(2 queries, 2 matches, method='scan')
         """
-        array = codes_of(codes, self.bits)
-        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
-        threads = thread_count(threads)
-        with self._entries.gate.reading():
-            view = self._entries.view()
+        bound = self._bound_or(radius)
+        return self._answers(codes, threads, lambda queries, threads: self._within(queries, bound, threads))
 
-            def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
-                hits = within(view, self.bits, queries, radius)
-                counts = np.bincount(query_of(hits), minlength=len(queries))
-                return counts.astype(np.int64, copy=False), hits
+    def _checked(self, bound: int) -> int:
+        return check_int("radius", bound, 0, self.bits)
 
-            return self._answers(array, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, radius))
+    def _within(self, queries: UInt64Array, bound: int, threads: int) -> HammingMatches:
+        view = self._entries.view()
 
-    @overload
-    def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
-    @overload
-    def query(self, codes: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[HammingMatch]: ...
-    @overload
-    def query(self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> HammingMatches: ...
-    @overload
-    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
-    def query(
-        self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None
-    ) -> list[HammingMatch] | HammingMatches:
-        """Find the k nearest entries for one code, or for each of m codes.
+        def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
+            hits = within(view, self.bits, queries, bound)
+            counts = np.bincount(query_of(hits), minlength=len(queries))
+            return counts.astype(np.int64, copy=False), hits
 
-        Parameters
-        ----------
-        codes : array_like
-            One code or m codes, as for `insert`.
-        k : int, default 10
-            Entries to return per code, at least 1. If the index has fewer, all are returned.
-        threads : int, optional
-            As for `within`.
+        return self._found(queries, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, bound))
 
-        Returns
-        -------
-        list of HammingMatch, or HammingMatches of m such lists
-            (key, distance), the nearest first; of entries at the same distance, those inserted first.
+    def _nearest(self, queries: UInt64Array, k: int, piece: int, threads: int) -> HammingMatches:
+        view = self._entries.view()
+        scans = [not view.segments]
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument has the wrong type or shape, or is out of range.
+        def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
+            counts, hits, scans[0] = nearest(view, queries, k, scans[0])
+            return counts, hits
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex
-        >>> index = HammingIndex()
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> index.query(np.array([6], np.uint64), k=5)
-        [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
-        """
-        array = codes_of(codes, self.bits)
-        k, threads = check_int("k", k, 1), thread_count(threads)
-        with self._entries.gate.reading():
-            view, most = self._entries.view(), max(min(k, len(self)), 1)
-            scans = [not view.segments]
+        return self._found(queries, search, piece, threads, lambda: "scan" if scans[0] else "blocks")
 
-            def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
-                counts, hits, scans[0] = nearest(view, queries, most, scans[0])
-                return counts, hits
-
-            piece = max(min(PIECE_QUERIES, PIECE_ROWS // most), 1)
-            return self._answers(array, search, piece, threads, lambda: "scan" if scans[0] else "blocks")
-
-    def _answers(
+    def _found(
         self,
-        array: UInt64Array,
+        queries: UInt64Array,
         search: Callable[[UInt64Array], tuple[Int64Array, UInt64Array]],
         piece: int,
         threads: int,
         method: Callable[[], Method],
-    ) -> list[HammingMatch] | HammingMatches:
+    ) -> HammingMatches:
         """Return what `search` finds for pieces of the queries: numbers of hits, and the hits."""
-        queries = array.reshape(-1, self._entries.words)
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
         hits = np.concatenate([hits for _, hits in parts])
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)])
         keys = self._entries.names(row_of(hits))
-        answers = HammingMatches(offsets.astype(np.int64, copy=False), keys, distance_of(hits), method())
-        return answers[0] if array.ndim == 1 else answers
+        return HammingMatches(offsets.astype(np.int64, copy=False), keys, distance_of(hits), method())
 
     def pairs(
         self, radius: int | None = None, *, threads: int | None = None, progress: Progress | None = None
@@ -272,15 +226,9 @@ class HammingIndex(CodeIndex):
         >>> list(index.pairs(1))
         [('a', 'c', 1)]
         """
-        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
-        threads = thread_count(threads)
-        keys, codes = self.items()
-        found = pairs_within(codes, radius, threads, progress)
-        left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
-        return CodePairs(take(keys, left), take(keys, right), distances(codes, found).astype(np.int64))
-
-    def __repr__(self) -> str:
-        return f"HammingIndex({len(self):,} entries, bits={self.bits}, radius={self.radius})"
+        bound, threads = self._bound_or(radius), thread_count(threads)
+        left, right, codes, found = self._pairs(lambda codes: pairs_within(codes, bound, threads, progress))
+        return CodePairs(left, right, distances(codes, found).astype(np.int64))
 
     def describe(self, radius: int | None = None) -> str:
         """Describe how a query within a radius searches the codes: one line for each segment, then the scanned rest.
@@ -311,33 +259,14 @@ class HammingIndex(CodeIndex):
         >>> print(index.describe(20))
         scan of 100,000 codes of 64 bits
         """
-        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
+        bound = self._bound_or(radius)
         with self._entries.gate.reading():
             view = self._entries.view()
-            plans = [segment.plan(self.bits, radius) for segment in view.segments]
+            plans = [segment.plan(self.bits, bound) for segment in view.segments]
             if view.used > view.tail or not plans:
-                plans.append(scan_of(view.used - view.tail, self.bits, radius))
+                plans.append(scan_of(view.used - view.tail, self.bits, bound))
         return "\n".join(map(str, plans))
 
     # ---- files ----
 
     _file = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1)
-
-    def _fields(self) -> Sequence[Any]:
-        return self.bits, self.radius
-
-    @staticmethod
-    def _widths(*fields: Any) -> list[int]:
-        bits, radius = fields
-        if not 1 <= bits <= MAX_BITS or radius > bits:
-            raise FormatError(f"header: {bits} bits and radius {radius} are out of range")
-        return [-(-bits // 64)]
-
-    @classmethod
-    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> HammingIndex:
-        (bits, radius), (codes,) = fields, columns
-        if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():
-            raise FormatError(f"codes: one has bits at {bits} and above")
-        index = cls(bits, radius=radius)
-        index._entries.insert(keys, codes, "error")
-        return index

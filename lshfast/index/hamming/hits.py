@@ -1,4 +1,4 @@
-"""The fields of hits: the number of the query, the distance, and the row (`src/hamming/hamming.h`)."""
+"""The fields of hits: the number of the query, the distance, and the row (`src/hamming/hamming.h`); those of pairs."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def distance_of(hits: UInt64Array) -> Int64Array:
 def row_of(hits: UInt64Array) -> Int64Array:
     """Return the row of each hit."""
     return (hits & LOW32).astype(np.int64, copy=False)
+
+
+def rows_of(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the two rows of each pair, left row << 32 | right row."""
+    return (pairs >> np.uint64(32)).astype(np.int64), (pairs & LOW32).astype(np.int64)

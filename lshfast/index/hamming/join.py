@@ -15,7 +15,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.index.hamming.hits import LOW32, query_of
+from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.plan import fit_blocks
 from lshfast.index.hamming.sampled import TablePlan, check_recall, choose_tables, masks_of
 from lshfast.index.key_pairs import Pairs
@@ -119,7 +119,7 @@ def hamming_pairs(
     else:
         found = _sampled(array, radius, *chosen, seed, threads, progress)
     distances = kernels.distances(array, found).astype(np.int64)
-    left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
+    left, right = rows_of(found)
     return CodePairs(left, right, distances)
 
 

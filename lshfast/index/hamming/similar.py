@@ -17,7 +17,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.index.hamming.hits import LOW32, query_of
+from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.rows import CodeView
 from lshfast.index.key_pairs import KeyPairs
 from lshfast.kernels import hamming as kernels
@@ -161,12 +161,17 @@ def tanimoto_pairs(
     """
     array, least = codes_of(codes, None), check_similarity(similarity)
     found = pairs_similar(array, least, thread_count(threads), progress)
-    left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
+    left, right = rows_of(found)
     return KeyPairs(left, right, kernels.similarities(array, array, found))
 
 
-def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Progress | None = None) -> UInt64Array:
-    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row), sorted."""
+def pairs_similar(
+    codes: UInt64Array, least: float, threads: int, progress: Progress | None = None, piece: int = PIECE_QUERIES
+) -> UInt64Array:
+    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row), sorted.
+
+    `piece` codes are compared with the others at a time.
+    """
     if len(codes) >= kernels.MAX_ROWS:
         raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
     counts = kernels.ones(codes)
@@ -174,7 +179,7 @@ def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Prog
     ordered, counts = codes[order], counts[order]
 
     def search(start: int) -> UInt64Array:
-        end = min(start + PIECE_QUERIES, len(ordered))
+        end = min(start + piece, len(ordered))
         last = int(np.searchsorted(counts, counts[end - 1] / least + 1, "right"))
         counted = kernels.Counted(ordered[start:last], ordered=False)
         hits = counted.within(ordered[start:end], least)
@@ -183,7 +188,7 @@ def pairs_similar(codes: UInt64Array, least: float, threads: int, progress: Prog
         a, b = order[start + query[later]].astype(np.uint64), order[start + other[later]].astype(np.uint64)
         return np.minimum(a, b) << np.uint64(32) | np.maximum(a, b)
 
-    found, starts = [np.empty(0, np.uint64)], range(0, len(ordered), PIECE_QUERIES)
+    found, starts = [np.empty(0, np.uint64)], range(0, len(ordered), piece)
     for done, part in enumerate(ordered_map(search, starts, threads), 1):
         found.append(part)
         if progress:

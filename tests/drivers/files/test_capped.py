@@ -29,6 +29,7 @@ from lshfast.jobs.forecast import forecast
 from lshfast.join.external import slot_file, sorted_runs
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
+from tests.cli.commands import run as run_command
 from tests.corpora import WORDS
 from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
 
@@ -167,8 +168,7 @@ def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
 
 def test_tune_prints_the_forecast(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 500))
-    run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory"]
-    said = subprocess.run([*run, "100M"], capture_output=True, text=True, check=True).stdout
+    said = run_command("tune", source, "--threads", "1", "--memory", "100M").stdout
     assert re.search(
         r"of which about \d+% are read again:\n +memory +\d+ MB at least, more than 105 MB\n"
         r" +work folder +\d+ MB \(\d+ if no texts shared buckets, \d+ if all did\)\n"
@@ -179,10 +179,9 @@ def test_tune_prints_the_forecast(tmp_path):
 
 def test_tune_counts_the_ids(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
-    run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory", "1G"]
 
     def least(*options):
-        said = subprocess.run([*run, *options], capture_output=True, text=True, check=True).stdout
+        said = run_command("tune", source, "--threads", "1", "--memory", "1G", *options).stdout
         return int(re.search(r"memory +(\d+) MB at least", said)[1])
 
     assert least("--id-column", "id") - least() == pytest.approx(50_000 * budget.COSTS.id / 1e6, abs=1.1)
