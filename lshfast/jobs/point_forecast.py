@@ -229,7 +229,7 @@ def forecast_points(
 def assumed_distances(format: PointFormat) -> Float64Array:
     """Return the angles or bits between independent random points; none for other metrics, which depend on the data."""
     normal = NormalDist()
-    steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)])
+    steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64)
     if format.metric == "cosine":
         return np.arccos(np.clip(steps / math.sqrt(format.dim), -1, 1))
     if format.metric == "hamming":
@@ -253,7 +253,8 @@ def share_read(shares: Float64Array, similarity: float) -> float:
     >>> share_read(np.array([0, 0.5, 0.5]), 0.6), share_read(np.array([0, 0.5, 0.5]), 0.5)
     (0.5, 1.0)
     """
-    numbers, below = np.arange(len(shares)), np.concatenate([[0], np.cumsum(shares)])
+    numbers = np.arange(len(shares), dtype=np.int64)
+    below = np.concatenate([[0], np.cumsum(shares, dtype=np.float64)])
     low = np.ceil(numbers * similarity - 1e-9).astype(np.int64)
     high = np.minimum(np.floor(numbers / similarity + 1e-9), len(shares) - 1).astype(np.int64)
     return float(shares @ (below[high + 1] - below[low]))
