@@ -2,6 +2,7 @@
 
 import io
 import os
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -63,6 +64,21 @@ def test_a_transparent_colour_is_white(tmp_path):
     assert (pixels(decoded.image)[:, :30] == 255).all()
 
 
+def test_a_transparent_value_of_16_bits_is_white(tmp_path):
+    """Pillow writes no such file: the chunk is added, 33 bytes from the start."""
+    values = np.asarray(picture(1).convert("L")).astype(np.uint16) * 256 + 7
+    values[:, :240] = 258
+    path = save(tmp_path, "a.png", Image.fromarray(values))
+    with open(path, "r+b") as file:
+        data = file.read()
+        chunk = b"tRNS" + (258).to_bytes(2, "big")
+        file.seek(33)
+        file.write(b"\0\0\0\2" + chunk + zlib.crc32(chunk).to_bytes(4, "big") + data[33:])
+    image = np.asarray(decode(path).image).astype(int)
+    assert (image[:, :240] == 255).all()
+    assert np.abs(image[:, 240:] - (values[:, 240:] >> 8).astype(int)).max() <= 1
+
+
 @pytest.mark.parametrize("suffix", ["gif", "png", "webp", "tiff"])
 def test_the_first_frame_is_read(tmp_path, suffix):
     path = save(tmp_path, f"a.{suffix}", picture(1), save_all=True, append_images=[picture(2), picture(3)])
@@ -77,6 +93,8 @@ def test_many_bits_and_other_colours(tmp_path):
     for name, values in (("f.tiff", scale * 1e-3), ("i.tiff", (scale * 1000).astype(np.int32))):
         image = decode(save(tmp_path, name, Image.fromarray(values))).image
         assert np.corrcoef(pixels(image).ravel(), pixels(grey).ravel())[0, 1] > 0.999
+    far = decode(save(tmp_path, "far.tiff", Image.fromarray((scale - 128) * np.float32(2e36)))).image
+    assert np.corrcoef(pixels(far).ravel(), pixels(grey).ravel())[0, 1] > 0.9
     scale[:9] = np.nan
     scale[9:12] = np.inf
     assert decode(save(tmp_path, "nan.tiff", Image.fromarray(scale))).image.mode == "L"
@@ -183,8 +201,41 @@ def test_a_jpeg_of_many_scans_is_refused(tmp_path):
         decode(str(path))
 
 
+def scan_by_scan(side, scans):
+    """Return a JPEG that is not progressive, with scans of one colour each, without data."""
+    data = io.BytesIO()
+    Image.new("RGB", (16, 16)).save(data, "JPEG", subsampling=0)
+    head = bytearray(data.getvalue()[: data.getvalue().index(b"\xff\xda")])
+    frame = head.index(b"\xff\xc0")
+    head[frame + 5 : frame + 9] = side.to_bytes(2, "big") * 2
+    tables = (0, 0x11, 0x11)
+    each = [bytes([0xFF, 0xDA, 0, 8, 1, 1 + place % 3, tables[place % 3], 0, 63, 0, 0, 0]) for place in range(scans)]
+    return bytes(head) + b"".join(each) + b"\xff\xd9"
+
+
+def test_a_sequential_jpeg_of_many_scans_is_refused(tmp_path):
+    """Its scans cost as much as those of a progressive one, and all of its pixels are held."""
+    path = tmp_path / "scans.jpg"
+    path.write_bytes(scan_by_scan(1000, 3))
+    assert decode(str(path)).width == 1000
+    path.write_bytes(scan_by_scan(1000, MOST_SCANNED_PIXELS // 10**6 + 1))
+    with pytest.raises(ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"):
+        decode(str(path))
+
+
+@pytest.mark.parametrize("options", [{}, {"subsampling": 2}, {"optimize": True}, {"restart_marker_rows": 1}])
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_markers_behind_a_single_scan_do_not_count(tmp_path, mode, options):
+    """A video behind a photograph has the bytes of the marker, too."""
+    path = tmp_path / "photo.jpg"
+    data = io.BytesIO()
+    picture(1).convert(mode).save(data, "JPEG", **options)
+    path.write_bytes(data.getvalue() + b"\xff\xda" * (MOST_SCANNED_PIXELS // 10**5))
+    assert decode(str(path)).nbytes > 10**5
+
+
 def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
-    """In several threads; a JPEG at a part of its size is not large, unless it is progressive."""
+    """In several threads; a JPEG at a part of its size is not large, unless it has several scans."""
     from lshfast.images import decoding
 
     entered = []
@@ -205,6 +256,10 @@ def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
         entered.clear()
         decode(save(tmp_path, name, large, **options))
         assert len(entered) == count, name
+    (tmp_path / "scans.jpg").write_bytes(scan_by_scan(1100, 3))
+    entered.clear()
+    decode(str(tmp_path / "scans.jpg"))
+    assert entered
 
 
 def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
