@@ -34,7 +34,11 @@ create or replace macro lsh_keys(text, size := 5, bands := 18, rows_per_band := 
 create or replace macro lsh_buckets(text, size := 5, bands := 18, rows_per_band := 7) as
     list_transform(lsh_keys_of(text, size, bands, rows_per_band), lambda key, band : {'band': band, 'key': key});
 create or replace macro lsh_estimate(a, b) as
-    list_sum(list_transform(list_zip(a, b), lambda pair : (pair[1] = pair[2])::int)) / len(a);
+    case when len(a) = len(b)
+        then list_sum(list_transform(list_zip(a, b), lambda pair : (pair[1] = pair[2])::int)) / len(a)
+        when len(a) <> len(b)
+        then error('lsh_estimate: signatures must have the same number of slots, not ' || len(a) || ' and ' || len(b))
+    end;
 """
 
 
@@ -164,8 +168,9 @@ def pairs(relation: Any, column: str, id: str | None = None, *, con: Any = None,
 
 def _table(relation: Any, *names: str | None) -> Any:
     for name in names:
-        if name is not None and name not in relation.columns:
-            raise ValueError(f"there is no column {name!r}; columns are: {', '.join(relation.columns)}")
+        if name is not None and (count := relation.columns.count(name)) != 1:
+            said = f"there are {count} columns" if count else "there is no column"
+            raise ValueError(f"{said} {name!r}; columns are: {', '.join(relation.columns)}")
     return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.arrow()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from lshfast.common.checks import check_int
+from lshfast.common.checks import ADDED_COLUMNS, check_annotation, check_int
 from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
 from lshfast.drivers.memory import dedup as dedup_items
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, IterableDataset  # type: ignore[import-untyped]
 
     AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict, IterableDataset)
-
-# The columns of `annotate`.
-ADDED = "duplicate_of", "similarity"
 
 # Rows of a stream that are compared at once.
 BATCH_ROWS = 4096
@@ -48,7 +45,7 @@ def dedup(
         In memory, memory-mapped, or a stream. Rows that were filtered, sorted or shuffled before are taken in their
         order. The splits of a DatasetDict are compared with each other.
     column : str, default "text"
-        The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`.
+        The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`; in a stream, texts.
     annotate : bool, default False
         Keep all rows, and add the columns duplicate_of and similarity (or distance): the number of the row that is kept
         instead, and None for rows that are kept. In a DatasetDict, duplicate_of is like ``"test:17"``.
@@ -74,9 +71,10 @@ def dedup(
     Raises
     ------
     TypeError
-        If `dataset` is no data set.
+        If `dataset` is no data set, or the column has another type in another split, or no texts in a stream.
     ValueError
-        If there is no such column or split, or an option is not valid.
+        If there is no such column or split, or an option is not valid; with `annotate`, if there are columns of these
+        names, or with `against`.
     ImportError
         If `datasets` is not installed (``pip install "lshfast[hf]"``).
 
@@ -96,6 +94,8 @@ def dedup(
     {'train': 1, 'test': 1}
     """
     datasets = optional("datasets", "hf")
+    if annotate:
+        check_annotation((), options)
     if isinstance(dataset, datasets.DatasetDict):
         if not (isinstance(keep, str) and keep == "first"):
             raise ValueError(f"keep must be 'first' for a DatasetDict, whose splits have an order, not {keep!r}")
@@ -109,7 +109,7 @@ def dedup(
         raise TypeError(f"dataset must be {wanted} of the package datasets, not {type(dataset).__name__}")
     result = dedup_items(_column(dataset, column), keep=keep, **options)
     if annotate:
-        return _annotated(dataset, _duplicates(result), result)
+        return _annotated(dataset, optional("pyarrow").array(result.keeper, mask=result.keep), result)
     return dataset.select(np.flatnonzero(result.keep))
 
 
@@ -123,34 +123,22 @@ def _column(dataset: Any, name: str) -> Any:
     return only.data.table.column(name)
 
 
-def _duplicates(result: DedupResult) -> list[int | None]:
-    """Return the row that is kept instead of each row; None for rows that are kept."""
-    return [None if kept else keeper for kept, keeper in zip(result.keep.tolist(), result.keeper.tolist(), strict=True)]
-
-
 def _value_name(result: DedupResult) -> str:
-    return "distance" if "distance" in (result.pairs.dtype.names or ()) else ADDED[1]
+    return "distance" if "distance" in (result.pairs.dtype.names or ()) else ADDED_COLUMNS[1]
 
 
-def _annotated(dataset: Any, duplicates: list[Any], result: DedupResult, rows: slice = slice(None)) -> Any:
-    """Return a data set with the two columns that tell what happened to its rows."""
-    values = [
-        None if kept else value
-        for kept, value in zip(result.keep[rows].tolist(), result.similarity[rows].tolist(), strict=True)
-    ]
-    for name, added in ((ADDED[0], duplicates), (_value_name(result), values)):
+def _annotated(dataset: Any, duplicates: Any, result: DedupResult, rows: slice = slice(None)) -> Any:
+    """Return a data set with the two columns that tell what happened to its rows.
+
+    Their types do not depend on the rows, so that data sets and splits have the same ones.
+    """
+    pa = optional("pyarrow")
+    values = pa.array(result.similarity[rows], mask=result.keep[rows])
+    for name, added in ((ADDED_COLUMNS[0], duplicates), (_value_name(result), values)):
         if name in dataset.column_names:
             raise ValueError(f"there is a column {name!r} already")
-        dataset = dataset.add_column(name, _typed(added))
+        dataset = dataset.add_column(name, added)
     return dataset
-
-
-def _typed(values: list[Any]) -> Any:
-    """Return values as Arrow, with a type also if all are None."""
-    pa = optional("pyarrow")
-    kinds = {type(value) for value in values if value is not None}
-    kind = pa.string() if kinds == {str} else pa.float64() if kinds == {float} else pa.int64()
-    return pa.array(values, kind)
 
 
 def _dedup_splits(
@@ -160,10 +148,11 @@ def _dedup_splits(
     names = sorted(dataset, key=lambda name: name == "train") if splits is None else list(splits)
     if sorted(names) != sorted(dataset):
         raise ValueError(f"splits must be the splits of the data set, {', '.join(dataset)}, not {', '.join(names)}")
+    if not names:
+        raise ValueError("dataset has no splits")
     pa = optional("pyarrow")
     columns = [_column(dataset[name], column) for name in names]
-    whole = pa.chunked_array([chunk for each in columns for chunk in each.chunks], columns[0].type)
-    result = dedup_items(whole, **options)
+    result = dedup_items(_one_column(columns, names), **options)
     ends = np.cumsum([len(each) for each in columns], dtype=np.int64)
     found = {}
     for name, end, each in zip(names, ends.tolist(), columns, strict=True):
@@ -173,10 +162,20 @@ def _dedup_splits(
                 None if kept else _place(keeper, names, ends)
                 for kept, keeper in zip(result.keep[rows].tolist(), result.keeper[rows].tolist(), strict=True)
             ]
-            found[name] = _annotated(dataset[name], duplicates, result, rows)
+            found[name] = _annotated(dataset[name], pa.array(duplicates, pa.string()), result, rows)
         else:
             found[name] = dataset[name].select(np.flatnonzero(result.keep[rows]))
     return type(dataset)({name: found[name] for name in dataset})
+
+
+def _one_column(columns: list[Any], names: list[str]) -> Any:
+    """Return the columns of all splits as one; a split without rows may have a column without a type."""
+    pa = optional("pyarrow")
+    try:
+        return pa.concat_tables([pa.table([each], ["one"]) for each in columns], promote_options="permissive")["one"]
+    except pa.ArrowException:
+        types = ", ".join(f"{each.type} ({name})" for each, name in zip(columns, names, strict=True))
+        raise TypeError(f"the column must have one type in all splits, not {types}") from None
 
 
 def _place(row: int, names: list[str], ends: Int64Array) -> str:
@@ -204,17 +203,28 @@ def _dedup_stream(
 
     def rows() -> Iterator[dict[str, Any]]:
         index, read = _new_index(options), 0
-        for batch in dataset.iter(batch_size):
+        for batch in dataset.with_format(None).iter(batch_size):
             if column not in batch:
                 raise ValueError(f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}")
             names = list(batch)
+            _check_texts(batch[column], column, read)
             keys = range(read, read + len(batch[column]))
             result = dedup_items(batch[column], keys=keys, against=index, add=True, **options)
             read += len(keys)
             for row in np.flatnonzero(result.keep).tolist():
                 yield {name: batch[name][row] for name in names}
 
-    return datasets.IterableDataset.from_generator(rows, features=dataset.features)
+    kept = datasets.IterableDataset.from_generator(rows, features=dataset.features)
+    formatting = dataset._formatting
+    return kept if formatting is None else kept.with_format(formatting.format_type)
+
+
+def _check_texts(values: Sequence[Any], column: str, start: int) -> None:
+    """Raise TypeError unless the values of rows from `start` of a stream are texts."""
+    for row, value in enumerate(values, start):
+        if not (value is None or isinstance(value, (str, bytes))):
+            kind = type(value).__name__
+            raise TypeError(f"row {row}: the column {column!r} must have texts in a stream, not a value of type {kind}")
 
 
 def _new_index(options: dict[str, Any]) -> LSHIndex:

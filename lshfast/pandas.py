@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.checks import ADDED_COLUMNS, check_annotation
 from lshfast.common.extras import optional
 from lshfast.drivers.memory import dedup as dedup_items
 from lshfast.drivers.memory import pairs as pairs_of_items
@@ -56,7 +57,7 @@ class FrameLsh:
         KeyError
             If there is no such column.
         ValueError, TypeError
-            As for `lshfast.dedup`.
+            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with `against`.
 
         Examples
         --------
@@ -65,6 +66,8 @@ class FrameLsh:
         >>> df.lsh.dedup("text", annotate=True)["duplicate_of"].dropna().to_dict()
         {'b': 'a'}
         """
+        if annotate:
+            check_annotation(self._frame.columns, options)
         result = dedup_items(self._frame[column], **options)
         if not annotate:
             return self._frame[result.keep]
@@ -72,7 +75,7 @@ class FrameLsh:
         gone = ~result.keep
         labels[gone] = self._frame.index.to_numpy(dtype=object)[result.keeper[gone]]
         values = np.where(gone, result.similarity, np.nan)
-        return self._frame.assign(duplicate_of=labels, similarity=values)
+        return self._frame.assign(**dict(zip(ADDED_COLUMNS, (labels, values), strict=True)))
 
     def pairs(self, column: Any, **options: Any) -> Any:
         """Return the pairs of similar rows.

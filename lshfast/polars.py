@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lshfast.common.checks import ADDED_COLUMNS, check_annotation
 from lshfast.common.extras import optional
 from lshfast.drivers.memory import dedup as dedup_items
 from lshfast.drivers.memory import pairs as pairs_of_items
@@ -18,9 +19,6 @@ from lshfast.drivers.memory import pairs as pairs_of_items
 pl = optional("polars", "polars")
 
 __all__ = ["DataFrameLsh", "LazyFrameLsh"]
-
-# The columns of `annotate`, by their names in a result.
-_ADDED = {"kept_key": "duplicate_of", "similarity": "similarity"}
 
 
 @pl.api.register_dataframe_namespace("lsh")
@@ -58,7 +56,7 @@ class DataFrameLsh:
         polars.exceptions.ColumnNotFoundError
             If there is no such column.
         ValueError, TypeError
-            As for `lshfast.dedup`.
+            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with `against`.
 
         Examples
         --------
@@ -67,14 +65,15 @@ class DataFrameLsh:
         >>> df.lsh.dedup("tags", annotate=True)["duplicate_of"].to_list()
         [None, 0, None]
         """
+        if annotate:
+            check_annotation(self._frame.columns, options)
         result = dedup_items(self._frame[column], **options)
         if not annotate:
             return self._frame.filter(pl.Series(result.keep))
         gone = pl.Series(~result.keep)
-        empty = pl.lit(None)
+        values = zip(ADDED_COLUMNS, (result.keeper, result.similarity), strict=True)
         return self._frame.with_columns(
-            pl.when(gone).then(pl.Series(result.keeper)).otherwise(empty).alias(_ADDED["kept_key"]),
-            pl.when(gone).then(pl.Series(result.similarity)).otherwise(empty).alias(_ADDED["similarity"]),
+            pl.when(gone).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name) for name, value in values
         )
 
     def pairs(self, column: str, **options: Any) -> Any:
@@ -140,8 +139,9 @@ class LazyFrameLsh:
 
         schema = None
         if annotate:
-            added = {_ADDED["kept_key"]: pl.Int64, _ADDED["similarity"]: pl.Float64}
-            schema = pl.Schema({**self._frame.collect_schema(), **added})
+            own = self._frame.collect_schema()
+            check_annotation(own, options)
+            schema = pl.Schema({**own, **dict(zip(ADDED_COLUMNS, (pl.Int64, pl.Float64), strict=True))})
         return self._frame.map_batches(
             work, schema=schema, streamable=False, projection_pushdown=False, slice_pushdown=False,
             predicate_pushdown=False,

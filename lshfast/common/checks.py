@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +14,9 @@ from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
 
 Seed: TypeAlias = int | Literal["random"]
+
+# The columns that are added to the rows of a frame or data set which are annotated.
+ADDED_COLUMNS = "duplicate_of", "similarity"
 
 INT64_RANGE = -(2**63), 2**63 - 1
 
@@ -142,6 +146,17 @@ def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> F
     if wrong.size:
         raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
     return numbers
+
+
+def check_annotation(columns: Iterable[Any], options: Mapping[str, Any]) -> None:
+    """Raise ValueError if rows cannot be annotated: a column would be lost, or what is kept may be in an index."""
+    taken = [name for name in ADDED_COLUMNS if name in columns]
+    if taken:
+        raise ValueError(f"there is a column {taken[0]!r} already; annotate adds {' and '.join(ADDED_COLUMNS)}")
+    if options.get("against") is not None:
+        raise ValueError(
+            "annotate cannot be used with against, whose entries are no rows: lshfast.dedup returns their keys"
+        )
 
 
 def check_account(read: int, **parts: int) -> None:

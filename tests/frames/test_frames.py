@@ -144,3 +144,33 @@ def test_columns_that_are_not_there():
             function(duckdb.from_arrow(TABLE), "nothing")
     with pytest.raises(ValueError, match="there is no column 'number'"):
         lshfast.duckdb.pairs(duckdb.from_arrow(TABLE), "text", "number")
+
+
+def test_rows_are_not_annotated_where_a_column_or_a_key_would_be_lost():
+    index = lshfast.LSHIndex(threshold=0.8)
+    lshfast.dedup(TEXTS[:5], against=index, add=True, keys=[f"k{row}" for row in range(5)])
+    for frame in (pl.from_arrow(TABLE), pl.from_arrow(TABLE).lazy(), TABLE.to_pandas()):
+        with pytest.raises(ValueError, match="annotate cannot be used with against, whose entries are no rows"):
+            frame.lsh.dedup("text", annotate=True, against=index)
+    for name in ("duplicate_of", "similarity"):
+        table = TABLE.append_column(name, TABLE["id"])
+        for frame in (pl.from_arrow(table), pl.from_arrow(table).lazy(), table.to_pandas()):
+            with pytest.raises(ValueError, match=f"there is a column '{name}' already; annotate adds duplicate_of and"):
+                frame.lsh.dedup("text", annotate=True)
+    assert name in table.to_pandas().lsh.dedup("text").columns
+
+
+def test_signatures_of_different_lengths_are_not_estimated():
+    con = duckdb.connect()
+    lshfast.duckdb.register(con)
+    with pytest.raises(duckdb.Error, match="must have the same number of slots, not 128 and 64"):
+        con.sql("select lsh_estimate(lsh_signature('a'), lsh_signature('a', slots := 64))").fetchall()
+    assert con.sql("select lsh_estimate(lsh_signature(''), lsh_signature('a'))").fetchall() == [(None,)]
+
+
+def test_a_relation_with_two_columns_of_a_name():
+    con = duckdb.connect()
+    docs = con.sql("select 'one two' as text, 1 as id, 2 as id")
+    assert lshfast.duckdb.dedup(docs, "text", con=con).fetchall() == [("one two", 1, 2)]
+    with pytest.raises(ValueError, match="there are 2 columns 'id'; columns are: text, id, id"):
+        lshfast.duckdb.pairs(docs, "text", "id", con=con)

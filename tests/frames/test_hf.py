@@ -126,3 +126,57 @@ def test_what_is_no_dataset_or_column(rows):
             lshfast.hf.dedup(dataset, "body")
     with pytest.raises(ValueError, match="splits is for a DatasetDict"):
         lshfast.hf.dedup(rows, splits=["train"])
+
+
+def test_types_do_not_depend_on_rows(rows):
+    """Neither those of the columns that are added, nor that of a column of a split without rows."""
+    both = datasets.DatasetDict(train=rows, test=datasets.Dataset.from_dict({"text": [], "number": []}))
+    assert lshfast.hf.dedup(both, **OPTIONS)["train"]["number"][:] == kept_numbers(TEXTS)
+    marked = lshfast.hf.dedup(
+        datasets.DatasetDict(train=rows, test=datasets.Dataset.from_dict({"text": ["of its own"]})),
+        annotate=True,
+        **OPTIONS,
+    )
+    alone = lshfast.hf.dedup(rows.select([0]), annotate=True)
+    for name, kind in (("duplicate_of", "string"), ("similarity", "float64")):
+        assert {split.features[name].dtype for split in marked.values()} == {kind}
+    assert (alone.features["duplicate_of"].dtype, alone.features["similarity"].dtype) == ("int64", "float64")
+    large = rows.cast(datasets.Features({"text": datasets.Value("large_string"), "number": datasets.Value("int64")}))
+    found = lshfast.hf.dedup(datasets.DatasetDict(train=rows, test=large), **OPTIONS)
+    assert found["test"]["number"][:] == kept_numbers(TEXTS)
+    other = datasets.Dataset.from_dict({"text": [1, 2]})
+    with pytest.raises(TypeError, match=r"must have one type in all splits, not int64 \(test\), string \(train\)"):
+        lshfast.hf.dedup(datasets.DatasetDict(train=rows, test=other))
+    with pytest.raises(ValueError, match="dataset has no splits"):
+        lshfast.hf.dedup(datasets.DatasetDict())
+
+
+def test_rows_are_not_annotated_with_entries_of_an_index(rows):
+    index = lshfast.LSHIndex(threshold=0.8)
+    lshfast.dedup(TEXTS[:5], keys=["a", "b", "c", "d", "e"], against=index, add=True)
+    for dataset in (rows, datasets.DatasetDict(train=rows)):
+        with pytest.raises(ValueError, match="annotate cannot be used with against"):
+            lshfast.hf.dedup(dataset, annotate=True, against=index)
+    assert lshfast.hf.dedup(rows, against=index).num_rows < lshfast.hf.dedup(rows).num_rows
+
+
+def test_a_stream_has_texts():
+    def generated():
+        yield {"text": "one"}
+        yield {"text": None}
+        yield {"text": ["two", "three"]}
+
+    stream = lshfast.hf.dedup(datasets.IterableDataset.from_generator(generated), batch_size=1)
+    with pytest.raises(TypeError, match=r"row 2: the column 'text' must have texts in a stream, not a .* type list"):
+        list(stream)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "arrow", "pandas", "polars"])
+def test_a_stream_keeps_its_format(rows, kind):
+    stream = rows.to_iterable_dataset().with_format(kind)
+    found = lshfast.hf.dedup(stream, batch_size=1000, **OPTIONS)
+    values = [row["number"] for row in found]
+    numbers = [value if kind == "numpy" else value.to_pylist()[0] if kind == "arrow" else value[0] for value in values]
+    assert numbers == kept_numbers(TEXTS)
+    types = (np.ndarray, np.generic) if kind == "numpy" else type(next(iter(stream))["number"])
+    assert isinstance(values[0], types)
