@@ -339,6 +339,8 @@ def column_of(source: Any, shingles: Shingles) -> Column:
         if isinstance(first, Iterable) and not isinstance(first, (str, bytes)):
             _check_no_shingles(shingles)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
+    if _holds_objects(source):
+        source = np.asarray(source)  # its Arrow interface does not say which row has another type
     return ShingledTexts(Texts(source), shingles)
 
 

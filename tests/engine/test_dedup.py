@@ -489,6 +489,15 @@ def test_impossible_texts(column):
         dedup(["a", 1] if column == "list" else pa.array([1]))
 
 
+@pytest.mark.parametrize("bad", [5, 3.5, "\ud800"])
+def test_a_column_of_objects_names_the_row_of_a_value_that_is_no_text(bad):
+    for column in (np.array(["a", None, bad], object), pd.Series(["a", None, bad], dtype=object)):
+        with pytest.raises((TypeError, ValueError), match=re.escape("texts[2]")):
+            dedup(column)
+    mixed = pd.Series(["a b", b"a b", None, float("nan"), pd.NA], dtype=object)
+    assert dedup(mixed).keep.tolist() == [True, False, True, True, True]
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_errors_name_the_row_in_later_pieces(megabytes, threads):
     with pytest.raises(ValueError, match=re.escape(f"texts[{len(megabytes)}]: not UTF-8 at byte 3")):
