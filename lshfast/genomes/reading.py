@@ -168,6 +168,8 @@ class SequenceFiles:
             raise
         except ValueError as error:
             raise file.fault(reader.line, str(error)) from None
+        if fault := _header_fault(reader):
+            raise file.fault(reader.record_line or None, fault)
         try:
             reader.finish()
         except ValueError as error:
@@ -188,10 +190,17 @@ class SequenceFiles:
         yield memoryview(b"\n")
 
 
+def _header_fault(reader: KmerReader) -> str:
+    """Return what is wrong with the line end of a header or ""; the letters would be a part of the header."""
+    return "a line ends with CR alone; lines must end with LF or CR LF" if b"\r" in reader.name.rstrip() else ""
+
+
 def _name_of(reader: KmerReader) -> tuple[str, str]:
     """Return the first word of a header, and what is wrong with it or ""."""
     header = reader.name
     words = header.split(maxsplit=1)
+    if fault := _header_fault(reader):
+        return "", fault
     if not words or header[:1].isspace():
         return "", "a record without a name: it is the first word after > or @"
     if reader.cut and len(words) == 1 and not header[-1:].isspace():

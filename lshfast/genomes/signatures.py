@@ -6,6 +6,7 @@ file is not trusted: sizes are limited before anything is parsed, and values are
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -130,6 +131,10 @@ def _documents(path: str | os.PathLike[str], name: str, most: int, most_in_all: 
                         yield where, data
         except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, UnicodeError) as error:
             raise FormatError(f"{name}: damaged zip file: {error}") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise FormatError(f"{name}: damaged zip file: a place in it is negative") from error
 
 
 def _unpacked(file: Any, where: str, most: int) -> bytes:

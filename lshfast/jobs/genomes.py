@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.atomic_files import printable
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.engine.display import Account
@@ -124,7 +125,12 @@ class _Opened:
             parts.append(
                 read_signatures(path, k=own.sampling.k, max_signature=own.max_signature, max_unpacked=own.max_unpacked)
             )
-        return put_together(parts)
+        found = put_together(parts)
+        wanted, kind = own.sampling.bottom, found.sampling
+        if wanted and kind.bottom != wanted:
+            other = f"bottom={kind.bottom}" if kind.bottom else f"scaled={kind.scaled}"
+            raise ValueError(f"{printable(self.signatures[0])}: sketches with {other}, not bottom={wanted}")
+        return found
 
 
 def compare_genomes(

@@ -120,6 +120,13 @@ def test_errors(files, tmp_path, status, options, reason):
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_sketches_of_another_kind_than_was_wanted(files, tmp_path):
+    saved = tmp_path / "a.sig"
+    run("genomes", *files, "-o", tmp_path / "out.csv", "--save-sketches", saved)
+    said = failing(2, "genomes", saved, "-o", tmp_path / "new.csv", "--bottom", 100)
+    assert "a.sig: sketches with scaled=1000, not bottom=100" in said
+
+
 def test_outputs_are_no_inputs(files, tmp_path):
     saved = tmp_path / "a.sig"
     run("genomes", files[0], "-o", tmp_path / "out.csv", "--save-sketches", saved)

@@ -20,6 +20,11 @@ SIGNATURE = json.loads(GOLDEN.read_text())["sourmash"]["signature"]
 SKETCH = json.loads(SIGNATURE)[0]["signatures"][0]
 
 
+def far(data):
+    """Return a collection whose end says that the directory is far behind, so that places in it are negative."""
+    return data[:-6] + (1 << 30).to_bytes(4, "little") + data[-2:]
+
+
 def zipped(**files):
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -136,6 +141,7 @@ BAD = [
     (b"\x1f\x8b" + b"x" * 50, "damaged or cut off gzip data"),
     (gzip.compress(SIGNATURE.encode())[:-20], "damaged or cut off gzip data"),
     (b"PK\x03\x04" + b"x" * 50, "damaged zip file"),
+    (far(zipped(a_sig=SIGNATURE)), "damaged zip file"),
     (zipped(a_sig=b"\xff"), "a.sig: not a signature file"),
     (zipped(other_txt=SIGNATURE), "has no DNA sketches"),
 ]

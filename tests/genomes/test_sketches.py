@@ -192,6 +192,9 @@ BAD = [
     ("@x\nA\n+\nI\n@a\nACGT\n+\nII\n", 5, r"ends in the quality of this record; .* \(4\), not 2"),
     ("@a\nACGT\n", 1, "ends in the sequence of this record"),
     ("@a\nACGT\n+\nIIII\nx", 5, "must begin with @"),
+    (">a\rACGTACGT\r", 1, "a line ends with CR alone; lines must end with LF or CR LF"),
+    (">a\nACGTACGT\n>b\rACGTACGT", 3, "a line ends with CR alone"),
+    ("@a\rACGT\r+\rIIII\r", 1, "a line ends with CR alone"),
 ]
 
 
@@ -229,6 +232,14 @@ def test_bad_records(tmp_path):
     path.write_text(">one\nGATTACA\n>one\nCCC\n")
     with pytest.raises(DataError, match=r"a\.fa:3: a record named 'one' is already"):
         genomes.sketch_files([path], records=True)
+
+
+def test_line_ends(tmp_path):
+    path = tmp_path / "a.fa"
+    path.write_bytes(b">a of some\r\nGATT\r\nACA\r\n>b \r \r\n\r\nGATT\n>c\rGATTACA\n>d\nGATTA\r\n")
+    found = genomes.sketch_files([path], k=4, scaled=1, records=True, on_error="skip")
+    assert (found.names, found.sets.counts.tolist()) == (["a", "b", "d"], [4, 1, 2])
+    assert [(reject.line, reject.reason[:26]) for reject in found.rejected] == [(7, "a line ends with CR alone;")]
 
 
 def test_damaged_archives_and_bombs(tmp_path):
