@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.choices import MAX_PIXELS as MAX_PIXELS
 from lshfast.common.extras import optional
@@ -49,8 +50,10 @@ NO_LENGTH = {0x00, 0x01, *range(0xD0, 0xDA), 0xFF}
 UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 ORIENTATION_TAG = 0x0112
 
-# Floating-point pixels are cut to this magnitude, so that differences are finite.
+# Floating-point pixels are cut to this magnitude, so that differences are finite; and pixels with more than 8 bits that
+# are converted at a time.
 MOST_VALUE = 1e38
+STRIP_PIXELS = 1 << 18
 
 WIDE_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 
@@ -247,14 +250,27 @@ def _eight_bits(image: Any) -> Any:
 
     Pixels of the transparent value are white.
     """
-    raw = np.asarray(image)
-    values = np.clip(np.nan_to_num(raw.astype(np.float32), posinf=0.0, neginf=0.0), -MOST_VALUE, MOST_VALUE)
-    least, most = (0.0, 65535.0) if image.mode.startswith("I;16") else (float(values.min()), float(values.max()))
-    scaled = (values - least) * (255.0 / max(most - least, 1e-30))
-    clear = image.info.get("transparency")
-    if isinstance(clear, int):
-        scaled[raw == clear] = 255.0
-    return optional("PIL.Image", "images").fromarray(np.clip(scaled, 0, 255).astype(np.uint8))
+    across, down = image.size
+    step = max(1, STRIP_PIXELS // across)
+    strips = [(0, top, across, min(top + step, down)) for top in range(0, down, step)]
+    least, most = 0.0, 65535.0
+    if not image.mode.startswith("I;16"):
+        ends = [(values.min(), values.max()) for values in (_finite(image.crop(strip)) for strip in strips)]
+        least, most = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
+    grey, clear = np.empty((down, across), np.uint8), image.info.get("transparency")
+    for strip in strips:
+        part = image.crop(strip)
+        scaled = (_finite(part) - least) * (255.0 / max(most - least, 1e-30))
+        if isinstance(clear, int):
+            scaled[np.asarray(part) == clear] = 255.0
+        grey[strip[1] : strip[3]] = np.clip(scaled, 0, 255)
+    return optional("PIL.Image", "images").fromarray(grey)
+
+
+def _finite(image: Any) -> npt.NDArray[np.float32]:
+    """Return pixels as numbers whose differences are finite."""
+    values = np.nan_to_num(np.asarray(image).astype(np.float32), posinf=0.0, neginf=0.0)
+    return np.clip(values, -MOST_VALUE, MOST_VALUE)
 
 
 def _flat(image: Any, colour: bool) -> Any:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import tracemalloc
 import zlib
 from contextlib import suppress
 
@@ -100,6 +101,21 @@ def test_many_bits_and_other_colours(tmp_path):
     assert decode(save(tmp_path, "nan.tiff", Image.fromarray(scale))).image.mode == "L"
     assert near(decode(save(tmp_path, "cmyk.jpg", picture(1).convert("CMYK"), quality=95)).image, picture(1), 12)
     assert decode(save(tmp_path, "1.png", picture(1).convert("1"))).image.mode == "L"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.uint16])
+def test_images_of_many_bits_are_converted_in_strips(tmp_path, kind):
+    """The first strip has the least value and the last one the most: the scale is that of the whole image."""
+    values = np.arange(4000, dtype=kind)[:, None] * np.ones(3000, kind) * kind(16)
+    path = save(tmp_path, "a.tiff", Image.fromarray(values), compression="tiff_deflate")
+    del values
+    tracemalloc.start()
+    image = decode(path).image
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 45_000_000  # 12 million pixels: one byte each, twice, and a strip
+    wanted = np.linspace(0, 255 if kind != np.uint16 else 3999 * 16 / 257, image.height)
+    assert np.abs(np.asarray(image)[:, 0].astype(float) - wanted).max() < 2
 
 
 def test_large_images_are_reduced(tmp_path):
