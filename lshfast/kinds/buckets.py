@@ -158,13 +158,19 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
     return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most)
 
 
+def plan_set_buckets(plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
+    """Choose the buckets of n weighted sets; `distances` are those of random pairs of them."""
+    family, bands = _cheapest(
+        [WeightedMinHashFamily(seed=plan.seed)], plan.distance_of(None), 1 - plan.recall, n, distances, False,
+        bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM,
+    )  # fmt: skip
+    return BucketPlan(family, bands, 0, False)
+
+
 def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
     """Choose and compute the buckets of weighted sets, of which the given rows are to be compared."""
-    family = WeightedMinHashFamily(seed=plan.seed)
-    distance, sample = 1 - plan.bound, 1 + _sampled_values(sets, rows, plan.seed)
-    _, bands = _cheapest(
-        [family], distance, 1 - plan.recall, len(rows), sample, False, bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM
-    )
+    chosen = plan_set_buckets(plan, len(rows), sampled_set_distances(sets, rows, plan.seed))
+    family, bands = chosen.family, chosen.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
     for piece in pieces(8 * bands.slots + ELEMENT_BYTES * sets.lengths, SKETCH_BYTES):
         offsets = sets.offsets[piece.start : piece.stop + 1]
@@ -172,9 +178,8 @@ def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> Poi
         some = WeightedSets(offsets - offsets[0], elements[:, 0], elements[:, 2].copy().view(np.float64))
         keys[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
         release(sets.elements)
-    met = float(family.collision_probability(distance)) ** bands.rows_per_band
     no_codes = np.empty((len(sets), 0), np.uint64)
-    return PointBuckets(bands, 1 - (1 - met) ** bands.bands, partial(_keys_of_band, keys), no_codes, 0)
+    return PointBuckets(bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0)
 
 
 def _computed(
@@ -210,6 +215,11 @@ def _pieces(points: UInt64Array) -> Iterator[slice]:
 def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
     """Return the distances of random pairs of the rows."""
     return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
+
+
+def sampled_set_distances(sets: HeldSets, rows: Int64Array, seed: int) -> Float64Array:
+    """Return the distances, 1 - similarity, of random pairs of the rows."""
+    return 1 + _sampled_values(sets, rows, seed)
 
 
 def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:
