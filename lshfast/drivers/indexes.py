@@ -134,6 +134,10 @@ def plan_of_items(
     against = outside.get("against")
     if against is not None and kind in ("text", "set"):
         return plan_against(os.fspath(against), dict(given), kind=kind, **others)
+    if against is not None and kind == "weighted":
+        from lshfast.drivers.weighted_indexes import options_against
+
+        given = options_against(os.fspath(against), given)
     plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.banding.bands import Bands
 from lshfast.common.checks import check_int
 from lshfast.common.choices import singular
 from lshfast.common.display import counted
@@ -20,6 +21,7 @@ from lshfast.common.types import Float64Array
 from lshfast.drivers.budget import bytes_of_values
 from lshfast.drivers.inputs import SAMPLE_BYTES, Inputs
 from lshfast.drivers.point_indexes import GROWTH, PointIndex
+from lshfast.drivers.weighted_indexes import NUM_PERM, bands_of_new
 from lshfast.engine.display import SIMILARITY_NAMES, bound_name
 from lshfast.families.family import Family
 from lshfast.index.hamming.plan import MAX_BITS, HammingPlan, choose_blocks
@@ -55,6 +57,9 @@ SIMILARITIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 1.0)
 MULTIPLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 BITS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
+# Bytes of an entry in the table of a band, for an index of signatures.
+TABLE_BYTES = 12
+
 # The share of random pairs that are nearer, for the note on them.
 NEAREST = 0.001
 
@@ -74,8 +79,8 @@ class PointForecast:
         About how many there are; None if that is not known, and 1,000,000 are assumed.
     buckets : BucketPlan or None
         Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no sample.
-    index : NeighborsPlan, HammingPlan or None
-        Of an index; None for Tanimoto similarity and for weighted sets.
+    index : NeighborsPlan, HammingPlan, Bands or None
+        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity.
     shares : ndarray of float64, shape (dim + 1,)
         The share of the codes with each number of ones, for Tanimoto similarity.
     measured : ndarray of float64, shape (pairs,)
@@ -89,7 +94,7 @@ class PointForecast:
     words: int
     rows: int | None
     buckets: BucketPlan | None
-    index: NeighborsPlan | HammingPlan | None
+    index: NeighborsPlan | HammingPlan | Bands | None
     shares: Float64Array
     measured: Float64Array
     values: int = 0
@@ -113,8 +118,7 @@ class PointForecast:
             head.append(f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)")
         elif self.format is None:
             head.append(f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)")
-        parts = [head, self._runs(), self._of_index(), self._table(), self._memory()]
-        return "\n\n".join("\n".join(part) for part in parts if part).split("\n")
+        return [*head, "", *self._runs(), "", *self._of_index(), "", *self._table(), "", *self._memory()]
 
     def _items(self) -> str:
         """Return how many rows there are, and of which size."""
@@ -138,9 +142,10 @@ class PointForecast:
         ]
 
     def _of_index(self) -> list[str]:
-        """Return how an index searches; nothing for weighted sets."""
-        if self.format is None:
-            return []
+        """Return how an index searches."""
+        if isinstance(self.index, Bands):
+            bands = f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
+            return [f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the similarity"]
         if self.index is None:
             compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
             return [f"index: codes in the order of their ones; {compared}"]
@@ -163,14 +168,17 @@ class PointForecast:
             return lines + [
                 f"{value:>10.4g}{self._compared(value):>25,.0f}{self._mark(value)}" for value in self._steps()
             ]
-        lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}" + f"{'index':>10}" * (self.format is not None)]
+        lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}{'index':>10}"]
         for value in self._steps():
             distance = replace(plan, bound=value).distance_of(self.format)
             run = "" if self.buckets is None else f"{self.buckets.probability(distance):.4f}"
-            found = float(self.index.recall_at(distance)) if isinstance(self.index, NeighborsPlan) else 1.0
-            index = "" if self.format is None else f"{found:>10.4f}"
+            index = 1.0
+            if isinstance(self.index, NeighborsPlan):
+                index = float(self.index.recall_at(distance))
+            elif isinstance(self.index, Bands):
+                index = float(self.index.probability(value))
             one = self._family.collision_probability(distance)
-            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index}{self._mark(value)}")
+            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10.4f}{self._mark(value)}")
         return lines
 
     @property
@@ -206,8 +214,9 @@ class PointForecast:
             parts["dedup"] = chosen.memory_for(self.count, words, True) + self.values
         if chosen.bands is not None and chosen.kind != "code":
             parts["dedup --memory"] = chosen.memory_for(self.count, words, False) + self.values
-        if self.format is not None:
-            parts["an index"] = self.count * entry + more
+        if isinstance(self.index, Bands):
+            entry = 8 * NUM_PERM + TABLE_BYTES * self.index.bands + KEY_BYTES
+        parts["an index"] = self.count * entry + more
         lines = [f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()]
         return ["memory, about", *lines]
 
@@ -215,7 +224,9 @@ class PointForecast:
 def forecast_points(
     inputs: Inputs | None, plan: PointPlan, rows: int | None = None, dim: int | None = None
 ) -> PointForecast:
-    """Return what a run over points or weighted sets will do, from a sample of the inputs, or else from their number and dimension.
+    """Return what a run over points will do, from a sample of the inputs, or else from their number and dimension.
+
+    Points are vectors, codes or weighted sets.
 
     Parameters
     ----------
@@ -261,17 +272,17 @@ def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> 
     values, words, measured = 0, ELEMENT_WORDS * ELEMENTS, np.empty(0)
     if inputs is not None:
         first, _, rows, values = _sample(inputs, plan)
-        counts = first.counts
+        counts: Any = first.counts
         sets = HeldSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words)
         words = sets.row_words
         measured = sampled_set_distances(sets, np.arange(len(sets), dtype=np.int64), plan.seed)
     distances = measured if len(measured) else np.array([1 - ASSUMED_SIMILARITY])
     buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, distances)
-    return PointForecast(plan, None, words, rows, buckets, None, np.empty(0), measured, values)
+    return PointForecast(plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values)
 
 
 def _sample(inputs: Inputs, plan: PointPlan, **options: Any) -> tuple[PointBatch, Any, int, int]:
-    """Return the first rows of inputs, their reader, about how many rows there are, and bytes for the values of `by`."""
+    """Return the first rows of inputs, their reader, about how many there are, and bytes for the values of `by`."""
     corpus, reader = replace(inputs, id_column=None).open_kind(plan, **options)
     first: Any = next(corpus.batches(), None)
     if first is None or not len(first.texts.words):

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast.banding.bands import Bands
-from lshfast.common.threads import pieces
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitFamily
 from lshfast.families.family import Family
@@ -24,7 +23,6 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
-from lshfast.sketch.weighted import WeightedSets
 
 # Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
 SCREEN_BITS = 256
@@ -48,10 +46,6 @@ VERIFIED_NS = 150.0
 
 # Points whose buckets are computed at once, if they are copied for it.
 PIECE_POINTS = 1 << 16
-
-# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose words are copied.
-SKETCH_BYTES = 1 << 24
-ELEMENT_BYTES = 100
 
 
 KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
@@ -172,12 +166,8 @@ def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> Poi
     chosen = plan_set_buckets(plan, len(rows), sampled_set_distances(sets, rows, plan.seed))
     family, bands = chosen.family, chosen.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
-    for piece in pieces(8 * bands.slots + ELEMENT_BYTES * sets.lengths, SKETCH_BYTES):
-        offsets = sets.offsets[piece.start : piece.stop + 1]
-        elements = sets.elements[offsets[0] : offsets[-1]]
-        some = WeightedSets(offsets - offsets[0], elements[:, 0], elements[:, 2].copy().view(np.float64))
+    for piece, some in sets.weighted(8 * bands.slots):
         keys[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
-        release(sets.elements)
     no_codes = np.empty((len(sets), 0), np.uint64)
     return PointBuckets(bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0)
 

@@ -1,4 +1,4 @@
-"""`lshfast tune` for vectors, codes and weighted sets: plans beside those of runs and indexes, figures beside definitions."""
+"""`lshfast tune` for vectors, codes and weighted sets: plans beside those of runs, figures beside definitions."""
 
 import math
 import re
