@@ -190,7 +190,8 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 
 def index_table(path: str, index: LSHIndex | PointIndex | WeightedIndex, kind: str | None) -> str:
     """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
-    from lshfast.drivers.weighted_indexes import WEIGHTED, WeightedIndex
+    from lshfast.drivers.indexes import WEIGHTED
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.plan import SETS
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import EXPECTED, KEYS

@@ -6,7 +6,7 @@ sets, so similarities to entries are estimates, as for texts and sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,16 @@ import numpy as np
 from lshfast.banding.bands import Bands
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
+from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.drivers.indexes import Indexes, add_rows, naming
+from lshfast.drivers.indexes import WEIGHTED, Indexes, add_rows, naming, opened_weighted
 from lshfast.drivers.point_indexes import PointAnswers
 from lshfast.engine.against import Earlier
 from lshfast.families.sets import WeightedMinHashFamily
-from lshfast.index.index_file import any_index
 from lshfast.index.keys import Column, listed
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.values import OnDuplicate
-from lshfast.kinds.held_points import HeldSets
+from lshfast.kinds.held_points import COPIED_BYTES, PIECE_BYTES, HeldSets, release
 from lshfast.kinds.measures import PointPlan, make_point_plan
 from lshfast.kinds.weighted import SignatureReader
 from lshfast.readers import Corpus
@@ -34,14 +34,8 @@ from lshfast.sketch.weighted import WeightedMinHasher
 if TYPE_CHECKING:
     from lshfast.engine.points import PointRows
 
-# What an index of weighted sets has in the place of the name of its shingles.
-WEIGHTED = "weighted"
-
 # The slots of a signature in a new index.
 NUM_PERM = 128
-
-# Sets that are looked up, or inserted, at once.
-BATCH_ROWS = 1 << 14
 
 
 @dataclass
@@ -150,10 +144,11 @@ class WeightedIndex:
         """Yield some rows of a run at a time with their signatures."""
         assert items.offsets is not None
         sets, hasher = HeldSets(items.offsets, items.words), self.format
-        for start in range(0, len(rows), BATCH_ROWS):
-            some = rows[start : start + BATCH_ROWS]
-            for piece, part in sets.take(some).weighted(8 * hasher.num_perm):
-                yield some[piece], np.asarray(hasher.sketch(part, threads=plan.threads))
+        row_bytes = 8 * hasher.num_perm
+        for taken in pieces(row_bytes + COPIED_BYTES * sets.lengths[rows], PIECE_BYTES):
+            for piece, part in sets.take(rows[taken]).weighted(row_bytes):
+                yield rows[taken][piece], np.asarray(hasher.sketch(part, threads=plan.threads))
+            release(items.words)
 
     # ---- changing ----
 
@@ -199,8 +194,13 @@ class WeightedIndex:
         return self.index.stats()
 
 
-def bands_of_new(plan: PointPlan) -> Bands:
-    """Return the bands of a new index: those that find a set at the threshold with the recall of the plan."""
+def bands_of_new(plan: PointPlan) -> Bands | None:
+    """Return the bands of a new index, which find a set at the threshold with the recall of the plan.
+
+    None if the slots do not reach this recall; then there can be no index.
+    """
+    if 1 - (1 - plan.bound) ** NUM_PERM < _recall(plan):
+        return None
     return Bands.choose(plan.bound, NUM_PERM, recall=_recall(plan))
 
 
@@ -217,49 +217,11 @@ def _recall(plan: PointPlan) -> float:
     return 0.95 if plan.complete else plan.recall
 
 
-def as_weighted(path: str, index: Any, on_duplicate: OnDuplicate) -> WeightedIndex | None:
-    """Return the index in a file as one of weighted sets; None if it is one of other items.
-
-    An index that Python made of `WeightedSets` may leave out the name of their elements.
-    """
-    own = isinstance(index, LSHIndex) and isinstance(index.family, WeightedMinHashFamily)
-    return WeightedIndex(path, index, on_duplicate) if own and index.parameters.shingles in (WEIGHTED, "") else None
-
-
-@contextmanager
-def opened_weighted(path: str, on_duplicate: OnDuplicate = "error") -> Iterator[WeightedIndex]:
-    """Open the index of weighted sets in a file; the end of the block writes nothing."""
-    with any_index(path, "c", on_duplicate) as index:
-        own = as_weighted(path, index, on_duplicate)
-        if own is None:
-            of = "texts or sets" if isinstance(index, LSHIndex) else "vectors or codes"
-            raise ValueError(f"{path}: this is an index of {of}, not of weighted sets")
-        yield own
-
-
 @contextmanager
 def weighted_index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[WeightedIndex]:
     """Open the index of earlier rows, or prepare a new one; the end of the block writes nothing."""
     if indexes.against is None:
         yield new_weighted_index(indexes.name, plan, indexes.on_duplicate)
         return
-    with opened_weighted(indexes.against, indexes.on_duplicate) as index:
-        yield index
-
-
-def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a run against the index in a file, which has a seed and, by default, a threshold.
-
-    Raises
-    ------
-    ValueError
-        If the user has set another seed, or it is an index of other items.
-    """
-    with opened_weighted(path) as index:
-        options = dict(given)
-        seed = options.setdefault("seed", index.seed)
-        if seed != index.seed:
-            raise ValueError(f"{path}: seed is {index.seed} in this index, not {seed}")
-        if options.get("threshold") is None:
-            options["threshold"] = index.index.parameters.threshold
-        return options
+    with opened_weighted(indexes.against, "c", indexes.on_duplicate) as index:
+        yield WeightedIndex(indexes.against, index, indexes.on_duplicate)

@@ -19,7 +19,7 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index
+from lshfast.drivers.indexes import add_rows, holds_weighted, key_kind, naming, new_index
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
@@ -57,13 +57,12 @@ def opened_any(
     from lshfast.index.lsh_index import LSHIndex
 
     with any_index(path, mode, on_duplicate, verify) as index:
-        if isinstance(index, LSHIndex) and not index.parameters.family:
-            yield index
-        elif isinstance(index, LSHIndex):
-            from lshfast.drivers.weighted_indexes import as_weighted
+        if isinstance(index, LSHIndex) and holds_weighted(index):
+            from lshfast.drivers.weighted_indexes import WeightedIndex
 
-            own = as_weighted(path, index, on_duplicate)
-            yield index if own is None else own
+            yield WeightedIndex(path, index, on_duplicate)
+        elif isinstance(index, LSHIndex):
+            yield index
         else:
             from lshfast.drivers.point_indexes import PointIndex
 

@@ -80,7 +80,8 @@ class PointForecast:
     buckets : BucketPlan or None
         Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no sample.
     index : NeighborsPlan, HammingPlan, Bands or None
-        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity.
+        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity, and if no bands keep
+        the promise.
     shares : ndarray of float64, shape (dim + 1,)
         The share of the codes with each number of ones, for Tanimoto similarity.
     measured : ndarray of float64, shape (pairs,)
@@ -146,6 +147,8 @@ class PointForecast:
         if isinstance(self.index, Bands):
             bands = f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
             return [f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the similarity"]
+        if self.format is None:
+            return [f"index: {NUM_PERM} slots do not reach the recall {self.plan.recall:g} at this threshold"]
         if self.index is None:
             compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
             return [f"index: codes in the order of their ones; {compared}"]
@@ -172,13 +175,13 @@ class PointForecast:
         for value in self._steps():
             distance = replace(plan, bound=value).distance_of(self.format)
             run = "" if self.buckets is None else f"{self.buckets.probability(distance):.4f}"
-            index = 1.0
+            index = "1.0000" if self.format is not None else ""
             if isinstance(self.index, NeighborsPlan):
-                index = float(self.index.recall_at(distance))
+                index = f"{float(self.index.recall_at(distance)):.4f}"
             elif isinstance(self.index, Bands):
-                index = float(self.index.probability(value))
+                index = f"{float(self.index.probability(value)):.4f}"
             one = self._family.collision_probability(distance)
-            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10.4f}{self._mark(value)}")
+            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10}{self._mark(value)}")
         return lines
 
     @property
@@ -216,7 +219,8 @@ class PointForecast:
             parts["dedup --memory"] = chosen.memory_for(self.count, words, False) + self.values
         if isinstance(self.index, Bands):
             entry = 8 * NUM_PERM + TABLE_BYTES * self.index.bands + KEY_BYTES
-        parts["an index"] = self.count * entry + more
+        if self.format is not None or self.index is not None:
+            parts["an index"] = self.count * entry + more
         lines = [f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()]
         return ["memory, about", *lines]
 

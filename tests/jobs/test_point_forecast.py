@@ -230,10 +230,32 @@ def test_weighted_sets_without_input():
     assert shown.startswith("about 1,000,000 weighted sets of about 100 elements; Jaccard similarity at least 0.8\n")
     assert "random pairs: similarity 0.1 (assumed; INPUT shows it)" in shown
     bands, width = map(int, re.search(r"(\d+) bands of (\d+) rows", shown).groups())
-    for value, (one, found, *_) in table_of(shown).items():
+    index = lshfast.LSHIndex(family=lshfast.families.WeightedMinHashFamily())
+    assert f"index: {index.bands.bands} bands of {index.bands.rows_per_band} rows, 126 of 128 slots" in shown
+    for value, (one, found, indexed) in table_of(shown).items():
         assert one == value
         assert found == pytest.approx(1 - (1 - value**width) ** bands, abs=1e-4)
+        assert indexed == pytest.approx(float(index.bands.probability(value)), abs=1e-4)
     assert "dedup --memory" in shown
+
+
+def test_the_memory_of_an_index_of_weighted_sets():
+    shown = told("--as", "weighted", "--rows", 100_000)
+    index = lshfast.LSHIndex(family=lshfast.families.WeightedMinHashFamily())
+    rng = np.random.default_rng(4)
+    index.insert(range(100_000), rng.integers(0, 2**63, (100_000, 128), np.uint64))
+    said = float(re.search(r"an index +(\d+) MB", shown).group(1)) * 1e6
+    assert said == pytest.approx(index.nbytes, rel=0.25)
+
+
+def test_thresholds_for_which_there_is_no_index_of_weighted_sets(tmp_path):
+    shown = told("--as", "weighted", "--threshold", 0.01, "--rows", 1000)
+    assert "index: 128 slots do not reach the recall 0.95 at this threshold" in shown
+    assert {len(cells) for cells in table_of(shown).values()} == {2}
+    assert "an index" not in shown
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"w": {"a": 1}}])
+    said = failing(2, "index", "build", rows, "--column", "w", "--threshold", 0.01, "-o", tmp_path / "x.lsh")
+    assert "out of reach of num_perm 128" in said
 
 
 @pytest.mark.parametrize(
