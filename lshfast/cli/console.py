@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
     from lshfast.drivers.point_indexes import PointIndex
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.display import Account
     from lshfast.engine.plan import Plan
     from lshfast.index.lsh_index import LSHIndex
@@ -187,12 +188,15 @@ def _line(name: str, value: object = "", *notes: str) -> str:
     return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
-def index_table(path: str, index: LSHIndex | PointIndex, kind: str | None) -> str:
+def index_table(path: str, index: LSHIndex | PointIndex | WeightedIndex, kind: str | None) -> str:
     """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
+    from lshfast.drivers.indexes import WEIGHTED
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.plan import SETS
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import EXPECTED, KEYS
 
+    index = index.index if isinstance(index, WeightedIndex) else index
     if not isinstance(index, LSHIndex):
         return "\n".join([path, _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()])
     p, stats = index.parameters, index.stats()
@@ -201,9 +205,8 @@ def index_table(path: str, index: LSHIndex | PointIndex, kind: str | None) -> st
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
-    shingles = (
-        "none: sets" if p.shingles == SETS else p.shingles
-    ) or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    own = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
+    shingles = own or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         path,
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),

@@ -89,8 +89,8 @@ def build(
 ) -> None:
     """Make an index of all rows.
 
-    An entry is the signature of a text or set, or a vector or code, under the row's id, or under FILE:LINE without
-    --id-column.
+    An entry is the signature of a text or set, weighted or not, or a vector or code, under the row's id, or under
+    FILE:LINE without --id-column.
     """
     with one_line_errors():
         from lshfast.drivers.indexes import plan_of_items

@@ -88,7 +88,7 @@ from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
-from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, plural
 from lshfast.common.display import counted
 from lshfast.common.version import VERSION
 from lshfast.engine.options import OPTIONS, refuse
@@ -430,7 +430,7 @@ def tune(
 
     Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
     threshold are recommended for texts of this length. With --memory, also what a run within it takes. For vectors and
-    codes, also the plan of an index, and with INPUT the distances of random rows.
+    codes, also the plan of an index; for these and weighted sets, with INPUT also how near random rows are.
     """
     with one_line_errors():
         from lshfast.drivers.budget import bytes_of_values
@@ -466,15 +466,15 @@ def tune(
         if isinstance(plan, PointPlan):
             from lshfast.jobs.point_forecast import forecast_points
 
-            if plan.kind == "weighted":
-                raise ValueError("tune plans texts, sets, vectors and codes; lshfast check measures weighted sets")
-
+            if dim is not None and plan.kind == "weighted":
+                raise ValueError("dim is for vectors and codes, not for weighted sets")
+            table = "the table shows what is found at each similarity or distance"
             for name, given, instead in (
                 ("memory", memory, "the table shows what a run needs with and without --memory"),
-                ("plot", plot, "index.plan.plot() of a NearNeighbors draws its recall"),
+                ("plot", plot, "index.plan.plot() of a NearNeighbors draws its recall" if known == "vector" else table),
             ):
                 if given is not None:
-                    raise ValueError(f"{name} is for texts and sets, not for {known}s: {instead}")
+                    raise ValueError(f"{name} is for texts and sets, not for {plural(known)}: {instead}")
             show("\n".join(forecast_points(source if inputs else None, plan, rows, dim).lines()), sys.stdout)
             if inputs:
                 print("\nlshfast check, with these options, counts the similar pairs and what share of them is found")

@@ -27,6 +27,17 @@ MAX_COLUMNS = 1000
 MAX_PIXELS = 178_956_970
 
 
+def singular(kind: str) -> str:
+    """Return what an item of a kind is called.
+
+    Examples
+    --------
+    >>> singular("weighted"), singular("code")
+    ('weighted set', 'code')
+    """
+    return "weighted set" if kind == "weighted" else kind
+
+
 def plural(kind: str) -> str:
     """Return what several items of a kind are called.
 
@@ -35,4 +46,4 @@ def plural(kind: str) -> str:
     >>> plural("weighted"), plural("code")
     ('weighted sets', 'codes')
     """
-    return "weighted sets" if kind == "weighted" else f"{kind}s"
+    return f"{singular(kind)}s"

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from lshfast.common.choices import Kind
 from lshfast.common.types import Int64Array, UInt64Array
@@ -24,12 +24,16 @@ from lshfast.readers import Corpus
 from lshfast.readers.sources import LocalFile
 
 if TYPE_CHECKING:
+    from lshfast.families.sets import WeightedMinHashFamily
     from lshfast.index.lsh_index import LSHIndex
 
 KINDS = {"int": "integers", "str": "strings"}
 
 # Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+
+# What an index of weighted sets has in the place of the name of its shingles.
+WEIGHTED = "weighted"
 
 # The number of rows inserted at a time.
 BATCH_ROWS = 1 << 16
@@ -134,6 +138,8 @@ def plan_of_items(
     against = outside.get("against")
     if against is not None and kind in ("text", "set"):
         return plan_against(os.fspath(against), dict(given), kind=kind, **others)
+    if against is not None and kind == "weighted":
+        given = options_against(os.fspath(against), given)
     plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 
@@ -142,6 +148,48 @@ def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **oth
     """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
     with opened_index(path) as index, naming(path):
         return plan_of_index(index.parameters, given, kind=kind, **others)
+
+
+def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run over weighted sets against the index in a file.
+
+    It has the seed of the index and, if the user gives none, its threshold.
+
+    Raises
+    ------
+    ValueError
+        If the user has set another seed, or it is an index of other items.
+    """
+    with opened_weighted(path) as index:
+        own = cast("WeightedMinHashFamily", index.family).seed
+        seed = given.get("seed", own)
+        if seed != own:
+            raise ValueError(f"{path}: seed is {own} in this index, not {seed}")
+        threshold = given.get("threshold")
+        return {**given, "seed": own, "threshold": index.parameters.threshold if threshold is None else threshold}
+
+
+@contextmanager
+def opened_weighted(
+    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
+) -> Iterator[LSHIndex]:
+    """Open the index of weighted sets in a file; the end of the block writes nothing."""
+    from lshfast.index.index_file import any_index
+    from lshfast.index.lsh_index import LSHIndex
+
+    with any_index(path, mode, on_duplicate) as index:
+        if not isinstance(index, LSHIndex):
+            raise ValueError(f"{path}: this is an index of vectors or codes, not of weighted sets")
+        if not holds_weighted(index):
+            raise ValueError(f"{path}: this is an index of texts or sets, not of weighted sets")
+        yield index
+
+
+def holds_weighted(index: LSHIndex) -> bool:
+    """Return whether the entries of an index are weighted sets; one made in Python may leave out the name."""
+    from lshfast.families.sets import WeightedMinHashFamily
+
+    return isinstance(index.family, WeightedMinHashFamily) and index.parameters.shingles in (WEIGHTED, "")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,10 @@ from lshfast.readers.string_file import StringFile
 if TYPE_CHECKING:
     from lshfast.index.neighbors.points import PointFormat
     from lshfast.kinds.items import PointReader
-    from lshfast.kinds.weighted import WeightedReader
+    from lshfast.kinds.weighted import SignatureReader, WeightedReader
+    from lshfast.sketch.weighted import WeightedMinHasher
+
+    AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
@@ -74,16 +77,23 @@ class Inputs:
         return open_corpus(self.paths, **options | others, files=files or None)
 
     def open_kind(
-        self, plan: AnyPlan, *, format: PointFormat | None = None, **others: Any
-    ) -> tuple[Corpus, PointReader | WeightedReader | None]:
+        self,
+        plan: AnyPlan,
+        *,
+        format: PointFormat | WeightedMinHasher | None = None,
+        indexed: bool = False,
+        **others: Any,
+    ) -> tuple[Corpus, AnyReader | None]:
         """List the inputs as a corpus of the items of a plan.
 
-        For points, also return the reader of their format; all of them must have the `format`, if one is given.
+        For points, also return the reader of their format; all of them must have the `format`, if one is given. If the
+        run has an index, `indexed`, elements of weighted sets are hashed under the seed of the plan.
         """
         if isinstance(plan, PointPlan):
             from lshfast.kinds.reading import reader_of
 
-            reader = reader_of(plan.kind, plan.measure, format)
+            seed = {"seed": plan.seed} if indexed else {}
+            reader = reader_of(plan.kind, plan.measure, format, **seed, threads=plan.threads)
             how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read}
             if plan.kind == "weighted":
                 how["batch_bytes"] = SET_BYTES

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from lshfast.kinds.held_points import release
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import PointKind, PointPlan, is_distance, make_point_plan
 from lshfast.readers import Corpus
+
+if TYPE_CHECKING:
+    from lshfast.engine.points import PointRows
 
 IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
@@ -189,8 +192,10 @@ class PointIndex:
         offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[found.offsets]
         return PointAnswers(offsets, keys, values[within])
 
-    def earlier(self, words: UInt64Array, format: PointFormat, plan: PointPlan) -> Earlier:
+    def earlier(self, items: PointRows, plan: PointPlan) -> Earlier:
         """Return the rows that are near to an entry, each with its nearest entry."""
+        words, format = items.words, items.format
+        assert format is not None
         with naming(self.name):
             self._check(format, plan)
         rows, keys, values = list[Int64Array](), list[Any](), list[Float64Array]()
@@ -249,6 +254,11 @@ class PointIndex:
                 raise corpus.fault(some[error.position], reason) from None
             release(words)
         return added
+
+    def add_rows(self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus) -> int:
+        """Insert rows of a run under their keys, and return the number of entries that are new or replaced."""
+        assert items.format is not None
+        return self.add(items.numbers, places, items.words, items.format, plan, corpus)
 
     def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
         """Return a new index for points of a format, of which there are so many at first."""

@@ -70,7 +70,6 @@ class Option:
 
 TEXTS: tuple[Kind, ...] = ("text",)
 SETS: tuple[Kind, ...] = ("text", "set")
-INDEXED: tuple[Kind, ...] = ("text", "set", "vector", "code")
 
 HELD = "it takes memory for what it finds"
 
@@ -184,7 +183,6 @@ OPTIONS: dict[str, Option] = {
             None,
             "Also remove rows similar to an entry of this index.",
             ("memory", "files", "cap"),
-            kinds=INDEXED,
         ),
         Option(
             "save_index",
@@ -192,14 +190,12 @@ OPTIONS: dict[str, Option] = {
             "Add the rows that stay to the index in this file, or to a new one.",
             ("files",),
             without=HELD,
-            kinds=INDEXED,
         ),
         Option(
             "on_duplicate",
             "error",
             "On a key that the index has: stop, take the new row, or keep the old.",
             ("files",),
-            kinds=INDEXED,
         ),
         Option(
             "clusters",

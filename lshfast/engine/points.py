@@ -61,7 +61,7 @@ def run_points(
     similar: Callable[[Iterable[PairArray]], object] | None = None,
     folder: str | None = None,
     memory: int | None = None,
-    earlier: Callable[[UInt64Array, PointFormat, PointPlan], Earlier] | None = None,
+    earlier: Callable[[PointRows, PointPlan], Earlier] | None = None,
     progress: Progress | None = None,
 ) -> PointRun:
     """Find the groups of points, and all similar pairs if they are wanted.
@@ -83,8 +83,8 @@ def run_points(
     memory : int, optional
         Bytes that the process may take; ValueError is raised if the rows need more.
     earlier : callable, optional
-        Returns the rows that are removed for an entry of an index, given their words, the format and the plan. They are
-        compared with no other rows.
+        Returns the rows that are removed for an entry of an index, given all rows with a point, of which there is one,
+        and the plan. They are compared with no other rows.
     progress : callable, optional
     """
     with clock.stage("read"):
@@ -94,7 +94,7 @@ def run_points(
     before: Earlier | None = None
     if earlier is not None:
         with clock.stage("earlier"):
-            before = NOTHING_EARLIER if rows.format is None else earlier(rows.words, rows.format, plan)
+            before = earlier(rows, plan) if len(rows) else NOTHING_EARLIER
     run = _Run(rows, plan, clock, progress, memory, before)
     pairs: PairArray | None = None
     if similar is not None:

@@ -1,4 +1,4 @@
-"""Indexes of the texts, sets, vectors or codes in files: create, add and remove entries.
+"""Indexes of the texts, sets, weighted or not, vectors or codes in files: create, add and remove entries.
 
 Rows are processed in batches, so that memory holds only the new entries and the current batches, not all texts. The
 file of an index keeps its old state until the end: a run that ends early changes nothing.
@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, key_kind, naming, new_index
+from lshfast.drivers.indexes import add_rows, holds_weighted, key_kind, naming, new_index
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
@@ -34,10 +34,14 @@ from lshfast.readers import Corpus, DataError, check_place
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
+    from lshfast.drivers.inputs import AnyReader
     from lshfast.drivers.point_indexes import PointIndex
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.stores.file import Mode
-    from lshfast.kinds.items import PointReader
+    from lshfast.sketch.weighted import WeightedMinHasher
+
+    OpenedIndex: TypeAlias = LSHIndex | PointIndex | WeightedIndex
 
 # What is said of the keys of an index, and of the candidates of a query.
 KEYS = {"int": "integers", "str": "strings", None: "none yet"}
@@ -47,18 +51,22 @@ EXPECTED = "mean number of entries in the buckets of a query, counted in each ba
 @contextmanager
 def opened_any(
     path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
-) -> Iterator[LSHIndex | PointIndex]:
+) -> Iterator[OpenedIndex]:
     """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing."""
     from lshfast.index.index_file import any_index
     from lshfast.index.lsh_index import LSHIndex
 
     with any_index(path, mode, on_duplicate, verify) as index:
-        if isinstance(index, LSHIndex):
-            yield index
-            return
-        from lshfast.drivers.point_indexes import PointIndex
+        if isinstance(index, LSHIndex) and holds_weighted(index):
+            from lshfast.drivers.weighted_indexes import WeightedIndex
 
-        yield PointIndex(path, index, on_duplicate)
+            yield WeightedIndex(path, index, on_duplicate)
+        elif isinstance(index, LSHIndex):
+            yield index
+        else:
+            from lshfast.drivers.point_indexes import PointIndex
+
+            yield PointIndex(path, index, on_duplicate)
 
 
 # ---- adding ----
@@ -154,22 +162,25 @@ def build_index(
     """
     from lshfast.index.index_file import check_index_target
 
-    index: LSHIndex | PointIndex
+    index: OpenedIndex
+    format: WeightedMinHasher | None = None
     if isinstance(plan, Plan):
         check_indexed(plan)
         index = new_index(plan, on_duplicate)
         made: Any = type(index)
+    elif plan.kind == "weighted":
+        from lshfast.drivers.weighted_indexes import new_weighted_index
+
+        index = new_weighted_index(path, plan, on_duplicate)
+        made, format = type(index.index), index.format
     else:
         from lshfast.drivers.point_indexes import PointIndex, class_for
 
-        if plan.kind == "weighted":
-            raise ValueError("an index is of texts, sets, vectors or codes, not of weighted sets")
         if plan.kind == "code" and not plan.complete:
             raise ValueError("recall is for vectors: an index of codes finds all entries within the bound")
         index, made = PointIndex(path, None, on_duplicate), class_for(plan)
     job = _job(path, inputs, overwrite)
-    corpus, reader = inputs.open_kind(plan, unique_ids=on_duplicate == "error")
-    points = cast("PointReader | None", reader)
+    corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")
     job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
     check_index_target(path, overwrite, made)
@@ -209,7 +220,7 @@ def add_to_index(
         return _summary(index, path, corpus, plan, empty, before, job)
 
 
-def plan_of_any(index: LSHIndex | PointIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
+def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
     """Return the plan of rows that are added to an index or looked up in it; `kind` is what the user says they are."""
     from lshfast.index.lsh_index import LSHIndex
 
@@ -219,12 +230,9 @@ def plan_of_any(index: LSHIndex | PointIndex, path: str, kind: Kind | None, thre
     return index.plan(kind, threads=threads)
 
 
-def open_for(
-    index: LSHIndex | PointIndex, inputs: Inputs, plan: AnyPlan, **others: Any
-) -> tuple[Corpus, PointReader | None]:
+def open_for(index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    corpus, reader = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
-    return corpus, cast("PointReader | None", reader)  # weighted sets have no index
+    return inputs.open_kind(plan, format=getattr(index, "format", None), **others)
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
@@ -236,7 +244,7 @@ def _fill(
     name: str,
     corpus: Corpus,
     plan: AnyPlan,
-    points: PointReader | None,
+    points: AnyReader | None,
     job: Job,
     progress: Progress | None,
 ) -> int:
@@ -263,7 +271,7 @@ def _fill_sets(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job,
 
 
 def _fill_points(
-    index: PointIndex, corpus: Corpus, plan: PointPlan, points: PointReader, job: Job, progress: Progress | None
+    index: Any, corpus: Corpus, plan: PointPlan, points: AnyReader, job: Job, progress: Progress | None
 ) -> int:
     """Insert all points, and return the number of rows without one.
 
@@ -288,7 +296,7 @@ def _fill_points(
 
 
 def _summary(
-    index: LSHIndex | PointIndex, path: str, corpus: Corpus, plan: AnyPlan, empty: int, before: int, job: Job
+    index: OpenedIndex, path: str, corpus: Corpus, plan: AnyPlan, empty: int, before: int, job: Job
 ) -> IndexSummary:
     added = len(index) - before
     left_out = empty if isinstance(plan, PointPlan) else 0
@@ -340,7 +348,7 @@ def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"
         return before - len(index), len(index)
 
 
-def _own_keys(path: str, index: LSHIndex | PointIndex, keys: Iterable[str]) -> Column:
+def _own_keys(path: str, index: OpenedIndex, keys: Iterable[str]) -> Column:
     """Convert keys given as text to the type of the index's keys."""
     if key_kind(index) != "int":
         return as_column(keys)

@@ -1,4 +1,4 @@
-"""What a run over vectors or codes, and an index of them, will do: their plans, recall by distance, and memory.
+"""What a run over weighted sets, vectors or codes, and an index of them, will do: plans, recall by distance, memory.
 
 Nothing is compared but random pairs of a sample, by whose distances bands are chosen.
 """
@@ -13,12 +13,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.banding.bands import Bands
 from lshfast.common.checks import check_int
+from lshfast.common.choices import singular
 from lshfast.common.display import counted
 from lshfast.common.types import Float64Array
 from lshfast.drivers.budget import bytes_of_values
 from lshfast.drivers.inputs import SAMPLE_BYTES, Inputs
 from lshfast.drivers.point_indexes import GROWTH, PointIndex
+from lshfast.drivers.weighted_indexes import NUM_PERM, bands_of_new
 from lshfast.engine.display import SIMILARITY_NAMES, bound_name
 from lshfast.families.family import Family
 from lshfast.index.hamming.plan import MAX_BITS, HammingPlan, choose_blocks
@@ -27,9 +30,17 @@ from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.plan import KEY_BYTES, NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.hamming import ones
-from lshfast.kinds.buckets import BucketPlan, plan_buckets, sampled_distances
-from lshfast.kinds.items import METRICS
+from lshfast.kinds.buckets import (
+    BucketPlan,
+    plan_buckets,
+    plan_set_buckets,
+    sampled_distances,
+    sampled_set_distances,
+)
+from lshfast.kinds.held_points import HeldSets
+from lshfast.kinds.items import METRICS, PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
+from lshfast.kinds.weighted import ELEMENT_WORDS
 
 # Coordinates or bits, if the user gives neither INPUT nor --dim.
 DIMS = {"vector": 768, "hamming": 64, "tanimoto": 2048}
@@ -37,10 +48,17 @@ DIMS = {"vector": 768, "hamming": 64, "tanimoto": 2048}
 # Random pairs whose distances are assumed without INPUT.
 PAIRS = 1000
 
+# Elements of a weighted set, and the similarity of random pairs of them, if there is no INPUT.
+ELEMENTS = 100
+ASSUMED_SIMILARITY = 0.1
+
 # Where recall is shown: similarities, distances of vectors as multiples of the radius, and bits of codes.
 SIMILARITIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 1.0)
 MULTIPLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 BITS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+
+# Bytes of an entry in the table of a band, for an index of signatures.
+TABLE_BYTES = 12
 
 # The share of random pairs that are nearer, for the note on them.
 NEAREST = 0.001
@@ -53,13 +71,17 @@ class PointForecast:
     Attributes
     ----------
     plan : PointPlan
-    format : PointFormat
+    format : PointFormat or None
+        None for weighted sets.
+    words : int
+        Words of a row in memory; of weighted sets in the mean.
     rows : int or None
         About how many there are; None if that is not known, and 1,000,000 are assumed.
     buckets : BucketPlan or None
         Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no sample.
-    index : NeighborsPlan, HammingPlan or None
-        Of an index; None for Tanimoto similarity.
+    index : NeighborsPlan, HammingPlan, Bands or None
+        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity, and if no bands keep
+        the promise.
     shares : ndarray of float64, shape (dim + 1,)
         The share of the codes with each number of ones, for Tanimoto similarity.
     measured : ndarray of float64, shape (pairs,)
@@ -69,10 +91,11 @@ class PointForecast:
     """
 
     plan: PointPlan
-    format: PointFormat
+    format: PointFormat | None
+    words: int
     rows: int | None
     buckets: BucketPlan | None
-    index: NeighborsPlan | HammingPlan | None
+    index: NeighborsPlan | HammingPlan | Bands | None
     shares: Float64Array
     measured: Float64Array
     values: int = 0
@@ -85,17 +108,26 @@ class PointForecast:
     def lines(self) -> list[str]:
         """Return all figures as lines of text."""
         plan, name = self.plan, SIMILARITY_NAMES[self.plan.measure]
-        unit = "bits" if plan.kind == "code" else self.format.dtype
-        measure = plan.measure.capitalize() if plan.kind == "code" else plan.measure
+        measure = plan.measure if plan.kind == "vector" else plan.measure.capitalize()
         bound = f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
         about = "for" if self.rows is None else "about"
-        head = [f"{about} {counted(self.count, plan.kind)} of {self.format.dim:,} {unit}; {bound}"]
+        head = [f"{about} {self._items()}; {bound}"]
         if len(self.measured) and plan.measure != "tanimoto":
             values = np.sort(plan.of_distances(self.measured))
             values = values if is_distance(plan.measure) else values[::-1]
             near, middle = values[int(NEAREST * len(values))], values[len(values) // 2]
             head.append(f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)")
+        elif self.format is None:
+            head.append(f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)")
         return [*head, "", *self._runs(), "", *self._of_index(), "", *self._table(), "", *self._memory()]
+
+    def _items(self) -> str:
+        """Return how many rows there are, and of which size."""
+        if self.format is None:
+            size = f"about {counted(round(self.words / ELEMENT_WORDS), 'element')}"
+        else:
+            size = f"{self.format.dim:,} {'bits' if self.plan.kind == 'code' else self.format.dtype}"
+        return f"{counted(self.count, singular(self.plan.kind))} of {size}"
 
     def _runs(self) -> list[str]:
         """Return how `dedup` and `pairs` search."""
@@ -112,6 +144,11 @@ class PointForecast:
 
     def _of_index(self) -> list[str]:
         """Return how an index searches."""
+        if isinstance(self.index, Bands):
+            bands = f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
+            return [f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the similarity"]
+        if self.format is None:
+            return [f"index: {NUM_PERM} slots do not reach the recall {self.plan.recall:g} at this threshold"]
         if self.index is None:
             compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
             return [f"index: codes in the order of their ones; {compared}"]
@@ -122,6 +159,7 @@ class PointForecast:
         """Return how many codes a query is compared with."""
         if self.index is None:
             return self.count * share_read(self.shares, value)
+        assert self.format is not None
         return choose_blocks(self.count, self.format.dim, int(value)).candidates
 
     def _table(self) -> list[str]:
@@ -135,11 +173,15 @@ class PointForecast:
             ]
         lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}{'index':>10}"]
         for value in self._steps():
-            distance = math.acos(value) if plan.measure == "cosine" else value
+            distance = replace(plan, bound=value).distance_of(self.format)
             run = "" if self.buckets is None else f"{self.buckets.probability(distance):.4f}"
-            index = self.index.recall_at(distance) if isinstance(self.index, NeighborsPlan) else 1.0
+            index = "1.0000" if self.format is not None else ""
+            if isinstance(self.index, NeighborsPlan):
+                index = f"{float(self.index.recall_at(distance)):.4f}"
+            elif isinstance(self.index, Bands):
+                index = f"{float(self.index.probability(value)):.4f}"
             one = self._family.collision_probability(distance)
-            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{float(index):>10.4f}{self._mark(value)}")
+            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10}{self._mark(value)}")
         return lines
 
     @property
@@ -155,6 +197,7 @@ class PointForecast:
         bound = self.plan.bound
         if not is_distance(self.plan.measure):
             return sorted({*SIMILARITIES, bound})
+        assert self.format is not None
         if self.plan.kind == "code":
             return sorted({*(float(bits) for bits in BITS if bits <= self.format.dim), bound})
         return sorted({min(multiple * bound, self.format.longest) for multiple in MULTIPLES})
@@ -164,7 +207,7 @@ class PointForecast:
 
     def _memory(self) -> list[str]:
         """Return the memory of a run and of an index."""
-        words, chosen = self.format.measure.words, self.plan
+        words, chosen = self.words, self.plan
         if self.buckets is not None:
             chosen = replace(chosen, bands=self.buckets.bands)
         entry = self.index.entry_bytes if isinstance(self.index, NeighborsPlan) else 8 * words + KEY_BYTES
@@ -172,9 +215,12 @@ class PointForecast:
         parts = dict[str, int]()
         if chosen.complete or chosen.bands is not None:
             parts["dedup"] = chosen.memory_for(self.count, words, True) + self.values
-        if chosen.bands is not None and chosen.kind == "vector":
+        if chosen.bands is not None and chosen.kind != "code":
             parts["dedup --memory"] = chosen.memory_for(self.count, words, False) + self.values
-        parts["an index"] = self.count * entry + more
+        if isinstance(self.index, Bands):
+            entry = 8 * NUM_PERM + TABLE_BYTES * self.index.bands + KEY_BYTES
+        if self.format is not None or self.index is not None:
+            parts["an index"] = self.count * entry + more
         lines = [f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()]
         return ["memory, about", *lines]
 
@@ -183,6 +229,8 @@ def forecast_points(
     inputs: Inputs | None, plan: PointPlan, rows: int | None = None, dim: int | None = None
 ) -> PointForecast:
     """Return what a run over points will do, from a sample of the inputs, or else from their number and dimension.
+
+    Points are vectors, codes or weighted sets.
 
     Parameters
     ----------
@@ -198,6 +246,8 @@ def forecast_points(
     ValueError
         If an option is out of range, no bands keep the promise, or the inputs have no point.
     """
+    if plan.kind == "weighted":
+        return _forecast_sets(inputs, plan, rows)
     values = 0
     if inputs is None:
         most = MAX_BITS if plan.kind == "code" else 2 * (MOST_WORDS - 1)
@@ -206,13 +256,8 @@ def forecast_points(
         format = PointFormat(METRICS.get(plan.measure, plan.measure), dim, "float32", None)
         measured, distances = np.empty(0), assumed_distances(format)
     else:
-        corpus, reader = replace(inputs, id_column=None).open_kind(plan, batch_bytes=SAMPLE_BYTES)
-        first: Any = next(corpus.batches(), None)
-        if first is None or reader is None or reader.format is None or not len(first.texts.words):
-            raise ValueError(f"there is no {plan.kind} at the beginning of the inputs")
-        format, words = reader.format, first.texts.words
-        rows = round(len(first.texts) * corpus.total_bytes / max(1, first.source_bytes))
-        values = bytes_of_values(corpus.by, rows)
+        first, reader, rows, values = _sample(inputs, plan, batch_bytes=SAMPLE_BYTES)
+        format, words = reader.format, first.words
         measured = sampled_distances(words, format, np.arange(len(words), dtype=np.int64), plan.seed)
         distances = measured if len(measured) else assumed_distances(format)
     count, shares = 10**6 if rows is None else rows, np.empty(0)
@@ -223,7 +268,31 @@ def forecast_points(
         index = choose_blocks(count, format.dim, int(plan.distance_of(format)))
     else:
         index, shares = None, shares_of_ones(format.dim, None if inputs is None else ones(words))
-    return PointForecast(plan, format, rows, buckets, index, shares, measured, values)
+    return PointForecast(plan, format, format.measure.words, rows, buckets, index, shares, measured, values)
+
+
+def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> PointForecast:
+    """Return what a run over weighted sets will do; see `forecast_points`."""
+    values, words, measured = 0, ELEMENT_WORDS * ELEMENTS, np.empty(0)
+    if inputs is not None:
+        first, _, rows, values = _sample(inputs, plan)
+        counts: Any = first.counts
+        sets = HeldSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words)
+        words = sets.row_words
+        measured = sampled_set_distances(sets, np.arange(len(sets), dtype=np.int64), plan.seed)
+    distances = measured if len(measured) else np.array([1 - ASSUMED_SIMILARITY])
+    buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, distances)
+    return PointForecast(plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values)
+
+
+def _sample(inputs: Inputs, plan: PointPlan, **options: Any) -> tuple[PointBatch, Any, int, int]:
+    """Return the first rows of inputs, their reader, about how many there are, and bytes for the values of `by`."""
+    corpus, reader = replace(inputs, id_column=None).open_kind(plan, **options)
+    first: Any = next(corpus.batches(), None)
+    if first is None or not len(first.texts.words):
+        raise ValueError(f"there is no {singular(plan.kind)} at the beginning of the inputs")
+    rows = round(len(first.texts) * corpus.total_bytes / max(1, first.source_bytes))
+    return first.texts, reader, rows, bytes_of_values(corpus.by, rows)
 
 
 def assumed_distances(format: PointFormat) -> Float64Array:

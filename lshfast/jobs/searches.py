@@ -24,7 +24,9 @@ from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.drivers.point_indexes import PointIndex
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.jobs.index import OpenedIndex
     from lshfast.kinds.items import PointBatch
 
 
@@ -111,23 +113,26 @@ class SetSearch:
 
 
 class PointSearch:
-    """The search of an index of vectors or codes; see `SetSearch`."""
+    """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
 
-    def __init__(self, index: PointIndex, wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
+    def __init__(
+        self, index: PointIndex | WeightedIndex, wanted: NearQuery, kind: Kind | None, threads: int | None
+    ) -> None:
         self.plan: Any = index.plan(
             kind, wanted.measure, wanted.threshold, wanted.radius,
             unbounded=wanted.unbounded, threads=threads,
         )  # fmt: skip
-        self._index, self._k = index, wanted.k
+        self._index: Any = index
+        self._k = wanted.k
         self.bound: float | None = None if wanted.unbounded else self.plan.bound
 
     @property
     def recall(self) -> float:
         """The probability that an entry at the bound is found."""
-        return 1.0 if self.bound is None else self._index.recall(self.plan)
+        return 1.0 if self.bound is None else float(self._index.recall(self.plan))
 
     def one(self, text: str) -> FoundEntries:
-        """Look up one vector or code in a text."""
+        """Look up one vector, code or weighted set in a text."""
         return self._found(_read_one(text, self._index.reader(self.plan).read))
 
     def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
@@ -146,9 +151,7 @@ class PointSearch:
 Search: TypeAlias = SetSearch | PointSearch
 
 
-def search_of(
-    index: LSHIndex | PointIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
-) -> Search:
+def search_of(index: OpenedIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     from lshfast.index.lsh_index import LSHIndex
 

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast.banding.bands import Bands
-from lshfast.common.threads import pieces
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitFamily
 from lshfast.families.family import Family
@@ -24,7 +23,6 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
-from lshfast.sketch.weighted import WeightedSets
 
 # Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
 SCREEN_BITS = 256
@@ -48,10 +46,6 @@ VERIFIED_NS = 150.0
 
 # Points whose buckets are computed at once, if they are copied for it.
 PIECE_POINTS = 1 << 16
-
-# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose words are copied.
-SKETCH_BYTES = 1 << 24
-ELEMENT_BYTES = 100
 
 
 KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
@@ -158,23 +152,24 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
     return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most)
 
 
+def plan_set_buckets(plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
+    """Choose the buckets of n weighted sets; `distances` are those of random pairs of them."""
+    family, bands = _cheapest(
+        [WeightedMinHashFamily(seed=plan.seed)], plan.distance_of(None), 1 - plan.recall, n, distances, False,
+        bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM,
+    )  # fmt: skip
+    return BucketPlan(family, bands, 0, False)
+
+
 def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
     """Choose and compute the buckets of weighted sets, of which the given rows are to be compared."""
-    family = WeightedMinHashFamily(seed=plan.seed)
-    distance, sample = 1 - plan.bound, 1 + _sampled_values(sets, rows, plan.seed)
-    _, bands = _cheapest(
-        [family], distance, 1 - plan.recall, len(rows), sample, False, bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM
-    )
+    chosen = plan_set_buckets(plan, len(rows), sampled_set_distances(sets, rows, plan.seed))
+    family, bands = chosen.family, chosen.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
-    for piece in pieces(8 * bands.slots + ELEMENT_BYTES * sets.lengths, SKETCH_BYTES):
-        offsets = sets.offsets[piece.start : piece.stop + 1]
-        elements = sets.elements[offsets[0] : offsets[-1]]
-        some = WeightedSets(offsets - offsets[0], elements[:, 0], elements[:, 2].copy().view(np.float64))
+    for piece, some in sets.weighted(8 * bands.slots):
         keys[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
-        release(sets.elements)
-    met = float(family.collision_probability(distance)) ** bands.rows_per_band
     no_codes = np.empty((len(sets), 0), np.uint64)
-    return PointBuckets(bands, 1 - (1 - met) ** bands.bands, partial(_keys_of_band, keys), no_codes, 0)
+    return PointBuckets(bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0)
 
 
 def _computed(
@@ -210,6 +205,11 @@ def _pieces(points: UInt64Array) -> Iterator[slice]:
 def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
     """Return the distances of random pairs of the rows."""
     return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
+
+
+def sampled_set_distances(sets: HeldSets, rows: Int64Array, seed: int) -> Float64Array:
+    """Return the distances, 1 - similarity, of random pairs of the rows."""
+    return 1 + _sampled_values(sets, rows, seed)
 
 
 def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Protocol
 
 import numpy as np
 
 from lshfast.common.growing import GrowingArray
+from lshfast.common.threads import pieces
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.measure import Measure
 from lshfast.kernels import distances as point_kernels
 from lshfast.kernels import weighted as set_kernels
+from lshfast.sketch.weighted import WeightedSets
 from lshfast.tokens import places_of_rows
 
 # Bytes of a mapped file that are in use at a time where its rows are read in any order, and those that the system maps
 # around each of them.
 TOUCHED_BYTES = 1 << 25
 FAULT_BYTES = 1 << 16
+
+# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose words are copied.
+PIECE_BYTES = 1 << 24
+COPIED_BYTES = 100
 
 
 class HeldItems(Protocol):
@@ -84,6 +91,23 @@ class HeldSets:
             set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])
             release(self.elements)
         return -values
+
+    def take(self, rows: Int64Array) -> HeldSets:
+        """Return some of the sets, in memory."""
+        offsets, places = places_of_rows(self.offsets, rows)
+        return HeldSets(offsets, self.elements[places])
+
+    def weighted(self, row_bytes: int) -> Iterator[tuple[slice, WeightedSets]]:
+        """Yield consecutive rows with the sets of their public hashes, from which signatures are made.
+
+        With `row_bytes` more bytes a row, these are about PIECE_BYTES at a time.
+        """
+        for piece in pieces(row_bytes + COPIED_BYTES * self.lengths, PIECE_BYTES):
+            offsets = self.offsets[piece.start : piece.stop + 1]
+            elements = self.elements[offsets[0] : offsets[-1]]
+            weights = elements[:, 2].copy().view(np.float64)
+            yield piece, WeightedSets(offsets - offsets[0], elements[:, 0], weights)
+            release(self.elements)
 
     @property
     def lengths(self) -> Int64Array:

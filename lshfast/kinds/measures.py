@@ -132,8 +132,11 @@ class PointPlan:
         return {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall, "verify": self.verify,
                 "measure": self.measure, "top": self.top, "most": self.most}  # fmt: skip
 
-    def distance_of(self, format: PointFormat) -> float:
-        """Return the distance of the format at the bound: for the cosine, the angle."""
+    def distance_of(self, format: PointFormat | None) -> float:
+        """Return the distance of the format at the bound: for the cosine, the angle; of weighted sets 1 - threshold."""
+        if self.measure == "jaccard":
+            return 1 - self.bound
+        assert format is not None
         return math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
 
     def value_of(self, format: PointFormat | None) -> float:
@@ -163,6 +166,8 @@ class PointPlan:
 
     def of_distances(self, distances: Float64Array) -> Float64Array:
         """Return the similarities or distances that are reported for distances of the format."""
+        if self.measure == "jaccard":
+            return 1 - distances
         return 1 - 2 * np.sin(distances / 2) ** 2 if self.measure == "cosine" else distances
 
 

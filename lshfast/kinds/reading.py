@@ -12,13 +12,24 @@ from lshfast.common.extras import optional
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kinds.items import PointBatch, PointReader
 from lshfast.kinds.measures import PointKind
-from lshfast.kinds.weighted import WeightedReader
-from lshfast.sketch.weighted import WeightedSets
+from lshfast.kinds.weighted import ORDER_SEED, SignatureReader, WeightedReader
+from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
 
 
-def reader_of(kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> Any:
-    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`."""
-    return WeightedReader() if kind == "weighted" else PointReader(kind, measure, format)
+def reader_of(
+    kind: PointKind,
+    measure: ItemMeasure,
+    format: PointFormat | WeightedMinHasher | None = None,
+    seed: int = ORDER_SEED,
+    threads: int = 1,
+) -> Any:
+    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`, whose seed it is.
+
+    Given a sketcher of weighted sets as the format, return a `SignatureReader`.
+    """
+    if isinstance(format, WeightedMinHasher):
+        return SignatureReader(format, threads)
+    return WeightedReader(seed) if kind == "weighted" else PointReader(kind, measure, format)
 
 
 def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[PointBatch, PointFormat | None]:

@@ -18,10 +18,11 @@ from lshfast.common.extras import optional
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
+from lshfast.kinds.held_points import HeldSets
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.kind import decoded_lists, kind_of_arrow, shortened
 from lshfast.kinds.sets import is_writable, named
-from lshfast.sketch.weighted import WeightedSets
+from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
 from lshfast.tokens import places_of_rows
 
 # The seed of the hashes by which elements are sorted, and from which signatures are made.
@@ -31,12 +32,19 @@ ELEMENT_WORDS = 3
 
 
 class WeightedReader:
-    """Converts columns of weighted sets to batches; the first element decides whether all are strings or integers."""
+    """Converts columns of weighted sets to batches; the first element decides whether all are strings or integers.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the public hashes: that of an index, if the sets are compared with its entries or added to it.
+    """
 
     format: None = None
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = ORDER_SEED) -> None:
         self._kind: type | None = None
+        self._seed = seed
         self._key = draw_hash_key()
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
@@ -65,7 +73,7 @@ class WeightedReader:
 
         The weights of equal elements add up, the least first.
         """
-        public, secret = _hashes(elements, ORDER_SEED), _hashes(elements, self._key)
+        public, secret = _hashes(elements, self._seed), _hashes(elements, self._key)
         rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
         order = np.lexsort((weights, secret, public, rows))
         rows, public, secret, weights = rows[order], public[order], secret[order], weights[order]
@@ -79,6 +87,32 @@ class WeightedReader:
         words = np.empty((len(rows), ELEMENT_WORDS), np.uint64)
         words[:, 0], words[:, 1], words[:, 2] = public, secret, weights.view(np.uint64)
         return PointBatch(words, counts == 0, counts[counts > 0])
+
+
+class SignatureReader:
+    """Converts columns of weighted sets to batches of their signatures, whose words are the slots.
+
+    Parameters
+    ----------
+    format : WeightedMinHasher
+        Its seed is also that of the hashes of elements.
+    threads : int
+    """
+
+    def __init__(self, format: WeightedMinHasher, threads: int) -> None:
+        self.format: Any = format
+        self._threads = threads
+        self._sets = WeightedReader(int(format.seed))
+
+    def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
+        """Return the signatures of the sets of a column that are not empty, and the reasons of its bad rows."""
+        batch, bad = self._sets.read(column)
+        assert batch.counts is not None
+        sets = HeldSets(np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words)
+        signatures = np.empty((len(sets), self.format.num_perm), np.uint64)
+        for piece, some in sets.weighted(8 * self.format.num_perm):
+            signatures[piece] = self.format.sketch(some, threads=self._threads)
+        return PointBatch(signatures, batch.missing), bad
 
 
 def _hashes(elements: Texts | UInt64Array, key: int | HashKey) -> UInt64Array:

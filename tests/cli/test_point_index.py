@@ -1,4 +1,4 @@
-"""`lshfast index` with sets, vectors and codes: built, added to, queried, and the files of `dedup --save-index`."""
+"""`lshfast index` with all sets, vectors and codes: built, added to, queried, and the files of `dedup --save-index`."""
 
 import json
 import os
@@ -24,6 +24,8 @@ CODES[250] = CODES[60]
 SETS = [[f"t{item}" for item in RNG.integers(0, 4000, 20)] for _ in range(N)]
 SETS[200:250] = [[*items[:19], "other"] for items in SETS[:50]]
 SETS[250] = SETS[60]
+WEIGHTED = [{item: 1 + place % 3 for place, item in enumerate(items)} for items in SETS]
+WEIGHTED[200:250] = [row | {next(iter(row)): 2.5} for row in WEIGHTED[:50]]
 
 KINDS = {
     "cosine": ["--column", "v", "--threshold", 0.9, "--recall", 0.999],
@@ -33,10 +35,12 @@ KINDS = {
     "hamming": ["--column", "c", "--radius", 4],
     "tanimoto": ["--column", "c", "--measure", "tanimoto", "--threshold", 0.9],
     "jaccard": ["--column", "s", "--threshold", 0.7, "--recall", 0.999],
+    "weighted": ["--column", "w", "--threshold", 0.7, "--recall", 0.999],
 }
+SIMILARITIES = ("cosine", "tanimoto", "jaccard", "weighted")
 CLASSES = {
     **dict.fromkeys(("cosine", "angle", "euclidean", "manhattan"), NearNeighbors),
-    "hamming": HammingIndex, "tanimoto": TanimotoIndex, "jaccard": LSHIndex,
+    "hamming": HammingIndex, "tanimoto": TanimotoIndex, "jaccard": LSHIndex, "weighted": LSHIndex,
 }  # fmt: skip
 
 
@@ -48,6 +52,7 @@ def write(path, rows):
         "v": pa.FixedSizeListArray.from_arrays(pa.array(VECTORS[rows].reshape(-1)), DIM),
         "c": pa.array([code.tobytes() for code in packed], pa.binary(16)),
         "s": [SETS[row] for row in rows],
+        "w": pa.array([list(WEIGHTED[row].items()) for row in rows], pa.map_(pa.string(), pa.float64())),
     }
     pq.write_table(pa.table(table), path)
     return path
@@ -141,7 +146,7 @@ def test_the_nearest_entries(files, tmp_path, measure):
     for matches in first.values():
         values = [value for _, value in matches]
         assert len(matches) <= 3
-        assert values == sorted(values, reverse=measure in ("cosine", "tanimoto", "jaccard"))
+        assert values == sorted(values, reverse=measure in SIMILARITIES)
     bounded = lines(run("index", "query", index, *with_ids, "-k", 3, *options[2:4], "-q")) if measure != "angle" else []
     if measure in ("euclidean", "manhattan"):
         bounded = lines(run("index", "query", index, *with_ids, "-k", 3, "--radius", options[5], "-q"))
@@ -159,7 +164,7 @@ def test_tables_of_answers(files, tmp_path, measure):
     printed = lines(run(*query, "--id-column", "id", "-q"))
     for name in ("o.csv", "o.parquet", "o.jsonl"):
         assert run(*query, "--id-column", "id", "-o", tmp_path / name).stdout == ""
-    value = "similarity" if measure in ("cosine", "tanimoto", "jaccard") else "distance"
+    value = "similarity" if measure in SIMILARITIES else "distance"
     assert [tuple(map(str, row.values())) for row in read_jsonl(tmp_path / "o.jsonl")] == printed
     assert (tmp_path / "o.csv").read_text().splitlines() == [f"key,match,{value}", *map(",".join, printed)]
     table = pq.read_table(tmp_path / "o.parquet")
@@ -190,6 +195,7 @@ def test_one_item_instead_of_input(files, tmp_path):
         ("cosine", json.dumps(VECTORS[210].tolist())),
         ("hamming", (int(CODES[210, 1]) << 64 | int(CODES[210, 0])).to_bytes(16, "big").hex()),
         ("jaccard", json.dumps(SETS[210])),
+        ("weighted", json.dumps(WEIGHTED[210])),
     ):
         index = tmp_path / f"{measure}.lsh"
         run("index", "build", files / "old.parquet", *KINDS[measure], "--id-column", "id", "-o", index)
@@ -199,7 +205,10 @@ def test_one_item_instead_of_input(files, tmp_path):
         assert (tmp_path / "o.csv").read_text().splitlines()[1:] == [",".join(found[0])]
     said = failing(2, "index", "query", tmp_path / "cosine.lsh", "--text", "[1, 2]")
     assert said.endswith("text: the vector has 2 coordinates, not 16 as the index has")
+    index = tmp_path / "jaccard.lsh"
     assert "not a list of strings or integers" in failing(2, "index", "query", index, "--text", "a b")
+    index = tmp_path / "weighted.lsh"
+    assert "not an object of elements and their weights" in failing(2, "index", "query", index, "--text", "a b")
 
 
 BAD = {
@@ -229,6 +238,14 @@ BAD = {
             2: "not a list of strings, as sets are: [1, 2]",
             3: "not a list of strings, as sets are: 'x'",
             4: "not a list of strings, as sets are: [0.5]",
+        },
+    ),
+    "weighted": (
+        [{"a": 1}, {"a": 2, "b": 0}, "x", ["a"], None],
+        {
+            2: "the weight of 'b' must be above 0 and at most 1e+290, not 0: leave out an element that is absent",
+            3: "not an object of elements and their weights, as weighted sets are: 'x'",
+            4: "not an object of elements and their weights, as weighted sets are: ['a']",
         },
     ),
 }
@@ -328,7 +345,7 @@ def test_sparse_vectors_of_python(tmp_path):
 
 def test_another_kind_or_measure_than_the_index(files, tmp_path):
     new = files / "new.parquet"
-    for measure in ("cosine", "hamming", "tanimoto", "euclidean", "jaccard"):
+    for measure in ("cosine", "hamming", "tanimoto", "euclidean", "jaccard", "weighted"):
         run("index", "build", files / "old.parquet", *KINDS[measure], "-o", tmp_path / f"{measure}.lsh")
     state = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for index, options, said in (
@@ -341,6 +358,10 @@ def test_another_kind_or_measure_than_the_index(files, tmp_path):
         ("jaccard", ["--measure", "cosine"], "measure must be jaccard for this index, not 'cosine'"),
         ("cosine", ["--radius", 1], "radius is for distances, and cosine is a similarity"),
         ("jaccard", ["--radius", 1], "radius is for distances: give a threshold, not 1.0"),
+        ("weighted", ["--as", "vector"], "weighted.lsh: this is an index of weighted sets, not of vectors"),
+        ("weighted", ["--measure", "cosine"], "measure must be one of jaccard for weighted sets, not 'cosine'"),
+        ("weighted", ["--radius", 1], "radius is for distances, and jaccard is a similarity"),
+        ("weighted", ["--threshold", 1.5], "threshold must be in (0, 1], not 1.5"),
         ("hamming", ["--threshold", 0.5], "threshold is for similarities, and hamming is a distance"),
         ("hamming", ["--radius", 1.5], "radius must be"),
         ("tanimoto", ["--threshold", 0], "threshold must be in (0, 1], not 0.0"),
@@ -355,6 +376,9 @@ def test_another_kind_or_measure_than_the_index(files, tmp_path):
         ("v", "hamming", "index of codes, not of vectors"),
         ("v", "jaccard", "index of texts or sets, not of vectors"),
         ("s", "cosine", "index of vectors or codes, not of texts or sets"),
+        ("w", "cosine", "index of vectors or codes, not of weighted sets"),
+        ("w", "jaccard", "index of texts or sets, not of weighted sets"),
+        ("s", "weighted", "and a run needs MinHash signatures"),
         ("id", "jaccard", "index of sets, not of texts"),
     ):
         radius = ["--radius", 3] if column == "c" else []
@@ -378,6 +402,8 @@ def test_another_kind_or_measure_than_the_index(files, tmp_path):
         (["--column", "c", "--radius", 3, "--recall", 0.9], "an index of codes finds all entries within the bound"),
         (["--column", "s", "--measure", "containment"], "measure must be 'jaccard' with an index"),
         (["--column", "s", "--radius", 1], "radius is for vectors and codes, not for sets"),
+        (["--column", "w", "--num-perm", 64], "num_perm is for texts and sets, not for weighted sets"),
+        (["--column", "w", "--measure", "containment"], "measure must be one of jaccard for weighted sets"),
     ],
 )
 def test_bad_options_of_build(files, tmp_path, options, said):
@@ -472,3 +498,108 @@ def test_in_memory_runs_against_an_index_of_sets(files, tmp_path):
         options = {"threshold": p.threshold, "bands": p.bands, "rows_per_band": p.rows_per_band}
         result = lshfast.dedup([set(items) for items in SETS[200:]], against=index, **options)
     assert [removal.kept_key for removal in result.removed][:50] == [f"r{row}" for row in range(50)]
+
+
+# ---- weighted sets, whose index holds signatures ----
+
+
+def weighted_similarity(a, b):
+    parts = [(WEIGHTED[a].get(item, 0), WEIGHTED[b].get(item, 0)) for item in WEIGHTED[a] | WEIGHTED[b]]
+    return sum(map(min, parts)) / sum(map(max, parts))
+
+
+def test_similarities_to_weighted_sets_are_estimates(files, tmp_path):
+    index = tmp_path / "x.lsh"
+    run("index", "build", files / "old.parquet", *KINDS["weighted"], "--id-column", "id", "-o", index)
+    result = run("index", "query", index, files / "new.parquet", "--column", "w", "--id-column", "id")
+    found = lines(result)
+    errors = [float(value) - weighted_similarity(int(key[1:]), int(match[1:])) for key, match, value in found]
+    assert max(map(abs, errors)) <= 4 * (0.9 * 0.1 / 128) ** 0.5
+    assert abs(float(np.mean(errors))) <= 4 * (0.9 * 0.1 / 128 / len(found)) ** 0.5
+    assert "estimated similarity: at least 0.7" in result.stderr
+    with LSHIndex.open(index) as opened:
+        recall = float(opened.bands.probability(0.7))
+    assert f"{recall:.4f}   of candidates exactly at that similarity, before estimates are compared" in result.stderr
+    removed = tmp_path / "removed.csv"
+    run("dedup", files / "new.parquet", "--column", "w", "--id-column", "id", "--against", index, "--removed", removed,
+        "-o", tmp_path / "kept.parquet")  # fmt: skip
+    wanted = [[key, match, value, "true", "true"] for key, match, value in found]
+    assert [line.split(",") for line in removed.read_text().splitlines()[1:]] == wanted
+    assert "none: weighted sets" in run("index", "info", index).stdout
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+@pytest.mark.parametrize("named", ["strings", "integers"])
+def test_an_index_of_weighted_sets_in_python(tmp_path, seed, named):
+    """Python and the command line make the same signatures of the same sets, whichever of them made the index."""
+    rows = WEIGHTED
+    if named == "integers":
+        rows = [{-len(item) if item == "other" else int(item[1:]): row[item] for item in row} for row in WEIGHTED]
+    entries = [list(row.items()) for row in rows]
+    kind = pa.map_(pa.string() if named == "strings" else pa.int64(), pa.float64())
+    table = pa.table({"id": range(N), "w": pa.array(entries, kind)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    sets = lshfast.WeightedSets.from_sets(rows, seed=seed)
+    family = lshfast.families.WeightedMinHashFamily(seed=seed)
+    built, options = tmp_path / "built.lsh", ["--column", "w", "--id-column", "id"]
+    run("index", "build", tmp_path / "in.parquet", *options, "--seed", seed, "-o", built)
+    mine = LSHIndex(family=family)
+    mine.insert(range(N), sets)
+    mine.save(tmp_path / "mine.lsh")
+    with LSHIndex.open(built) as opened:
+        assert opened.family == family
+        found = opened.query(sets, threshold=0.8)
+        assert [list(row) for row in found] == [list(row) for row in mine.query(sets, threshold=0.8)]
+    query = ["index", "query", tmp_path / "mine.lsh", tmp_path / "in.parquet", *options, "-q"]
+    assert "this index does not say what its items are: kind='weighted'" in failing(2, *query)
+    answers = lines(run(*query, "--as", "weighted"))
+    assert answers == lines(run("index", "query", built, *query[3:]))
+    assert len(answers) == sum(map(len, found)) > N + 50
+
+
+def test_runs_against_an_index_of_weighted_sets_have_its_seed_and_threshold(files, tmp_path):
+    index, kept = tmp_path / "x.lsh", tmp_path / "kept.parquet"
+    options = ["--column", "w", "--id-column", "id", "-o", kept, "--overwrite"]
+    saving = ["--seed", 5, "--threshold", 0.75, "--save-index", index]
+    assert run("dedup", files / "old.parquet", *options, *saving).exit_code == 0
+    against = ["dedup", files / "new.parquet", *options, "--against", index]
+    assert "x.lsh: seed is 5 in this index, not 3" in failing(2, *against, "--seed", 3)
+    said = failing(2, *against, "--threshold", 0.7)
+    assert "promises to find sets of similarity 0.75, and the threshold of this run is 0.7" in said
+    removals = []
+    for more in ([], ["--memory", "2G"], ["--seed", 5, "--threads", 1]):
+        result = run(*against, "--removed", tmp_path / "removed.csv", *more)
+        assert result.exit_code == 0, result.output
+        removals.append((tmp_path / "removed.csv").read_text())
+    assert len(set(removals)) == 1
+    assert removals[0].count("true,true") == 51
+    assert removals[0].count("r60,1.0") == 1
+    result = lshfast.dedup_files(
+        files / "new.parquet", kept, column="w", id_column="id", against=index, save_index=index, seed=5, overwrite=True
+    )
+    assert (result.summary.earlier, result.summary.indexed) == (51, 49)
+    assert "sound, 249 entries" in run("index", "verify", index).stdout
+    assert run(*against, "--dry-run").stderr.count("100 of them for an earlier entry") == 1
+
+
+def test_rows_without_elements_are_not_indexed(tmp_path):
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"w": {"a": 1}}, {"w": {}}, {"w": None}])
+    result = run("index", "build", rows, "--column", "w", "-o", tmp_path / "x.lsh")
+    assert "1 added + 2 skipped + 0 rejected" in result.stderr
+    none = write_jsonl(tmp_path / "none.jsonl", [{"w": None}])
+    options = ["--column", "w", "--as", "weighted"]
+    assert (
+        run("dedup", none, *options, "--save-index", tmp_path / "none.lsh", "-o", tmp_path / "o.jsonl").exit_code == 0
+    )
+    assert "sound, 0 entries" in run("index", "verify", tmp_path / "none.lsh").stdout
+    assert run("index", "add", tmp_path / "none.lsh", rows, "--column", "w").exit_code == 0
+
+
+def test_an_output_that_is_no_index_is_not_replaced_by_weighted_sets(files, tmp_path):
+    (tmp_path / "x.lsh").write_text("my notes")
+    options = [*KINDS["weighted"], "--id-column", "id"]
+    said = failing(2, "index", "build", files / "old.parquet", *options, "-o", tmp_path / "x.lsh")
+    assert "exists" in said
+    command = ["dedup", files / "old.parquet", *options, "-o", tmp_path / "o.parquet"]
+    assert "exists" in failing(2, *command, "--save-index", tmp_path / "x.lsh")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.lsh"]

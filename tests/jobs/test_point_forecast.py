@@ -1,4 +1,4 @@
-"""`lshfast tune` for vectors and codes: plans beside those of runs and indexes, figures beside definitions."""
+"""`lshfast tune` for vectors, codes and weighted sets: plans beside those of runs, figures beside definitions."""
 
 import math
 import re
@@ -182,6 +182,82 @@ def test_sets(rows):
     assert told("--as", "set", "--rows", 1000).startswith("18 bands of 7 rows")
 
 
+def baskets(count):
+    """Return weighted sets of 10 of 200 elements, of which the last tenth are like the first."""
+    rng = np.random.default_rng(2)
+    drawn = [rng.choice(200, 10, replace=False).tolist() for _ in range(count)]
+    rows = [{f"p{part}": 1 + int(rng.integers(3)) for part in parts} for parts in drawn]
+    for row in range(count // 10):
+        rows[count - 1 - row] = rows[row] | {next(iter(rows[row])): 4}
+    return rows
+
+
+def test_weighted_sets(tmp_path):
+    rows = baskets(2000)
+    path = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "amounts": row} for i, row in enumerate(rows)])
+    shown = told(path, "--column", "amounts", "--threshold", 0.7)
+    assert shown.startswith("about 2,000 weighted sets of about 10 elements; Jaccard similarity at least 0.7\n")
+    middle, near = map(float, re.search(r"similarity (\S+) \(median\), (\S+) \(the nearest", shown).groups())
+    sets = lshfast.WeightedSets.from_sets(rows)
+    family = lshfast.families.WeightedMinHashFamily()
+    rng = np.random.default_rng(3)
+    every = np.sort(1 - np.concatenate([
+        family.distance(lshfast.WeightedSets.from_sets([rows[row]]), sets) for row in rng.integers(0, 2000, 40)
+    ]))  # fmt: skip
+    assert middle == pytest.approx(np.median(every), abs=0.01)
+    assert near >= every[int(0.99 * len(every))]
+    result = lshfast.dedup_files(path, column="amounts", threshold=0.7).summary
+    assert f"{result.bands} bands of {result.rows_per_band} rows, weighted-minhash" in shown
+    assert f"recall at the threshold 0.7: {result.recall:.4f}" in shown
+    assert "lshfast check, with these options, counts the similar pairs" in shown
+
+
+def test_the_share_of_weighted_sets_that_a_run_finds(tmp_path):
+    """The column of dedup is the probability that a pair of this similarity is found, over many pairs."""
+    pairs = [{f"a{pair}": 6 + side, f"b{pair}": 4} for pair in range(4000) for side in (0, 4)]  # 10 of 14
+    path = write_jsonl(tmp_path / "in.jsonl", [{"w": row} for row in pairs])
+    shown = told(path, "--column", "w", "--threshold", 0.7, "--recall", 0.6)
+    cells = table_of(shown)
+    assert cells[0.7][0] == pytest.approx(0.7)
+    result = lshfast.pairs(pairs, threshold=0.7, recall=0.6)
+    bands, width = map(int, re.search(r"(\d+) bands? of (\d+) rows?", shown).groups())
+    assert len(result) / 4000 == pytest.approx(1 - (1 - (10 / 14) ** width) ** bands, abs=4 * 0.5 / 4000**0.5)
+    assert 0.6 <= cells[0.7][1] <= len(result) / 4000 + 0.05
+
+
+def test_weighted_sets_without_input():
+    shown = told("--as", "weighted", "--rows", 10**6)
+    assert shown.startswith("about 1,000,000 weighted sets of about 100 elements; Jaccard similarity at least 0.8\n")
+    assert "random pairs: similarity 0.1 (assumed; INPUT shows it)" in shown
+    bands, width = map(int, re.search(r"(\d+) bands of (\d+) rows", shown).groups())
+    index = lshfast.LSHIndex(family=lshfast.families.WeightedMinHashFamily())
+    assert f"index: {index.bands.bands} bands of {index.bands.rows_per_band} rows, 126 of 128 slots" in shown
+    for value, (one, found, indexed) in table_of(shown).items():
+        assert one == value
+        assert found == pytest.approx(1 - (1 - value**width) ** bands, abs=1e-4)
+        assert indexed == pytest.approx(float(index.bands.probability(value)), abs=1e-4)
+    assert "dedup --memory" in shown
+
+
+def test_the_memory_of_an_index_of_weighted_sets():
+    shown = told("--as", "weighted", "--rows", 100_000)
+    index = lshfast.LSHIndex(family=lshfast.families.WeightedMinHashFamily())
+    rng = np.random.default_rng(4)
+    index.insert(range(100_000), rng.integers(0, 2**63, (100_000, 128), np.uint64))
+    said = float(re.search(r"an index +(\d+) MB", shown).group(1)) * 1e6
+    assert said == pytest.approx(index.nbytes, rel=0.25)
+
+
+def test_thresholds_for_which_there_is_no_index_of_weighted_sets(tmp_path):
+    shown = told("--as", "weighted", "--threshold", 0.01, "--rows", 1000)
+    assert "index: 128 slots do not reach the recall 0.95 at this threshold" in shown
+    assert {len(cells) for cells in table_of(shown).values()} == {2}
+    assert "an index" not in shown
+    rows = write_jsonl(tmp_path / "in.jsonl", [{"w": {"a": 1}}])
+    said = failing(2, "index", "build", rows, "--column", "w", "--threshold", 0.01, "-o", tmp_path / "x.lsh")
+    assert "out of reach of num_perm 128" in said
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -194,6 +270,11 @@ def test_sets(rows):
         (["--as", "code"], "radius is needed for the measure hamming"),
         (["--as", "code", "--measure", "cosine"], "measure must be one of hamming, tanimoto for codes, not 'cosine'"),
         (["--as", "vector", "--plot", "x.svg"], "plot is for texts and sets, not for vectors: index.plan.plot()"),
+        (["--as", "code", "--radius", 3, "--plot", "x.svg"], "plot is for texts and sets, not for codes: the table"),
+        (["--as", "weighted", "--plot", "x.svg"], "plot is for texts and sets, not for weighted sets: the table shows"),
+        (["--as", "weighted", "--dim", 3], "dim is for vectors and codes, not for weighted sets"),
+        (["--as", "weighted", "--num-perm", 64], "num_perm is for texts and sets, not for weighted sets"),
+        (["--as", "weighted", "--threshold", 2], "threshold must be in (0, 1], not 2"),
         (["--dim", 3], "dim is for vectors and codes, not for texts"),
         (["--radius", 3], "radius is for vectors and codes, not for texts"),
     ],
@@ -211,6 +292,8 @@ def test_bad_options_with_input(rows, tmp_path):
     none = write_jsonl(tmp_path / "in.jsonl", [{"v": None}])
     said = failing(2, "tune", none, "--column", "v", "--as", "vector")
     assert "there is no vector at the beginning of the inputs" in said
+    said = failing(2, "tune", none, "--column", "v", "--as", "weighted")
+    assert "there is no weighted set at the beginning of the inputs" in said
     bad = write_jsonl(tmp_path / "bad.jsonl", [{"v": [1.0, 2.0]}, {"v": [1.0]}])
     assert "bad.jsonl:2: the vector has 1 coordinates, not 2" in failing(1, "tune", bad, "--column", "v")
 
@@ -218,6 +301,6 @@ def test_bad_options_with_input(rows, tmp_path):
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_tables_fit_a_terminal(columns):
     vectors = ["--as", "vector", "--measure", "manhattan", "--radius", 3, "--dim", 8]
-    for options in (vectors, ["--as", "code", "--radius", 6]):
+    for options in (vectors, ["--as", "code", "--radius", 6], ["--as", "weighted"]):
         shown = on_terminal(columns, "tune", *options)
         assert max(map(len, shown.splitlines())) <= columns

@@ -166,7 +166,7 @@ def dedup_files(
     html_column : str, optional
         The column that the page shows of rows instead of `column`, such as titles of vectors.
     against : path, optional
-        An index of earlier texts. Rows similar to one of its entries are removed first.
+        An index of earlier rows. Rows similar to one of its entries are removed first.
     save_index : path, optional
         The file to which this index, or a new index without `against`, is written after adding the kept rows.
     on_duplicate : {"error", "replace", "skip"}, default "error"

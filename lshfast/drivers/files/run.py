@@ -54,10 +54,10 @@ from lshfast.readers.output import output_format
 from lshfast.readers.selection import SparseColumn
 
 if TYPE_CHECKING:
+    from lshfast.drivers.inputs import AnyReader
     from lshfast.drivers.point_indexes import PointIndex
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.kinds.items import PointReader
-    from lshfast.kinds.weighted import WeightedReader
 
 
 NO_INDEXES = Indexes()
@@ -129,13 +129,14 @@ def run_files(
     if inputs.group_by is not None:
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
         return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
+    indexed = indexes.against is not None or indexes.save is not None
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
-    if (indexes.against is not None or indexes.save is not None) and isinstance(plan, Plan):
+    if indexed and isinstance(plan, Plan):
         check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = _annotations(outputs, plan, indexes)
-    corpus, points = inputs.open_kind(plan, order_column=order_column, output=output, added=added)
+    corpus, points = inputs.open_kind(plan, order_column=order_column, output=output, added=added, indexed=indexed)
     pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
     if isinstance(plan, PointPlan):
         cap = cap or cap_for_points(corpus, inputs)
@@ -163,7 +164,7 @@ def _run_held(
     plan: AnyPlan,
     keep: str,
     indexes: Indexes,
-    points: PointReader | WeightedReader | None,
+    points: AnyReader | None,
     progress: Progress | None,
     folder: str | None = None,
     memory: int | None = None,
@@ -302,10 +303,14 @@ def _find(
     return replace(result, options=result.options | {"keep": keep})
 
 
-def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[PointIndex | None]:
+def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[PointIndex | WeightedIndex | None]:
     """Open the index of earlier points, or prepare a new one."""
     if indexes.against is None and indexes.save is None:
         return nullcontext()
+    if plan.kind == "weighted":
+        from lshfast.drivers.weighted_indexes import weighted_index_of_run
+
+        return weighted_index_of_run(indexes, plan)
     from lshfast.drivers.point_indexes import index_of_run
 
     return index_of_run(indexes, plan)
@@ -316,11 +321,11 @@ def _find_points(
     plan: PointPlan,
     keep: str,
     outputs: Outputs,
-    points: PointReader | WeightedReader,
+    points: AnyReader,
     page: DedupPage,
     folder: str | None,
     memory: int | None,
-    index: PointIndex | None,
+    index: PointIndex | WeightedIndex | None,
     indexes: Indexes,
     progress: Progress | None,
 ) -> DedupResult:
@@ -344,11 +349,10 @@ def _find_points(
         progress=progress,
     )
     indexed = None
-    if index is not None and indexes.save and points.format is not None:
+    if index is not None and indexes.save and len(run.rows):
         with clock.stage("index"):
-            numbers = run.rows.numbers
-            kept = np.flatnonzero(run.found.kept[numbers])
-            indexed = index.add(numbers, kept, run.rows.words, points.format, plan, corpus)
+            kept = np.flatnonzero(run.found.kept[run.rows.numbers])
+            indexed = index.add_rows(run.rows, kept, plan, corpus)
     result = run.found.result(
         run.plan,
         clock,
@@ -385,7 +389,11 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        if corpus.layout.kind in ("text", "set"):  # whose indexes are of other classes, and check it themselves
+        if corpus.layout.kind in (
+            "text",
+            "set",
+            "weighted",
+        ):  # indexes of points check it
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)
@@ -406,7 +414,7 @@ def _after_outputs() -> Iterator[None]:
         raise OSError(error.errno, reason, error.filename) from error
 
 
-def _kinds(corpus: Corpus, index: LSHIndex | PointIndex | None) -> dict[str, str]:
+def _kinds(corpus: Corpus, index: Any) -> dict[str, str]:
     """Return Arrow's names for the types of all columns that a run adds or writes.
 
     Kept keys have the type of the ids, or are strings if the keys of the index have another type.
@@ -459,7 +467,7 @@ def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPla
     account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0
-        estimated = earlier & isinstance(plan, Plan) | (plan.verify != "exact")
+        estimated = earlier & (plan.measure == "jaccard") | (plan.verify != "exact")
         account |= dict(zip(OF_EARLIER, (earlier, estimated), strict=True))
     return account
 
