@@ -77,7 +77,8 @@ def test_the_package_lists_what_is_public():
 
 def test_modules_that_the_pages_name_are_public():
     """All but the internal ones, and those whose import registers names for frames."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    here = Path(__file__).parents[1]  # with the pages, also where the package is installed elsewhere
+    pages = [here / "README.md", *(here / "docs").glob("*.md")]
     named = {name for page in pages for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))}
     modules = {path.stem for path in (ROOT / "lshfast").glob("*.py")}
     assert named & modules - {"pandas", "polars"} <= {*dir(lshfast)}

@@ -280,7 +280,7 @@ def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> 
         sets = HeldSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words)
         words = sets.row_words
         measured = sampled_set_distances(sets, np.arange(len(sets), dtype=np.int64), plan.seed)
-    distances = measured if len(measured) else np.array([1 - ASSUMED_SIMILARITY])
+    distances = measured if len(measured) else np.array([1 - ASSUMED_SIMILARITY], np.float64)
     buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, distances)
     return PointForecast(plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values)
 
