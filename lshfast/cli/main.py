@@ -480,7 +480,7 @@ def tune(
                 print("\nlshfast check, with these options, counts the similar pairs and what share of them is found")
             return
         if dim is not None:
-            raise ValueError(f"dim is for vectors and codes, not for {known}s")
+            raise ValueError(f"dim is for vectors and codes, not for {plural(known)}")
         plan = replace(plan, sets=known == "set")
         if plot is not None:
             from lshfast.common.checks import check_plot

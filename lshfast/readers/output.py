@@ -11,7 +11,8 @@ from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.choices import OutputFormat as OutputFormat
 from lshfast.common.extras import optional
 from lshfast.readers.files import Format, codec_of, file_format
-from lshfast.readers.remote_output import check_remote, is_remote, local_path, location_of, open_remote
+from lshfast.readers.remote_output import check_remote, local_path, location_of, open_remote
+from lshfast.readers.sources import is_url
 from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
 
 if TYPE_CHECKING:
@@ -108,11 +109,11 @@ def check_file(
 ) -> None:
     """Check that a file or a URL can be written, as `check_output` does, but for any suffix."""
     place = os.fspath(path)
-    local = local_path(place) if is_remote(place) else place
+    local = local_path(place) if is_url(place) else place
     if local is not None:
         check_place(local, inputs, overwrite)
         return
-    _check_other(place, inputs)
+    _check_no_input(place, inputs)
     check_remote(place, overwrite)
 
 
@@ -123,10 +124,10 @@ def check_place(
 ) -> None:
     """Check that a local file can be written, as `check_output` does, but for any suffix."""
     name, real = printable(os.fspath(path)), os.path.realpath(path)
-    if is_remote(path):
+    if is_url(os.fspath(path)):
         raise ValueError(f"{name}: this output must be a local file, not a URL")
     folder = os.path.dirname(real)
-    _check_other(os.fspath(path), inputs)
+    _check_no_input(os.fspath(path), inputs)
     if os.path.isdir(real):
         raise IsADirectoryError(f"{name}: the output is a folder")
     if os.path.exists(real) and not os.path.isfile(real):
@@ -141,7 +142,8 @@ def check_place(
         raise PermissionError(f"{name}: the folder of the output may not be written to")
 
 
-def _check_other(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
+def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise ValueError if an output is one of the inputs."""
     place = location_of(path)
     if any(location_of(os.fspath(given)) == place for given in inputs):
         raise ValueError(f"{printable(path)}: the output is one of the inputs")
@@ -172,7 +174,7 @@ def open_output(path: str | os.PathLike[str], overwrite: bool, at_once: bool = F
 
 def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     """Open a file or a URL that appears whole: with `atomic_file` or `open_remote`."""
-    local = local_path(path) if is_remote(path) else path
+    local = local_path(path) if is_url(path) else path
     return open_remote(path, overwrite) if local is None else atomic_file(local, overwrite)
 
 

@@ -23,18 +23,13 @@ _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "os
 _READ_ONLY = frozenset({"http", "https", "github", "git", "data", "zip", "tar", "libarchive"})
 
 
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Return whether an output is a URL, of a local file or another one."""
-    return is_url(os.fspath(path))
-
-
 def location_of(path: str) -> str:
-    """Return a name that two paths or URLs of one file have in common."""
+    """Return the same name for all paths and URLs of a file."""
     if not is_url(path):
         return os.path.realpath(path)
     try:
         system, inside = opened_url(path)
-    except (ImportError, ValueError):  # of a file system that is known to who opened it only
+    except (ImportError, ValueError):  # fsspec alone cannot open it
         return path
     return os.path.realpath(inside) if "file" in _protocols(system) else RemoteFile(system, inside).url
 
@@ -106,7 +101,7 @@ class _Upload:
         except BaseException as error:
             self._keep = True
             if isinstance(error, OSError):
-                raise OSError(f"{error}; what it should hold is in {printable(self._held)}") from error
+                raise OSError(f"{error}; its content is in {printable(self._held)}") from error
             raise
 
     def _upload(self) -> None:

@@ -102,7 +102,7 @@ def test_what_cannot_be_uploaded_is_kept(held: Path, memory: Any, texts: str, mo
 
     monkeypatch.setattr(type(memory), "put_file", refuse)
     with pytest.raises(
-        OSError, match=r"memory://b/kept\.jsonl: RuntimeError: quota exceeded; what it should hold is in "
+        OSError, match=r"memory://b/kept\.jsonl: RuntimeError: quota exceeded; its content is in "
     ) as error:
         lshfast.dedup_files([texts], "memory://b/kept.jsonl")
     kept = Path(str(error.value).rpartition(" is in ")[2])

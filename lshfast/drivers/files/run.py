@@ -389,11 +389,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        if corpus.layout.kind in (
-            "text",
-            "set",
-            "weighted",
-        ):  # indexes of points check it
+        if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)
