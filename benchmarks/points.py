@@ -3,11 +3,13 @@
     python benchmarks/points.py make VECTORS.parquet [--rows 1000000] [--dim 384]
     python benchmarks/points.py run VECTORS.parquet [--threshold 0.95] [--memory 2G] [--clusters 1000] [--threads 2]
     python benchmarks/points.py codes [--rows 1000000] [--bits 256] [--radius 31] [--recall 0.99]
+    python benchmarks/points.py sets [--rows 300000] [--weighted] [--memory 450M]
 
 `make` writes vectors around 1,000 centres, so that those of one centre have a cosine of about a half, and a tenth of
 them again with noise. `run` prints seconds, peak memory, and the recall on the pairs of 2,000 rows, which are found by
 comparing them with all rows. The clusters are those of SemDeDup (Abbas et al., 2023), which needs faiss-cpu.
-`codes` compares codes completely, and by buckets at a recall.
+`codes` compares codes completely, and by buckets at a recall. `sets` prints seconds and peak memory of `lshfast dedup`
+of sets of 20 strings in Parquet, a tenth of which is another set with one element changed.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 CENTRES, SHARE, NOISE = 1000, 10, 0.3
 SAMPLE = 2000
+ELEMENTS = 20
 
 
 def make(path: Path, rows: int, dim: int) -> None:
@@ -72,6 +76,34 @@ def command(arguments: list[str]) -> tuple[float, float]:
     if run.returncode:
         sys.exit(run.returncode)
     return time.perf_counter() - start, used.ru_maxrss / 1e3
+
+
+def make_sets(path: str, rows: int, weighted: bool) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    elements = np.random.default_rng(1).integers(0, 10**6, (rows, ELEMENTS))
+    elements[-(rows // SHARE) :, 1:] = elements[: rows // SHARE, 1:]
+    names = pa.array([f"element {number}" for number in elements.reshape(-1).tolist()])
+    offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * ELEMENTS)
+    column = pa.ListArray.from_arrays(offsets, names)
+    if weighted:
+        column = pa.MapArray.from_arrays(offsets, names, pa.array(1.0 + elements.reshape(-1) % 10))
+    pq.write_table(pa.table({"id": np.arange(rows), "elements": column}), path)
+
+
+def sets(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, outputs = f"{folder}/sets.parquet", []
+        # In a process of its own: the peak memory of a new process begins with that of its parent.
+        making = get_context("spawn").Process(target=make_sets, args=(source, given.rows, given.weighted))
+        making.start()
+        making.join()
+        for more in [], ["--memory", given.memory]:
+            outputs.append(Path(folder, f"kept {len(more)}.parquet"))
+            seconds, peak = command(["dedup", source, "--column", "elements", "-o", str(outputs[-1]), *more])
+            print(f"{' '.join(['lshfast dedup', *more]):<34}{seconds:>9.1f} s{peak:>9.0f} MB", flush=True)
+        print("the same bytes:", outputs[0].read_bytes() == outputs[1].read_bytes())
 
 
 def clusters(vectors: np.ndarray, threshold: float, count: int, threads: int) -> set[tuple[int, int]]:
@@ -158,6 +190,10 @@ def main() -> None:
     coding.add_argument("--bits", type=int, default=256)
     coding.add_argument("--radius", type=int, default=31)
     coding.add_argument("--recall", type=float, default=0.99)
+    of_sets = commands.add_parser("sets")
+    of_sets.add_argument("--rows", type=int, default=300_000)
+    of_sets.add_argument("--weighted", action="store_true")
+    of_sets.add_argument("--memory", default="450M")
     for each in (running, coding):
         each.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
@@ -165,8 +201,10 @@ def main() -> None:
         make(given.vectors, given.rows, given.dim)
     elif given.command == "run":
         run(given)
-    else:
+    elif given.command == "codes":
         codes(given)
+    else:
+        sets(given)
 
 
 if __name__ == "__main__":
