@@ -12,7 +12,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+cleared() { # Wine's server ends some seconds after the last program, and writes its registry into the folder until then
+  for _ in {1..50}; do rm -rf "$folder" 2>/dev/null && return; sleep 0.2; done
+  echo "$folder could not be removed" >&2
+}
+trap cleared EXIT
 sources=$(ls src/*/*.c | grep -v '_module\.c$')
 programs=$(ls tests/sanitize/sanitize*.c)
 flags="-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wvla -Wconversion -Wno-sign-conversion -Werror -Isrc"
