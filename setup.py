@@ -53,7 +53,7 @@ CYTHON = {
         "language_level": 3,
         "embedsignature": True,
         "binding": True,
-        "freethreading_compatible": True,  # docs/platforms.md says why
+        "freethreading_compatible": True,  # docs/reference/platforms.md says why
     },
 }
 

@@ -191,12 +191,12 @@ def shingle(
     between words, each character is a word. A character is a code point in lower case; white space counts. A text
     with fewer than `size` words (characters) has one shingle, which contains all of them. A text without words
     (characters) has no shingles; neither has a null (None, NaN, or NA of pandas). A row contains the shingles in text
-    order, repeats included. docs/definitions.md defines the tokens bit by bit.
+    order, repeats included. docs/reference/definitions.md defines the tokens bit by bit.
 
     With unit "stopword", only the shingles of words that begin with a stop word are kept: a stop word and the next
     size - 1 words. A stop word with fewer words behind it begins none, so a text without stop words has no shingles.
     Running text has many stop words, while menus, headlines and advertisements have few, so the similarity of two web
-    pages is mostly that of their articles (docs/news.md).
+    pages is mostly that of their articles (docs/how-to/news.md).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. docs/stages.md explains it."""
+"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md explains it."""
 
 from lshfast.drivers.tasks.api import plan, run, status, tasks, write_page
 from lshfast.drivers.tasks.stages_status import StagesStatus

@@ -1,5 +1,5 @@
 /* Arithmetic mod p = 2^61 - 1, the 64-bit mixer and the drawing of constants: the ground of every kernel.
- * Products are exact, with a 128-bit intermediate; docs/definitions.md is the law. */
+ * Products are exact, with a 128-bit intermediate; docs/reference/definitions.md is the law. */
 #ifndef LSHFAST_FIELD_H
 #define LSHFAST_FIELD_H
 

@@ -1,4 +1,4 @@
-"""Write golden.json: values of docs/definitions.md as the reference computes them, pinned for every later version.
+"""Write golden.json: values of definitions.md as the reference computes them, pinned for every later version.
 
     python -m tests.make_golden
 

@@ -68,7 +68,7 @@ def test_the_package_lists_what_is_public():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = [name for name in ast.literal_eval(done.stdout) if not name.startswith("__")]
     assert found == sorted([*lshfast.__all__, *modules])
-    pages = [Path(__file__).parents[1] / name for name in ("README.md", "docs/guide.md")]
+    pages = [Path(__file__).parents[1] / name for name in ("README.md", "docs/start/guide.md")]
     guide = "".join(page.read_text("utf-8") for page in pages)
     assert [name for name in lshfast.__all__ if not re.search(rf"\b{name}\b", guide)] == []
     classes = [name for name in lshfast.datasketch.__all__ if not name.startswith("sha1_")]
@@ -78,7 +78,7 @@ def test_the_package_lists_what_is_public():
 def test_modules_that_the_pages_name_are_public():
     """All but the internal ones, and those whose import registers names for frames."""
     here = Path(__file__).parents[1]  # with the pages, also where the package is installed elsewhere
-    pages = [here / "README.md", *(here / "docs").glob("*.md")]
+    pages = [here / "README.md", *(here / "docs").rglob("*.md")]
     named = {name for page in pages for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))}
     modules = {path.stem for path in (ROOT / "lshfast").glob("*.py")}
     assert named & modules - {"pandas", "polars"} <= {*dir(lshfast)}

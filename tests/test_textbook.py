@@ -1,4 +1,4 @@
-"""`lshfast.textbook`: the numbers that the texts print, brute force beside it, and the table of docs/textbook.md.
+"""`lshfast.textbook`: the numbers that the texts print, brute force beside it, and the table of textbook.md.
 
 Where a text is wrong, the corrected value is asserted and the printed one is quoted.
 """
@@ -317,9 +317,9 @@ def test_c12_tables():
     assert sizes(25_000_000, tables=67).tables == 20_100_000_000
 
 
-# The table of docs/textbook.md
+# The table of docs/understand/textbook.md
 
-PAGE = (Path(__file__).parent.parent / "docs" / "textbook.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "understand" / "textbook.md").read_text(encoding="utf-8")
 TABLES = PAGE[PAGE.index("## Numbers") : PAGE.index("## Methods")]
 LINES = re.findall(r"^\| (.+) \| (.+) \| `(.+)` \| `(.+)` \|$", TABLES, re.MULTILINE)
 

@@ -2,7 +2,7 @@
 
 Each run draws its keys from the operating system. Tokens under a seed are the same in every run, so anyone who knows
 the seed can write texts whose tokens collide. With a key that is drawn for the run this is not possible. No result
-depends on the key. docs/security.md has the bounds.
+depends on the key. docs/understand/security.md has the bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Stop words of several languages: words of grammar, which running text has far more often than headlines and menus.
 
 Tokens of shingles depend on these lists, so a change to one is a change of format. An apostrophe ends a word
-(docs/definitions.md), so the lists hold the parts of contractions: "don't" is "don" and "t".
+(docs/reference/definitions.md), so the lists hold the parts of contractions: "don't" is "don" and "t".
 """
 
 from __future__ import annotations

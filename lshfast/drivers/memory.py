@@ -137,7 +137,7 @@ def dedup(
         shingles. Of two texts with equally many shingles, `keep` decides which one is kept, and keep="shortest" is an
         error. It needs verify="exact", and no index. With exact=False, `recall` is the probability for two texts with
         equally many shingles at the threshold, and few pairs of very different lengths are found
-        (docs/how-it-works.md has the measured shares).
+        (docs/understand/how-it-works.md has the measured shares).
     ignore_common : float, optional
         Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that templates and
         navigation do not make pages similar. A text that has no others is without shingles. The texts are read twice

@@ -1,6 +1,6 @@
 """The options of a deduplication, each once: its default, what it says in the help, and which ways of running take it.
 
-Signatures, the command line and the table in docs/command-line.md are tested against this declaration. What a way of
+Signatures, the command line and the table in command-line.md are tested against this declaration. What a way of
 running does not take, it refuses by `refuse`.
 """
 

@@ -1,7 +1,7 @@
 """Files of a PrefixIndex: keys and sets. The tables are built when a file is opened, so nothing has to be trusted.
 
 Two sections follow the header: the keys, as in other files of entries; offsets (int64, n + 1) and tokens (uint64, m,
-different ones in each set). In version 1 the keys are ascending numbers in the section of the sets. docs/file-format.md
+different ones in each set). In version 1 the keys are ascending numbers in the section of the sets. file-format.md
 defines the format.
 """
 

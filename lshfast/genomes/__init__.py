@@ -1,6 +1,6 @@
 """Genomes: sketches of their k-mers, with the hash values of sourmash and Mash, and pairs of similar ones.
 
-docs/genomes.md explains them.
+docs/how-to/genomes.md explains them.
 """
 
 from typing import TYPE_CHECKING

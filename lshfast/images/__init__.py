@@ -1,6 +1,6 @@
 """Near-duplicate images: perceptual hashes of files, and groups of images that look alike.
 
-docs/images.md explains them. Needs the extra ``images``.
+docs/how-to/images.md explains them. Needs the extra ``images``.
 """
 
 from typing import TYPE_CHECKING

@@ -4,7 +4,7 @@
     keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
     columns   uint64 (n, words) each, the rows of the entries
 
-Each section begins at a multiple of 64 bytes. docs/file-format.md defines the format.
+Each section begins at a multiple of 64 bytes. docs/reference/file-format.md defines the format.
 """
 
 from __future__ import annotations

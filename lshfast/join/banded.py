@@ -27,7 +27,7 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
 
     Rows are compared by fingerprints under a secret key that is drawn for each call, so that different rows with equal
     fingerprints cannot be constructed. Two different rows of n tokens have equal fingerprints with probability at most
-    n / 2**121 (docs/definitions.md). An empty row is never a copy.
+    n / 2**121 (docs/reference/definitions.md). An empty row is never a copy.
 
     Parameters
     ----------

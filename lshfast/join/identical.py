@@ -1,7 +1,7 @@
 """Identical items, byte for byte: found in memory, found in a stream, and counted.
 
 No decision rests on a hash that others can compute. Hashes have secret keys, which are drawn for each call, so nobody
-can write different items with equal hashes (docs/security.md).
+can write different items with equal hashes (docs/understand/security.md).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def find_identical(items: Any, *, method: Method = "positions", threads: int | N
 
     With "hash", items are identical if their lengths and two 61-bit hashes of their bytes are equal. Each hash has its
     own secret key; the second is computed only of items whose first hash is not unique. Different items of L bytes have
-    equal hashes with probability at most (ceil(L / 7) / (2**61 - 2))**2 (docs/identical.md), so any of n items is wrong
+    equal hashes with probability at most (ceil(L / 7) / (2**61 - 2))**2 (identical.md), so any of n items is wrong
     with probability at most n**2 / 2 times this.
 
     Parameters

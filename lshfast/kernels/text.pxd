@@ -1,4 +1,4 @@
-# Tokens and shingles for other projects' Cython. docs/definitions.md gives the values to the bit. `out` overlaps no input.
+# Tokens and shingles for other projects' Cython. docs/reference/definitions.md gives the values to the bit. `out` overlaps no input.
 from libc.stdint cimport uint8_t, uint64_t
 
 # Return the token of `data`, `length` bytes, under a `seed`. data may be NULL if length is 0.

@@ -1,4 +1,4 @@
-"""Passages that texts share: within a corpus, or of a corpus with other texts. docs/passages.md explains them."""
+"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains them."""
 
 from typing import TYPE_CHECKING
 

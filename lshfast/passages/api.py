@@ -25,7 +25,7 @@ def find(
     """Find all passages that two texts share: the longest equal runs of words or characters.
 
     Two runs are equal if their words are, in lower case; what is between words does not count. Characters are compared
-    in lower case, one by one. docs/definitions.md defines both. The result is exact, and does not depend on the number
+    in lower case, one by one. definitions.md defines both. The result is exact, and does not depend on the number
     of threads.
 
     Parameters

@@ -1,7 +1,7 @@
 """The search for matches: within some texts, and of a stream of texts with held ones.
 
 Texts meet in their samples. Where few of them share a sample, all pairs are extended. Otherwise its windows are
-compared, and a window with too many occurrences is paired with the first of them only. docs/passages.md defines the
+compared, and a window with too many occurrences is paired with the first of them only. passages.md defines the
 result.
 """
 

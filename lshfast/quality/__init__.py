@@ -1,6 +1,6 @@
 """The quality of a run, measured on a sample: recall, precision, and what other parameters would do.
 
-docs/check.md explains how rows are sampled, and why the estimates are right.
+docs/how-to/check.md explains how rows are sampled, and why the estimates are right.
 """
 
 from typing import TYPE_CHECKING

@@ -53,7 +53,7 @@ def check(
     """Measure on a sample what `dedup` and `pairs` with these parameters find, and what they miss.
 
     Rows are drawn with known probabilities, which are higher for rows that meet others, and compared exactly with all
-    rows. The estimates are unbiased (docs/check.md has the proof), and each has a 95 % interval. If there are at most
+    rows. The estimates are unbiased (check.md has the proof), and each has a 95 % interval. If there are at most
     `sample` different rows, all are compared, and the figures are exact.
 
     Parameters

@@ -98,7 +98,7 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     """Convert paths to their positional bigrams of words.
 
     A word is a maximal run of letters, in lower case: punctuation, digits and underscores separate words. The words
-    htm, html, txt, main, index, home, bin and cgi are left out. Letters are those of docs/definitions.md. A path of one
+    htm, html, txt, main, index, home, bin and cgi are left out. Letters are those of definitions.md. A path of one
     word has this word alone at position 0, and a path without words has nothing.
 
     Parameters

@@ -1,5 +1,5 @@
 /* Signatures of one permutation, signatures of few bits a slot, and the comparison of both kinds and of full ones, one
- * against many. docs/definitions.md gives all of it to the bit.
+ * against many. docs/reference/definitions.md gives all of it to the bit.
  *
  * Contract: slots and words are row-major, k in 1..MAX_SLOTS slots a signature. A comparison takes n rows of b, and of
  * a one row for all of them (step 0) or one for each (step is the length of a row). Outputs overlap nothing; nothing is

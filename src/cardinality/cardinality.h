@@ -1,5 +1,5 @@
 /* Counting distinct tokens: the registers of HyperLogLog, and estimates from them and from MinHash signatures.
- * docs/definitions.md has all of it to the bit.
+ * docs/reference/definitions.md has all of it to the bit.
  *
  * A register keeps the highest rank of the hashes that fell to it, 0 for none. The rank of a hash is the place of the
  * first one among its bits, so that rank j comes once in 2^j hashes:

@@ -1,5 +1,5 @@
 /* A sum of 64 bits over bytes, by which the sections of files are checked: any change within one word of eight bytes
- * changes it, and any other with a probability of about 1 - 2^-64. docs/file-format.md gives it to the bit.
+ * changes it, and any other with a probability of about 1 - 2^-64. docs/reference/file-format.md gives it to the bit.
  *
  * Contract: begin, feed the bytes in pieces of any size, and end; what was fed is not kept. */
 #ifndef LSHFAST_CHECKSUM_H

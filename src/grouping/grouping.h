@@ -38,7 +38,7 @@ struct crowd_entry {
  * by its word, the upper half of its product with the multiplier. Words that are frequent in a sample of the rows have a
  * bit each in a bitmap; a row is listed under the rarest of its other words. The overlap of two rows is at most
  * shared bits + shared listed words + lost tokens of either row + tokens behind the last listed word of the row that is
- * listed no further (docs/how-it-works.md). */
+ * listed no further (docs/understand/how-it-works.md). */
 struct crowd {
     const uint8_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
     const uint16_t *bits;  /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */

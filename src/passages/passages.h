@@ -1,4 +1,4 @@
-/* Shared passages: runs of units that occur in two texts. A unit is a word or a character (docs/definitions.md), and a
+/* Shared passages: runs of units that occur in two texts. A unit is a word or a character (docs/reference/definitions.md), and a
  * text is the sequence of its units, each a number of 32 bits: equal numbers for equal words, or the lower case of a
  * code point. Before the first and behind each text stands a number that equals no other unit, so that no run leaves its
  * text.

@@ -2,7 +2,7 @@
  *
  * Function f has a line, a random number a[j][f] for each coordinate j, and an offset u[f] in [0, 1). A vector x has the
  * position y = (sum of x[j] a[j][f]) / width + u[f] on it, and lies in cell floor(y). The a are Gaussian or Cauchy, drawn
- * in doubles without libm and rounded to floats. docs/definitions.md has all of it to the bit.
+ * in doubles without libm and rounded to floats. docs/reference/definitions.md has all of it to the bit.
  *
  * Sums are sums of doubles from 0, in the order of j, one accumulator a function: functions lie in the lanes. A product
  * of two floats is exact in a double, so that rows of floats may be summed by fused products and sums: their one rounding

@@ -4,7 +4,7 @@
  * it off where it is zero. Without weights only the tokens with the bit are counted, for 64 bits at once: plane p is a
  * word, and holds bit p of all 64 numbers. Three words are added to one of ones and one of twos by a carry-save adder,
  * so that seven of these count eight tokens, and the majority is found by comparing planes, without taking the numbers
- * out. docs/definitions.md has it to the bit.
+ * out. docs/reference/definitions.md has it to the bit.
  *
  * Contract: order changes nothing but in sums of doubles, which go from the first to the last. Outputs overlap nothing.
  * Nothing is allocated or kept. Sums of integers are taken mod 2^64: the caller sees to it that they fit. */

@@ -1,4 +1,4 @@
-/* Token sets to MinHash signatures: the second stage. docs/definitions.md gives both schemes to the bit.
+/* Token sets to MinHash signatures: the second stage. docs/reference/definitions.md gives both schemes to the bit.
  *
  * Contract: a set is n tokens (repeats change nothing, order changes nothing); n = 0 gives EMPTY_SLOT in every slot.
  * out holds k slots and overlaps nothing. Nothing is allocated or kept. */

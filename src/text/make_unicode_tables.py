@@ -1,4 +1,4 @@
-"""Write unicode_tables.h: the class and the lower case of every code point, as docs/definitions.md defines them.
+"""Write unicode_tables.h: the class and the lower case of every code point, as definitions.md defines them.
 
 Run with the interpreter whose unicodedata is of the pinned version (Python 3.13):
     python3.13 src/text/make_unicode_tables.py > src/text/unicode_tables.h

@@ -17,7 +17,7 @@
 
 /* What all hashes depend on: multipliers of bytes, of words and of characters, each in [1, p), and a mask of integers.
  * Drawn from a seed, the tokens are the same in every run; drawn independently of each other and kept secret, nobody who
- * writes texts can make two shingles collide (docs/security.md). */
+ * writes texts can make two shingles collide (docs/understand/security.md). */
 struct hash_key {
     uint64_t bytes, words, characters, integers;
 };

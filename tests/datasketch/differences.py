@@ -1,4 +1,4 @@
-"""Where lshfast.datasketch differs from datasketch 2.0 on purpose: the data of docs/migration.md's table.
+"""Where lshfast.datasketch differs from datasketch 2.0 on purpose: the data of docs/coming-from/datasketch.md's table.
 
 Each entry names the cases of tests/datasketch/conformance that show it, as "group | name" with * for anything, and
 each of them has to differ. `python -m tests.datasketch.differences` prints the table.
@@ -794,7 +794,7 @@ DIFFERENCES = (
 
 
 def table() -> str:
-    """Return the table as it stands in docs/migration.md."""
+    """Return the table as it stands in docs/coming-from/datasketch.md."""
     head = ["| call | datasketch 2.0 | lshfast | why |", "|---|---|---|---|"]
     return "\n".join(head + [f"| {one.call} | {one.peer} | {one.ours} | {one.why} |" for one in DIFFERENCES])
 

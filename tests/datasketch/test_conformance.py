@@ -30,7 +30,7 @@ MODULES = (minhash, weighted, counts, lsh, hnsw, parts, storage, shared, redis)
 CASES = kit.cases(*MODULES[:-1])
 ON_REDIS = kit.cases(redis)
 CLASSES = [name for name in datasketch.__all__ if inspect.isclass(getattr(datasketch, name))]
-PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
+PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "datasketch.md"
 fresh = itertools.count()
 
 

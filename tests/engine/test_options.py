@@ -94,4 +94,4 @@ def test_commands(command, own, drivers):
 
 
 def test_the_table_in_the_docs():
-    assert table() in (DOCS / "command-line.md").read_text("utf-8")
+    assert table() in (DOCS / "reference" / "command-line.md").read_text("utf-8")

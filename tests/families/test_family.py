@@ -199,7 +199,7 @@ def test_the_pages_list_and_count_the_families():
     root = Path(__file__).parents[2]
     public = [getattr(families, name) for name in families.__all__]
     own = [each for each in public if isinstance(each, type) and issubclass(each, Family) and not isabstract(each)]
-    table = (root / "docs" / "families.md").read_text(encoding="utf-8").partition("## The families")[2]
+    table = (root / "docs" / "understand" / "families.md").read_text(encoding="utf-8").partition("## The families")[2]
     rows = re.findall(r"^\| `(\w+)\(", table.partition("| class |")[0], re.MULTILINE)
     assert sorted(rows) == sorted(each.__name__ for each in own if each is not Amplified)
     assert len(rows) == 14

@@ -6,7 +6,7 @@ EMPTY = 2**64 - 1
 
 
 class IndexModel:
-    """Entries and answers as docs/definitions.md and the docstrings of LSHIndex have them; imports nothing of lshfast.
+    """Entries and answers as definitions.md and the docstrings of LSHIndex have them; imports nothing of lshfast.
 
     A signature is a tuple of num_perm ints, all of them EMPTY for an empty set.
     """

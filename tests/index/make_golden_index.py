@@ -1,4 +1,4 @@
-"""Write golden_index/: saved indexes that every later library must open and answer as docs/file-format.md has it.
+"""Write golden_index/: saved indexes that every later library must open and answer as file-format.md has it.
 
     python -m tests.index.make_golden_index
 

@@ -1,4 +1,4 @@
-"""Each rule of docs/file-format.md: the rule in the page's words, a file that breaks it, and that it is refused.
+"""Each rule of file-format.md: the rule in the page's words, a file that breaks it, and that it is refused.
 
 `opening` rules are found whenever a file is opened, without its checksums; the others when it is verified.
 """
@@ -18,7 +18,7 @@ from tests.index.index_files import ROOT, shared, small
 from tests.reference.index_file import FAMILY, HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS
 from tests.reference.tables import checksum
 
-PAGE = " ".join((ROOT / "docs" / "file-format.md").read_text().replace("|", " ").split())
+PAGE = " ".join((ROOT / "docs" / "reference" / "file-format.md").read_text().replace("|", " ").split())
 INT, STR = list(range(30)), [f"key {i}" for i in range(30)]
 
 

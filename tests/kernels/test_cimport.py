@@ -1,6 +1,6 @@
 """Other projects' Cython may cimport the kernels: such projects are built outside the tree and give the same answers.
 
-One is the project that docs/kernels.md shows, to the letter. The other calls every kernel; its buffers end in a guard,
+One is the project that kernels.md shows, to the letter. The other calls every kernel; its buffers end in a guard,
 so that a kernel which needs more room than its .pxd says is caught. Everything of lshfast is imported by the processes
 started here, from wherever it is installed.
 """
@@ -17,7 +17,7 @@ import pytest
 
 from lshfast import kernels
 
-PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "kernels.md"
 KERNELS = Path(kernels.__file__).parent
 
 SETUP = """

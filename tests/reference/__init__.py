@@ -1,1 +1,1 @@
-"""The judge: lshfast in short, slow, pure Python, written from docs/definitions.md alone."""
+"""The judge: lshfast in short, slow, pure Python, written from docs/reference/definitions.md alone."""

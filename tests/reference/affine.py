@@ -1,4 +1,4 @@
-"""datasketch's hash values as docs/definitions.md gives them, one token and one function at a time."""
+"""datasketch's hash values as docs/reference/definitions.md gives them, one token and one function at a time."""
 
 import hashlib
 import struct

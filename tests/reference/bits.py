@@ -1,4 +1,4 @@
-"""Signatures of one permutation and of few bits a slot, of docs/definitions.md, with exact estimates."""
+"""Signatures of one permutation and of few bits a slot, of docs/reference/definitions.md, with exact estimates."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Registers of HyperLogLog and estimates of cardinality of docs/definitions.md, with the logarithms of the library."""
+"""Registers of HyperLogLog and estimates of cardinality of definitions.md, with the logarithms of the library."""
 
 import math
 from collections.abc import Iterable, Sequence

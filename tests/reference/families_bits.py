@@ -1,4 +1,4 @@
-"""The families of packed codes, of whole numbers and of grid squares, of docs/definitions.md on plain Python numbers.
+"""The families of packed codes, of whole numbers and of grid squares, of definitions.md on plain Python numbers.
 
 A code is one Python integer. `None` is the value of an item that has none.
 """

@@ -1,4 +1,4 @@
-"""Cells of coordinates, of docs/definitions.md, on plain Python numbers."""
+"""Cells of coordinates, of docs/reference/definitions.md, on plain Python numbers."""
 
 import math
 from collections.abc import Sequence

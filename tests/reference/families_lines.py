@@ -1,4 +1,4 @@
-"""Families of lines of docs/definitions.md on Python's own numbers: variates, positions, cells, and those around them.
+"""Families of lines of definitions.md on Python's own numbers: variates, positions, cells, and those around them.
 
 Python's floats are IEEE doubles, and each operation on them is rounded once: the formulas stand here as they are there.
 """

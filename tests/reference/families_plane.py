@@ -1,4 +1,4 @@
-"""Lines in the plane of docs/definitions.md on plain Python numbers, and collision probabilities by numerical sums."""
+"""Lines in the plane of definitions.md on plain Python numbers, and collision probabilities by numerical sums."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Rotations, hyperplanes and cross-polytopes of docs/definitions.md on plain Python numbers."""
+"""Rotations, hyperplanes and cross-polytopes of docs/reference/definitions.md on plain Python numbers."""
 
 import math
 import struct

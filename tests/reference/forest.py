@@ -1,4 +1,4 @@
-"""Sorted trees of docs/definitions.md: codes, marks, what a step meets, and what is missed with which probability.
+"""Sorted trees of definitions.md: codes, marks, what a step meets, and what is missed with which probability.
 
 Trees are never sorted here: what a step meets is found by comparing the codes of all rows.
 """

@@ -1,4 +1,4 @@
-"""Mixing, drawing and token hashes of docs/definitions.md on plain Python integers.
+"""Mixing, drawing and token hashes of docs/reference/definitions.md on plain Python integers.
 
 Python's integers do not overflow, so every product is exact and every reduction is written out.
 """

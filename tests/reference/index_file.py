@@ -1,4 +1,4 @@
-"""A reader of docs/file-format.md on plain Python integers. What the page says is to be checked, is."""
+"""A reader of docs/reference/file-format.md on plain Python integers. What the page says is to be checked, is."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""MinHash signatures, band keys and fingerprints of docs/definitions.md.
+"""MinHash signatures, band keys and fingerprints of docs/reference/definitions.md.
 
 Every slot is computed from the definition: all rounds for all tokens, no early stop.
 """

@@ -1,4 +1,4 @@
-"""Shared passages of docs/passages.md, by comparing everything with everything."""
+"""Shared passages of docs/how-to/passages.md, by comparing everything with everything."""
 
 from collections.abc import Sequence
 from itertools import groupby

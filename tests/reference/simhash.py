@@ -1,4 +1,4 @@
-"""SimHash codes and counters, and signs of dot products, of docs/definitions.md on plain Python numbers."""
+"""SimHash codes and counters, and signs of dot products, of docs/reference/definitions.md on plain Python numbers."""
 
 import math
 from collections.abc import Sequence

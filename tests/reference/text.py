@@ -1,4 +1,4 @@
-"""Words and shingles of docs/definitions.md, with the running interpreter's Unicode data.
+"""Words and shingles of docs/reference/definitions.md, with the running interpreter's Unicode data.
 
 lshfast pins Unicode 15.1.0; where the interpreter has another version, the two agree on the code
 points that both assign, so compare on those only.

@@ -1,4 +1,4 @@
-"""Weighted signatures of docs/definitions.md on Python's own numbers, and the exact weighted Jaccard similarity.
+"""Weighted signatures of definitions.md on Python's own numbers, and the exact weighted Jaccard similarity.
 
 Python's floats are IEEE doubles, and each operation on them is rounded once: the formulas stand here as they are there.
 """

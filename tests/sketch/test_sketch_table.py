@@ -27,7 +27,7 @@ FAMILIES = {
     SignSketcher: lambda hasher: SignVectors(hasher.dim, hasher.seed),
 }
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "start" / "guide.md"
 
 A, B = range(0, 300), range(200, 420)
 UNION = range(0, 420)

@@ -98,7 +98,7 @@ def dedup_files(
     ----------
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz; .parquet, .arrow, .feather), folders,
-        patterns and URLs, read in this order; "-" is standard input. docs/command-line.md lists which files of a folder
+        patterns and URLs, read in this order; "-" is standard input. command-line.md lists which files of a folder
         are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
@@ -174,7 +174,7 @@ def dedup_files(
     clusters : path, optional
         A file of groups with lasting ids, .parquet: key, cluster (int64) and first_seen, the number of the run in which
         the row was first seen. It is read, if it exists, and replaced by the groups after this run, whatever
-        `overwrite` says. Groups keep the ids that their rows had before; see docs/clusters.md. With `against`, the rows
+        `overwrite` says. Groups keep the ids that their rows had before; see clusters.md. With `against`, the rows
         are new ones, and earlier rows stay; otherwise, they are all rows that there are, and others are removed. The
         run takes memory for all keys.
     changes : path, optional

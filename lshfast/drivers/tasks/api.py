@@ -93,7 +93,7 @@ def plan(
         The number of tasks of the stages join and verify, in 1..2**20. By default the number of shards.
     memory : int or str, default 2**31
         Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The stage group takes more
-        if very many rows share buckets; docs/stages.md has the bytes of a row.
+        if very many rows share buckets; docs/how-to/stages.md has the bytes of a row.
     pairs : path, optional
         A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify task; new or empty.
         In a file, the pairs are in the order of their rows, first key_i, then key_j; a pair is in one file.

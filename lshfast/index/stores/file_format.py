@@ -1,6 +1,6 @@
 """The directory of a saved index: its parameters, its segments, and the places of their sections.
 
-docs/file-format.md defines the format.
+docs/reference/file-format.md defines the format.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Only the two headers are ever changed; they contain the place of the directory. To change an index, new sections and a
 new directory are appended and synced, then one header is written and synced, then the other. At any time, at least one
-header is valid and refers to a complete state. docs/file-format.md defines the format.
+header is valid and refers to a complete state. docs/reference/file-format.md defines the format.
 """
 
 from __future__ import annotations

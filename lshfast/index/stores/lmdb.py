@@ -1,6 +1,6 @@
 """An index in an LMDB environment: several processes can use it, each call is a transaction, and it can exceed memory.
 
-The environment stores the sections and the directory of docs/file-format.md, each as one value. Queries read the map of
+The environment stores the sections and the directory of file-format.md, each as one value. Queries read the map of
 the environment in place, without copying or decoding. Each inserted batch becomes a new segment; segments are merged as
 in a file.
 

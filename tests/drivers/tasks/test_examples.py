@@ -1,4 +1,4 @@
-"""The scripts of docs/stages.md: make, and Ray. Their outputs are those of `lshfast dedup`."""
+"""The scripts of docs/how-to/stages.md: make, and Ray. Their outputs are those of `lshfast dedup`."""
 
 import os
 import shutil
