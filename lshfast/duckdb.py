@@ -45,13 +45,11 @@ create or replace macro lsh_estimate(a, b) as
 def register(con: Any) -> None:
     """Register functions and macros for SQL on a connection.
 
-    ==============================================  ===========================================================
-    ``lsh_similarity(a, b[, size])``                exact Jaccard similarity of two texts, by shingles of words
-    ``lsh_signature(text, size := 5, slots := 128)``  MinHash signature, a list of ubigint; null without words
-    ``lsh_estimate(signature_a, signature_b)``      estimate of the similarity from two signatures
-    ``lsh_keys(text, size := 5, bands := 18, rows_per_band := 7)``  bucket key of each band: a list
-    ``lsh_buckets(text, ...)``                      the same as a list of structs band, key, to be unnested
-    ==============================================  ===========================================================
+    - ``lsh_similarity(a, b[, size])``: exact Jaccard similarity of two texts, by shingles of words
+    - ``lsh_signature(text, size := 5, slots := 128)``: MinHash signature, a list of ubigint; null without words
+    - ``lsh_estimate(signature_a, signature_b)``: estimate of the similarity from two signatures
+    - ``lsh_keys(text, size := 5, bands := 18, rows_per_band := 7)``: bucket key of each band, a list
+    - ``lsh_buckets(text, ...)``: the same as a list of structs band, key, to be unnested
 
     Parameters
     ----------
