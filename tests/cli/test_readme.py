@@ -1,4 +1,4 @@
-"""The commands of README.md, as they stand there, and a checkout without compiled modules."""
+"""The commands of the overview, as they stand there, and a checkout without compiled modules."""
 
 import os
 import re
@@ -16,17 +16,17 @@ import lshfast
 from tests import corpora
 from tests.cli.commands import read_jsonl
 
-README = Path(__file__).parents[2] / "README.md"
+OVERVIEW = Path(__file__).parents[2] / "docs" / "start" / "overview.md"
 TEXTS = [f"text {number} says {number * number} and then {number % 7} times more than that" for number in range(20)]
 
 
 def shell_block():
-    section = README.read_text().partition("## Use from the shell\n")[2]
+    section = OVERVIEW.read_text().partition("## Use from the shell\n")[2]
     return re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")
-def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
+def test_the_commands_of_the_overview_run_in_their_order(tmp_path):
     rows = [{"text": text} for text in [*TEXTS, TEXTS[3], TEXTS[5] + " indeed"]]
     for name in ("crawl.jsonl.zst", "january.jsonl", "february.jsonl"):
         corpora.make(tmp_path / name, rows)
@@ -46,6 +46,15 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     assert [row["text"] for row in corpora.load(tmp_path / "kept.jsonl.zst")][:20] == TEXTS
     assert read_jsonl(tmp_path / "new.jsonl") == []  # february is january again
     assert "queries.parquet:10,embeddings.parquet:100,1.0" in (tmp_path / "nearest.csv").read_text()
+
+
+def test_the_readme_is_short_and_its_links_lead_to_files():
+    root = OVERVIEW.parents[2]
+    text = (root / "README.md").read_text("utf-8")
+    assert text.count("\n") <= 110
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert len(links) > 10
+    assert [link for link in links if not (root / link).is_file()] == []
 
 
 PACKAGE = Path(lshfast.__file__).parent

@@ -203,7 +203,7 @@ def test_the_pages_list_and_count_the_families():
     rows = re.findall(r"^\| `(\w+)\(", table.partition("| class |")[0], re.MULTILINE)
     assert sorted(rows) == sorted(each.__name__ for each in own if each is not Amplified)
     assert len(rows) == 14
-    assert "[Fourteen families" in (root / "README.md").read_text(encoding="utf-8")
+    assert "[Fourteen families" in (root / "docs" / "start" / "overview.md").read_text(encoding="utf-8")
 
 
 # Sensitivity
