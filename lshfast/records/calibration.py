@@ -191,7 +191,7 @@ def calibrate(
         features = np.column_stack([by_field, RECORD_SCALE * whole])
         chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
-        scores = features @ factors + base
+        scores = np.einsum("ij,j->i", features, factors) + base
         counts.append(pairs.matches(scores, seeds))
         best = pairs.best(scores, max(1, round(float(np.mean(counts)))))
         seeds = np.zeros(len(scores), bool)
@@ -247,16 +247,18 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
     >>> bool(factors[0] > 0), bool(factors[1] >= 0), bool(base < 0)
     (True, True, True)
     """
+    # Sums by einsum: BLAS starts threads for matrices as narrow as these, which takes longer than the products do, and
+    # its sums differ between processors.
     used = np.arange(features.shape[1], dtype=np.int64)
     while True:
-        some = np.column_stack([features[:, used], np.ones(len(features))])
+        some = np.vstack([features.T[used], np.ones(len(features))])
         penalty = np.full(len(used) + 1, PENALTY, np.float64)
         penalty[-1] = TINY
         fitted = np.zeros(len(used) + 1)
         for _ in range(STEPS):
-            chance = 1 / (1 + np.exp(-np.clip(some @ fitted, -30, 30)))
-            slope = some.T @ (matches - chance) - penalty * fitted
-            curvature = (some * (chance * (1 - chance))[:, None]).T @ some + np.diag(penalty)
+            chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", some, fitted), -30, 30)))
+            slope = np.einsum("ij,j->i", some, matches - chance) - penalty * fitted
+            curvature = np.einsum("ij,kj->ik", some * (chance * (1 - chance)), some) + np.diag(penalty)
             step = np.linalg.solve(curvature, slope)
             fitted += step
             if np.abs(step).max() < TOLERANCE:
