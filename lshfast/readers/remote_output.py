@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
@@ -87,6 +86,8 @@ class _Upload:
     """The bytes for a URL, in a temporary file."""
 
     def __init__(self, url: str, overwrite: bool) -> None:
+        import tempfile
+
         self._system, self._path = opened_url(url)
         self._name, self._overwrite = printable(url), overwrite
         number, self._held = tempfile.mkstemp(prefix="lshfast-", suffix=f"-{posixpath.basename(self._path)[-80:]}")

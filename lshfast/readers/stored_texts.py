@@ -58,7 +58,7 @@ class StoredTexts:
         numbers = np.arange(len(self), dtype=np.int64)[rows]
         part_of = np.searchsorted(self._ends, numbers, side="right")
         taken = [Texts([])]
-        for part in np.unique(part_of).tolist():
+        for part in np.flatnonzero(np.bincount(part_of)).tolist():
             own = numbers[part_of == part] - (self._ends[part - 1] if part else 0)
             taken.append(_take(self._parts[part], own))
         if len(taken) == 2:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import time
 from collections.abc import Sequence
@@ -34,6 +33,8 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
         What the template names. Strings are escaped, and their control characters and marks of bidirectional text are
         shown as escapes; what is `markupsafe.Markup` stays as it is.
     """
+    import hashlib  # with OpenSSL, which takes time at each start
+
     environment = _environment()
     folder = resources.files("lshfast.reports") / "templates"
     style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "pictures.css", *styles))

@@ -18,7 +18,6 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parquet
-from lshfast.drivers.files.grouped import run_groups
 from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
@@ -127,6 +126,8 @@ def run_files(
     if cap is not None and outputs.clusters is not None:
         refuse("cap", ["clusters"])
     if inputs.group_by is not None:
+        from lshfast.drivers.files.grouped import run_groups  # with all that points need
+
         others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
         return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
     indexed = indexes.against is not None or indexes.save is not None
