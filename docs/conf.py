@@ -36,7 +36,7 @@ exclude_patterns = ["build", "examples", "samples", "**.ipynb_checkpoints"]
 suppress_warnings = ["ref.python"]  # one name of several objects, in types such as "path"
 
 # Markdown
-myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 
