@@ -168,7 +168,7 @@ def library_defaults(library: str) -> LibraryDefaults:
     >>> round(float(lshfast.library_defaults("datatrove").probability(0.8)), 3)
     0.924
     >>> round(float(lshfast.choose_bands(0.8, recall=0.95).probability(0.8)), 3)
-    0.985
+    0.986
     """
     if library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, not {library!r}")

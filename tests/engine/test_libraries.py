@@ -65,7 +65,7 @@ def test_the_table_in_the_docs():
 
 
 def test_an_unknown_library_is_an_error():
-    with pytest.raises(ValueError, match="library must be one of datatrove, curator, .*, not 'lsh'"):
+    with pytest.raises(ValueError, match=r"library must be one of datatrove, curator, .*, not 'lsh'"):
         lshfast.library_defaults("lsh")
     assert "library must be one of datatrove" in failing(2, "tune", "--like", "lsh")
 
