@@ -145,9 +145,9 @@ def histogram(
         drawn.append(element("polyline", points=points, class_="curve"))
     for at, (name, other) in enumerate((others or {}).items()):
         dashes, top = f"{2 + 3 * at} 3", TOP + 12 + 15 * at
-        drawn.append(element("polyline", points=line(other), class_="curve other", stroke_dasharray=dashes))
+        drawn.append(element("polyline", points=line(other), class_="curve", stroke_dasharray=dashes))
         sample = f"{LEFT + 6},{top - 4} {LEFT + 34},{top - 4}"
-        drawn.append(element("polyline", points=sample, class_="curve other", stroke_dasharray=dashes))
+        drawn.append(element("polyline", points=sample, class_="curve", stroke_dasharray=dashes))
         drawn.append(element("text", name, x=LEFT + 40, y=top, class_="label"))
     if points and not alone:
         for y, label in zip(HEIGHTS, probabilities, strict=True):
