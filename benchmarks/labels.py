@@ -95,7 +95,9 @@ def main() -> int:
             found = sorted_pairs(pair for group in groups for pair in combinations(sorted(group), 2))
             f1, precision, recall = figures(found, data.true_pairs)
             labels = str(given.labels) if who == "dedupe" else "0"
-            table.append([f"{data.name}: {who}", labels, f"{seconds:.1f}", f"{recall:.3f}", f"{precision:.3f}", f"{f1:.3f}"])
+            table.append(
+                [f"{data.name}: {who}", labels, f"{seconds:.1f}", f"{recall:.3f}", f"{precision:.3f}", f"{f1:.3f}"]
+            )
     print_table(["", "labels", "CPU s", "recall", "precision", "F1"], table, given.markdown)
     return 0
 

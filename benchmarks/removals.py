@@ -57,9 +57,26 @@ def with_lshfast(corpus: Path, work: Path, python: str) -> list[str]:
 
 
 def with_text_dedup(corpus: Path, work: Path, python: str) -> list[str]:
-    given = {"path": "json", "data_files": corpus, "split": "train", "cache_dir": work / "cache", "output": work / "kept"}
+    given = {
+        "path": "json",
+        "data_files": corpus,
+        "split": "train",
+        "cache_dir": work / "cache",
+        "output": work / "kept",
+    }
     options = [text for name, value in given.items() for text in (f"--{name}", str(value))]
-    return [python, "-m", "text_dedup.minhash", *options, "--column", "text", "--num_proc", "1", "--batch_size", "10000"]
+    return [
+        python,
+        "-m",
+        "text_dedup.minhash",
+        *options,
+        "--column",
+        "text",
+        "--num_proc",
+        "1",
+        "--batch_size",
+        "10000",
+    ]
 
 
 def with_datatrove(corpus: Path, work: Path, python: str) -> list[str]:
@@ -107,7 +124,9 @@ def main() -> int:
     for rows in (i, j):
         np.maximum.at(nearest, rows, similarity)
     true = similarity >= THRESHOLD
-    print(f"{corpus.name}: {corpus.stat().st_size / 1e6:,.0f} MB, {len(ids):,} texts, {true.sum():,} pairs at {THRESHOLD}")
+    print(
+        f"{corpus.name}: {corpus.stat().st_size / 1e6:,.0f} MB, {len(ids):,} texts, {true.sum():,} pairs at {THRESHOLD}"
+    )
     table = []
     pythons = {"lshfast": sys.executable, "text-dedup": given.text_dedup, "datatrove": given.datatrove}
     for name, command in CONTESTANTS.items():

@@ -62,7 +62,9 @@ def test_the_commands_run(folder, block):
     command = ["sh", "-ec", script]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for name in re.findall(r"(?:-o|--output|--removed|--plot|--html|--passages|--report|--groups|--review) (\S+)", block):
+    for name in re.findall(
+        r"(?:-o|--output|--removed|--plot|--html|--passages|--report|--groups|--review) (\S+)", block
+    ):
         assert (folder / name).exists(), name
 
 
