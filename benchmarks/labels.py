@@ -2,11 +2,11 @@ r"""Links within one table by dedupe, which learns from labels, and by lshfast, 
 
     python benchmarks/labels.py DATA_DIR --dedupe PYTHON [--labels 50] [--only febrl-1,restaurants] [--markdown]
 
-PYTHON is an interpreter with `pip install dedupe==3.0.3 BTrees==6.1` (issue 1230 of dedupe). DATA_DIR is that of linkage.py. dedupe asks for the labels of
-the pairs of which it is least certain, and the truth answers, as a person would who never errs. Both compare all
-columns as text; dedupe's have `has_missing`. Its groups are those of `partition` at its default threshold of .5, and
-lshfast's those of `dedup_records`. F1 is that of the pairs within groups. Each runs as a process; CPU seconds are those
-of the user and the system.
+PYTHON is an interpreter with `pip install dedupe==3.0.3 BTrees==6.1` (issue 1230 of dedupe). DATA_DIR is that of
+linkage.py. dedupe asks for the labels of the pairs of which it is least certain, and the truth answers, as a person
+would who never errs. Both compare all columns as text; dedupe's have `has_missing`. Its groups are those of `partition`
+at its default threshold of .5, and lshfast's those of `dedup_records`. F1 is that of the pairs within groups. Each runs
+as a process; CPU seconds are those of the user and the system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from itertools import combinations
 from pathlib import Path
 
 from contest import ONE_THREAD, print_table
-from linkage import DataSet, figures, febrl, restaurants, sorted_pairs
+from linkage import DataSet, febrl, figures, restaurants, sorted_pairs
 
 SETS = {"febrl-1": lambda folder: febrl(folder, 1), "restaurants": restaurants}
 

@@ -3,8 +3,9 @@ r"""Rows that lshfast, text-dedup and datatrove remove with their defaults, and 
     python benchmarks/removals.py CORPUS.jsonl [--text-dedup PYTHON] [--datatrove PYTHON] [--markdown]
 
 The peers need packages that others do not, so each has a Python of its own, which is named: PYTHON is an interpreter
-with `pip install text-dedup==0.4.0`, or with `pip install "datatrove[processing]==0.10.1" spacy tokenizers "xxhash<4"`. All run as
-whole processes with one worker; CPU seconds are those of the user and the system, of the children, too.
+with `pip install text-dedup==0.4.0`, or with `pip install datatrove==0.10.1 orjson regex nltk spacy tokenizers
+"xxhash<4"`. All run as whole processes with one worker; CPU seconds are those of the user and the system, of the
+children, too.
 
 Each pair of rows of the exact join over word 5-grams counts. `missed` is the share of the pairs of .8 or more of which
 both rows stay. `alone` counts the removed rows that are similar to no other row: at less than .7 and at less than .5.
