@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
     from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.engine.clusters import ClusterFigures as ClusterFigures
+    from lshfast.engine.libraries import LibraryDefaults, library_defaults
     from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import HammingIndex, TanimotoIndex, dedup_codes, hamming_pairs, tanimoto_pairs
     from lshfast.index.stores.lmdb import LmdbStore
@@ -90,6 +91,7 @@ __all__ = [
     "LSHEnsemble",
     "LSHForest",
     "LSHIndex",
+    "LibraryDefaults",
     "LmdbStore",
     "MinHasher",
     "NearNeighbors",
@@ -112,6 +114,7 @@ __all__ = [
     "dedup_files",
     "find_copies",
     "hamming_pairs",
+    "library_defaults",
     "pairs",
     "recommend",
     "shingle",
@@ -128,6 +131,7 @@ if not TYPE_CHECKING:
             "common.errors": "FormatError",
             "drivers.files.api": "dedup_files",
             "drivers.memory": "dedup pairs",
+            "engine.libraries": "LibraryDefaults library_defaults",
             "engine": "DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
             "index": "LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",

@@ -19,9 +19,11 @@ from lshfast.startup import INTERRUPTED
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from lshfast.banding import Bands
     from lshfast.drivers.point_indexes import PointIndex
     from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.display import Account
+    from lshfast.engine.libraries import LibraryDefaults
     from lshfast.engine.plan import Plan
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.forecast import Expected, Forecast
@@ -271,21 +273,64 @@ class MatchPrinter:
         self._stream.flush()
 
 
-def banding(plan: Plan) -> str:
-    """Return the banding of a plan, for example "18 bands of 7 rows"."""
-    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows_per_band, 'row')}"
+def banding(bands: Bands) -> str:
+    """Return a banding in words, for example "18 bands of 7 rows"."""
+    return f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}"
 
 
-def curve_table(plan: Plan) -> str:
-    """Return the S-curve of a plan as lines of text, with a bar for each probability."""
+def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside those of libraries."""
     points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard
     if threshold not in points:
         points = sorted([*points, threshold])
-    lines = [f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}  {'found':>8}"]
+    curves = {"here" if libraries else "found": plan.bands} | {library.name: library.banding for library in libraries}
+    widths = [max(8, len(name)) for name in curves]
+    head = [f"{name:>{width}}" for name, width in zip(curves, widths, strict=True)]
+    lines = ["  ".join([f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head])]
     for s in points:
-        probability = float(plan.bands.probability(s))
+        found = [float(curve.probability(s)) for curve in curves.values()]
+        cells = [f"{each:>{width}.6f}" for each, width in zip(found, widths, strict=True)]
+        bar = "" if libraries else f"  {'#' * round(BAR * found[0]):<{BAR}}"
         mark = "  <- threshold" if s == threshold else ""
-        lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(BAR * probability):<{BAR}}{mark}".rstrip())
+        lines.append(f"{'  '.join([f'{s:>10.4g}', *cells])}{bar}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+DECISIONS = {
+    "candidate": "pairs that share a band count as similar, and nothing is compared",
+    "estimate": "pairs that share a band are similar if their estimate is at least {threshold:g}",
+    "exact": "pairs that share a band are compared exactly",
+}
+
+# For shingles of other lengths, the similarity is shown that is left after some changes of single words.
+CHANGES, WORDS = 5, 500
+
+
+def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
+    """Return the settings of libraries, and what their similarity is beside that of a plan, as lines of text."""
+    from lshfast.engine.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
+
+    def left(unit: Any, size: int | None) -> str:
+        """Return the similarity that is left; "" if it does not follow from the number of words."""
+        if plan.sets or unit not in CHANGED or size is None or (unit, size) == ("word", 1):
+            return ""
+        return f"{similarity_after(CHANGES, WORDS * (BYTES_PER_WORD if unit == 'char' else 1), unit, size):.2f}"
+
+    lines, own = [], plan.shingles
+    for library in libraries:
+        chosen = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
+        slots = f"{library.banding.slots} of {counted(library.num_perm, 'slot')}"
+        lines += [
+            f"{library.name} {library.version}: {banding(library.banding)}: {slots}{chosen}",
+            f"    {DECISIONS[library.decision].format(threshold=library.threshold)}",
+            f"    its similarity: of {library.shingles}",
+        ]
+        there, here = left(library.unit, library.size), left(own.unit, own.size)
+        if there and here and (library.unit, library.size) != (own.unit, own.size):
+            lines.append(
+                f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, and {here} here"
+            )
+        lines.append(f"    set by {library.source}")
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ from lshfast.cli.console import (
     curve_table,
     finish,
     forecast_table,
+    library_table,
     memory_table,
     ratio_table,
     show,
@@ -91,6 +92,7 @@ from lshfast.cli.web import web_app
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, plural
 from lshfast.common.display import counted
 from lshfast.common.version import VERSION
+from lshfast.engine.libraries import LIBRARIES, library_defaults
 from lshfast.engine.options import OPTIONS, refuse
 
 app: typer.Typer = typer.Typer(
@@ -425,12 +427,21 @@ def tune(
         int | None, typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the S-curve: .png, .svg, .pdf.")] = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIBRARY",
+            help=f"Also show what the defaults of a library find; repeatable: {', '.join(LIBRARIES)}.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show the recall and the memory of a run.
 
     Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
     threshold are recommended for texts of this length. With --memory, also what a run within it takes. For vectors and
-    codes, also the plan of an index; for these and weighted sets, with INPUT also how near random rows are.
+    codes, also the plan of an index; for these and weighted sets, with INPUT also how near random rows are. With
+    --like, also what the default settings of other libraries find, at each similarity of their own shingles.
     """
     with one_line_errors():
         from lshfast.drivers.budget import bytes_of_values
@@ -463,6 +474,7 @@ def tune(
             raise ValueError("by needs INPUT, whose values are counted")
         if (rows is not None and rows < 0) or mean_bytes < 0:
             raise ValueError(f"rows and mean_bytes must not be negative, not {rows} and {mean_bytes}")
+        libraries = [library_defaults(name) for name in dict.fromkeys(like or [])]
         if isinstance(plan, PointPlan):
             from lshfast.jobs.point_forecast import forecast_points
 
@@ -472,6 +484,7 @@ def tune(
             for name, given, instead in (
                 ("memory", memory, "the table shows what a run needs with and without --memory"),
                 ("plot", plot, "index.plan.plot() of a NearNeighbors draws its recall" if known == "vector" else table),
+                ("like", like or None, table),
             ):
                 if given is not None:
                     raise ValueError(f"{name} is for texts and sets, not for {plural(known)}: {instead}")
@@ -494,16 +507,19 @@ def tune(
         if plot is not None and plot.suffix.lower() == ".svg":
             from lshfast.engine.dedup_page import drawing_of_plan
 
-            drawing_of_plan(plan).save(plot, overwrite=True)
+            drawing_of_plan(plan, libraries).save(plot, overwrite=True)
         elif plot is not None:
             from lshfast.families.plots import plot_curve
 
-            plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot)
-        show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
+            others = {f"{library.name} {library.version}": library.banding for library in libraries}
+            plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot, others=others)
+        show(f"{banding(plan.bands)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
         place = f"at the threshold {plan.threshold:g}" + (", for texts of one size" if measure == "containment" else "")
         found = f"recall {place}: {plan.recall:.4f}"
         show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
-        print(curve_table(plan))
+        print(curve_table(plan, libraries))
+        if libraries:
+            show(f"\n{library_table(plan, libraries)}", sys.stdout)
         if measure == "containment":
             print(f"\n{ratio_table(plan)}")
         if amount is not None:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.banding import Bands
 from lshfast.common.choices import plural
 from lshfast.common.display import Figure, counted
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan, plan_of_options
 from lshfast.engine.display import SIMILARITY_NAMES, bound_name, delimiter_figures
 from lshfast.engine.evidence import COLUMNS, Decided, Evidence, InputRows, closeness, counts_of, group_sizes_of
+from lshfast.engine.libraries import LibraryDefaults
 from lshfast.engine.plan import Plan
 from lshfast.engine.summary import Summary
 from lshfast.kinds.measures import is_distance
@@ -98,19 +100,22 @@ def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) ->
     return Drawing(panels)
 
 
-def drawing_of_plan(plan: Plan) -> Drawing:
-    """Return a drawing of the probability that a pair is found, over its Jaccard similarity."""
+def drawing_of_plan(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> Drawing:
+    """Return a drawing of the probability that a pair is found, over its Jaccard similarity; and that of libraries."""
     bands = counted(plan.bands.bands, "band"), counted(plan.bands.rows_per_band, "row")
     title = f"Probability that a pair is found: {bands[0]} of {bands[1]}"
-    label = f"Jaccard similarity; the dashed line is the threshold, {plan.equal_jaccard:.4g}"
-    drawn = histogram([], title, axis=(0.0, 1.0), x_label=label, curve=_curve(plan), mark=plan.equal_jaccard)
+    label = f"Jaccard similarity; the vertical line is the threshold, {plan.equal_jaccard:.4g}"
+    others = {library.name: _curve(library) for library in libraries}
+    drawn = histogram(
+        [], title, axis=(0.0, 1.0), x_label=label, curve=_curve(plan.bands), mark=plan.equal_jaccard, others=others
+    )
     return Drawing([Panel(title, drawn, HEIGHT)])
 
 
-def _curve(plan: Plan) -> list[tuple[float, float]]:
+def _curve(bands: Bands | LibraryDefaults) -> list[tuple[float, float]]:
     """Return the probability that a pair is found, at similarities from 0 to 1."""
     places = np.linspace(0.0, 1.0, 101)
-    return list(zip(places.tolist(), plan.bands.probability(places).tolist(), strict=True))
+    return list(zip(places.tolist(), bands.probability(places).tolist(), strict=True))
 
 
 def _funnel(summary: Summary) -> Any:
@@ -144,7 +149,7 @@ def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str
         f"{what} by {name}",
         axis=(0.0, float(edges[-1])),
         x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
-        curve=_curve(plan) if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard" else (),
+        curve=_curve(plan.bands) if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard" else (),
         mark=plan.threshold,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -36,6 +36,7 @@ POINT_WIDTH = 1 / 80  # of the axis, for a bar of a histogram of values
 # Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe and Ito, 2008).
 CURVE, ONE_FUNCTION, THRESHOLD, HALF, POINT = "#0072B2", "#707070", "#D55E00", "#009E73", "#000000"
 MARKER: dict[str, Any] = {"markersize": 6, "zorder": 4, "clip_on": False}  # whole at the edges of the axes, too
+OTHERS, DASHES = ("#CC79A7", "#E69F00", "#56B4E9"), ("-.", "--", ":", "-")
 ITEMS, CANDIDATES = "#DDE3EA", "#8FA9C4"
 
 
@@ -47,6 +48,7 @@ def plot_curve(
     sensitivity: tuple[float, float] | None = None,
     histogram: Histogram | None = None,
     limits: tuple[float, float] | None = None,
+    others: Mapping[str, Bands] | None = None,
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -69,6 +71,8 @@ def plot_curve(
     limits : (float, float), optional
         The ends of the axis; what is marked outside is not drawn. By default, all values, or, if distances are
         unlimited, as far as the curve, the marks and the histogram need.
+    others : mapping of str to Bands, optional
+        Other bands to draw beside bands, by their names in the legend.
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
@@ -108,6 +112,9 @@ def plot_curve(
     bars = None if histogram is None else histogram_arrays(histogram, shape.axis_family)
     low, high = _limits(shape, limits, [*marks, *ends, *([] if bars is None else bars[1])])
 
+    if others and not all(isinstance(bands, Bands) for bands in (curve, *others.values())):
+        raise TypeError("others are Bands beside Bands")
+
     own = ax is None
     if ax is None:
         ax = new_axes()
@@ -117,6 +124,10 @@ def plot_curve(
     ax.plot(values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
     if shape.amplified:
         ax.plot(values, shape.one(values), color=ONE_FUNCTION, linewidth=1, linestyle=(0, (6, 2)), label="one function")
+    for at, (name, bands) in enumerate((others or {}).items()):
+        other = _Shape.of(bands, shape.over)
+        style: dict[str, Any] = {"color": OTHERS[at % len(OTHERS)], "linestyle": DASHES[at % len(DASHES)]}
+        ax.plot(values, other.probability(values), linewidth=1.4, label=f"{name}: {other.label}", **style)
     for value in _between(low, high, marks):
         found = float(shape.probability(value))
         ax.axvline(value, color=THRESHOLD, linewidth=1.2, linestyle="--")

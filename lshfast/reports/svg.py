@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import Any, NamedTuple
 
@@ -97,6 +97,7 @@ def histogram(
     x_label: str,
     curve: Iterable[tuple[float, float]] = (),
     mark: float | None = None,
+    others: Mapping[str, Iterable[tuple[float, float]]] | None = None,
 ) -> Any:
     """Return a histogram, and a curve of probabilities over it; without columns, the curve alone.
 
@@ -110,6 +111,8 @@ def histogram(
         Its scale, from 0 to 1, is on the right, or on the left if there are no columns.
     mark : float, optional
         Where a vertical line is.
+    others : mapping of str to iterable of (x, probability), optional
+        Other curves, with a line and a name each in the upper left corner.
     """
     low, high = axis
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
@@ -121,7 +124,10 @@ def histogram(
     def up(share: float) -> float:
         return TOP + (1 - share) * tall
 
-    points = [f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve]
+    def line(curve: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve)
+
+    points = line(curve)
     alone = bool(points) and not columns
     probabilities = ["0", "0.5", "1"]
     drawn = [_grid(probabilities if alone else [f"{half * most // 2:,}" for half in range(3)], up)]
@@ -136,7 +142,13 @@ def histogram(
                 )
             )  # fmt: skip
     if points:
-        drawn.append(element("polyline", points=" ".join(points), class_="curve"))
+        drawn.append(element("polyline", points=points, class_="curve"))
+    for at, (name, other) in enumerate((others or {}).items()):
+        dashes, top = f"{2 + 3 * at} 3", TOP + 12 + 15 * at
+        drawn.append(element("polyline", points=line(other), class_="curve", stroke_dasharray=dashes))
+        sample = f"{LEFT + 6},{top - 4} {LEFT + 34},{top - 4}"
+        drawn.append(element("polyline", points=sample, class_="curve", stroke_dasharray=dashes))
+        drawn.append(element("text", name, x=LEFT + 40, y=top, class_="label"))
     if points and not alone:
         for y, label in zip(HEIGHTS, probabilities, strict=True):
             drawn.append(element("text", label, x=WIDTH - RIGHT + 6, y=up(y) + 4, class_="tick right"))
