@@ -271,11 +271,6 @@ class MatchPrinter:
         self._stream.flush()
 
 
-def banding(plan: Plan) -> str:
-    """Return the banding of a plan, for example "18 bands of 7 rows"."""
-    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows_per_band, 'row')}"
-
-
 def curve_table(plan: Plan) -> str:
     """Return the S-curve of a plan as lines of text, with a bar for each probability."""
     points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard

@@ -94,6 +94,8 @@ class WeightedIndex:
         with naming(self.name):
             if kind not in (None, "weighted", "set"):
                 raise ValueError(f"this is an index of weighted sets, not of {kind}s")
+            if unbounded:
+                threshold = None
             if kind is None and not self.index.parameters.shingles:
                 raise ValueError(
                     "this index does not say what its items are: kind='weighted' (--as weighted) says that they are "
@@ -131,16 +133,14 @@ class WeightedIndex:
                 f"is {plan.bound:g}"
             )
         rows, keys, values = [np.empty(0, np.int64)], list[Any](), list[Float64Array]([np.empty(0)])
-        for some, signatures in self._sketched(items, np.arange(len(items), dtype=np.int64), plan):
+        for some, signatures in self.sketched(items, np.arange(len(items), dtype=np.int64), plan):
             found = self.answers(signatures, None, plan, k=1)
             rows.append(some[np.flatnonzero(np.diff(found.offsets))])
             keys += found.keys
             values.append(found.values)
         return Earlier(np.concatenate(rows), keys, np.concatenate(values))
 
-    def _sketched(
-        self, items: PointRows, rows: Int64Array, plan: PointPlan
-    ) -> Iterator[tuple[Int64Array, UInt64Array]]:
+    def sketched(self, items: PointRows, rows: Int64Array, plan: PointPlan) -> Iterator[tuple[Int64Array, UInt64Array]]:
         """Yield some rows of a run at a time with their signatures."""
         assert items.offsets is not None
         sets, hasher = HeldSets(items.offsets, items.words), self.format
@@ -160,7 +160,7 @@ class WeightedIndex:
 
     def add_rows(self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus) -> int:
         """Insert rows of a run under their keys, and return the number of entries that are new or replaced."""
-        parts = self._sketched(items, places, plan)
+        parts = self.sketched(items, places, plan)
         return sum(add_rows(self.index, self.name, corpus, items.numbers[some], words) for some, words in parts)
 
     def contains(self, keys: Column) -> BoolArray:

@@ -52,7 +52,7 @@ class NearQuery:
     @property
     def unbounded(self) -> bool:
         """Whether entries may be at any distance."""
-        return self.k is not None and self.threshold is None and self.radius is None
+        return self.threshold == 0 or (self.k is not None and self.threshold is None and self.radius is None)
 
 
 class FoundEntries(NamedTuple):
