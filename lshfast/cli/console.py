@@ -19,12 +19,10 @@ from lshfast.startup import INTERRUPTED
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from lshfast.drivers.point_indexes import PointIndex
-    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.display import Account
     from lshfast.engine.plan import Plan
-    from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.forecast import Expected, Forecast
+    from lshfast.jobs.index import OpenedIndex
     from lshfast.readers import Reject
 
 UNITS = {
@@ -188,17 +186,17 @@ def _line(name: str, value: object = "", *notes: str) -> str:
     return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
-def index_table(path: str, index: LSHIndex | PointIndex | WeightedIndex, kind: str | None) -> str:
+def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
     from lshfast.drivers.indexes import WEIGHTED
-    from lshfast.drivers.weighted_indexes import WeightedIndex
+    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.engine.plan import SETS
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import EXPECTED, KEYS
 
-    index = index.index if isinstance(index, WeightedIndex) else index
-    if not isinstance(index, LSHIndex):
+    if isinstance(index, PointIndex):
         return "\n".join([path, _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()])
+    index = index if isinstance(index, LSHIndex) else index.index
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
     if p.threshold is not None:

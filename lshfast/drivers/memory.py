@@ -385,7 +385,7 @@ def _insert_kept(index: LSHIndex, part: PartRun | PointRun, keys: Sequence[Any])
     numbers = part.rows.numbers
     places = np.flatnonzero(part.found.kept[numbers])
     new_keys(index, keys, numbers[places])  # all of them are checked before the first ones are inserted
-    pieces = _weighted(index).sketched(part.rows, places, part.plan)
+    pieces = _weighted(index).pieces_of(part.rows, places, part.plan)
     return sum(index.insert(new_keys(index, keys, numbers[some]), signatures) for some, signatures in pieces)
 
 
