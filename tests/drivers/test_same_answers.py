@@ -102,8 +102,8 @@ MORE_CASES = [  # slow
 EVERY = [*CASES, *MORE_CASES]
 SLOW = pytest.mark.slow
 
-# Those within a cap need many rows, so that there are several parts; they come first, since the runs that the others are
-# compared with are over fewer rows.
+# Runs within a cap need many rows, so that there are several parts; they come first, since the runs that the others
+# are compared with have fewer.
 LOCAL = [Capped(), Resumed(20, 1 << 30), Memory(), CommandLine(), Stages(1, 1), Stages(5, 3)]
 FEW = 400  # rows
 

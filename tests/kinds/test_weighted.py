@@ -14,7 +14,7 @@ from lshfast import WeightedSets
 from lshfast.join import component_groups, star_groups
 from lshfast.kernels import weighted as kernels
 from lshfast.kernels.text import tokens_of_integers, tokens_of_texts
-from lshfast.kinds import held_points, weighted
+from lshfast.kinds import weighted
 from lshfast.kinds.buckets import choose_set_buckets
 from lshfast.kinds.held_points import HeldSets, PointFile
 from lshfast.kinds.kind import kind_of
@@ -103,14 +103,13 @@ def test_the_kernel_checks_its_arguments():
 
 
 @pytest.mark.parametrize("touched", [1, 1 << 18, 1 << 25])
-def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path, monkeypatch):
+def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path):
     """They are read some pairs at a time, and their memory is released."""
-    monkeypatch.setattr(held_points, "TOUCHED_BYTES", touched)
     rng = np.random.default_rng(1)
     sets = held([{element: rng.random() + 0.1 for element in rng.permutation(20)[:8].tolist()} for _ in range(50)])
     file = PointFile(str(tmp_path / "points.bin"))
     file.extend(sets.elements)
-    mapped = HeldSets(sets.offsets, file.finished())
+    mapped = HeldSets(sets.offsets, file.finished(), touched)
     pairs = rng.integers(0, 50, 300, np.uint64) << np.uint64(32) | rng.integers(0, 50, 300, np.uint64)
     assert np.array_equal(mapped.values(pairs), sets.values(pairs))
     assert mapped.values(pairs[:0]).tolist() == []
