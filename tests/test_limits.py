@@ -10,7 +10,6 @@ TESTS = Path(__file__).parent
 REPLACED = {
     "cli/test_images.py": "MOST_GROUPS MOST_LEAST_ALIKE MOST_OF_GROUP MOST_THUMBNAILS",
     "datasketch/test_forest.py": "BATCH",
-    "datasketch/test_hyperloglog.py": "STRETCH",
     "datasketch/test_minhash.py": "BATCH",
     "drivers/conftest.py": "BLOCK_BYTES COSTS",
     "drivers/files/test_capped.py": "COSTS MOST_FILES MOST_GROWTH MOST_HELD MOST_UNLIKE SCREENED",
@@ -25,7 +24,6 @@ REPLACED = {
     "engine/test_short_crowds.py": "LEAST_SHARE MOST_PAIRS SHORT_TOKENS",
     "families/test_lines.py": "KEPT_PROBABILITIES PIECE_PRODUCTS",
     "families/test_sets.py": "PIECE_TOKENS",
-    "families/test_unary.py": "PIECE_STEPS",
     "families/test_vectors.py": "KEPT_COORDINATES",
     "images/test_decoding.py": "LARGE_PIXELS",
     "images/test_groups.py": "BATCH LEAST_ROWS MOST_ANSWERS",
@@ -48,7 +46,6 @@ REPLACED = {
     "join/test_join.py": "PIECE",
     "kernels/test_tables.py": "BLOCK_BYTES",
     "passages/test_find.py": "MOST_PAIRS MOST_WINDOWS PIECE_BYTES",
-    "quality/test_check.py": "HELD_BYTES",
     "readers/test_bounded.py": "BLOCK_ROWS",
     "readers/test_remote_output.py": "_OBJECT_STORES",
     "readers/test_stored_texts.py": "GAP_BYTES",
