@@ -34,10 +34,17 @@ def level(request):
         yield request.param
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection():
+    """Collect no garbage while the tests are found, which takes a fifth of that time."""
+    gc.disable()
+
+
 def pytest_collection_finish():
     """Leave the tests themselves, a million objects, out of garbage collections: a full one takes half a second."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
