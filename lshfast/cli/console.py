@@ -12,21 +12,18 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lshfast.common.display import Figure, counted, figure
+from lshfast.common.display import Figure, bands_and_rows, counted, figure
 from lshfast.common.visible import one_line, visible
 from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from lshfast.banding import Bands
-    from lshfast.drivers.point_indexes import PointIndex
-    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.display import Account
     from lshfast.engine.libraries import LibraryDefaults
     from lshfast.engine.plan import Plan
-    from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.forecast import Expected, Forecast
+    from lshfast.jobs.index import OpenedIndex
     from lshfast.readers import Reject
 
 UNITS = {
@@ -190,17 +187,17 @@ def _line(name: str, value: object = "", *notes: str) -> str:
     return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
-def index_table(path: str, index: LSHIndex | PointIndex | WeightedIndex, kind: str | None) -> str:
+def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
     from lshfast.drivers.indexes import WEIGHTED
-    from lshfast.drivers.weighted_indexes import WeightedIndex
+    from lshfast.drivers.point_indexes import PointIndex
     from lshfast.engine.plan import SETS
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import EXPECTED, KEYS
 
-    index = index.index if isinstance(index, WeightedIndex) else index
-    if not isinstance(index, LSHIndex):
+    if isinstance(index, PointIndex):
         return "\n".join([path, _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()])
+    index = index if isinstance(index, LSHIndex) else index.index
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
     if p.threshold is not None:
@@ -273,11 +270,6 @@ class MatchPrinter:
         self._stream.flush()
 
 
-def banding(bands: Bands) -> str:
-    """Return a banding in words, for example "18 bands of 7 rows"."""
-    return f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}"
-
-
 def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
     """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside those of libraries."""
     points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard
@@ -319,9 +311,10 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     lines, own = [], plan.shingles
     for library in libraries:
         chosen = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
-        slots = f"{library.banding.slots} of {counted(library.num_perm, 'slot')}"
+        bands = library.banding
+        slots = f"{bands.slots} of {counted(library.num_perm, 'slot')}"
         lines += [
-            f"{library.name} {library.version}: {banding(library.banding)}: {slots}{chosen}",
+            f"{library.name} {library.version}: {bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{chosen}",
             f"    {DECISIONS[library.decision].format(threshold=library.threshold)}",
             f"    its similarity: of {library.shingles}",
         ]

@@ -258,7 +258,7 @@ def info(index: IndexFile) -> None:
     For texts and sets, a histogram shows how many entries the buckets hold.
     """
     with one_line_errors():
-        from lshfast.drivers.indexes import key_kind
+        from lshfast.drivers.item_indexes import key_kind
         from lshfast.jobs.index import opened_any
 
         with opened_any(index) as opened:

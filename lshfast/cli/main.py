@@ -13,7 +13,6 @@ import typer
 from lshfast.cli.check import check_command
 from lshfast.cli.console import (
     Watch,
-    banding,
     curve_table,
     finish,
     forecast_table,
@@ -90,7 +89,7 @@ from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, plural
-from lshfast.common.display import counted
+from lshfast.common.display import bands_and_rows, counted
 from lshfast.common.version import VERSION
 from lshfast.engine.libraries import LIBRARIES, library_defaults
 from lshfast.engine.options import OPTIONS, refuse
@@ -419,9 +418,7 @@ def tune(
     by: By = None,
     memory: Memory = None,
     threads: Threads = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", "--documents", metavar="N", help="Number of rows, without INPUT.")
-    ] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Number of rows, without INPUT.")] = None,
     mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text or set, with --rows.")] = 5000,
     dim: Annotated[
         int | None, typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT.")
@@ -513,7 +510,8 @@ def tune(
 
             others = {f"{library.name} {library.version}": library.banding for library in libraries}
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot, others=others)
-        show(f"{banding(plan.bands)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
+        banding = bands_and_rows(plan.bands.bands, plan.bands.rows_per_band)
+        show(f"{banding}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
         place = f"at the threshold {plan.threshold:g}" + (", for texts of one size" if measure == "containment" else "")
         found = f"recall {place}: {plan.recall:.4f}"
         show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)

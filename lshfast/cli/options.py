@@ -21,6 +21,7 @@ from lshfast.common.choices import (
     Unit,
     Verify,
 )
+from lshfast.common.visible import without_secrets
 from lshfast.engine.options import OPTIONS
 from lshfast.engine.options import TABLES as TABLES
 
@@ -130,15 +131,4 @@ def page_output(path: str | None, texts: bool, column: str | None = None) -> Pag
 
 def command_line(arguments: list[str]) -> str:
     """Return the arguments of this process as a command for a shell, without the secrets of URLs."""
-    return shlex.join(["lshfast", *map(_without_secrets, arguments[1:])])
-
-
-def _without_secrets(argument: str) -> str:
-    """Return an argument; in a URL, the user and the query, which may hold a key, become "…"."""
-    scheme, mark, rest = argument.partition("://")
-    if not mark:
-        return argument
-    place, question, _ = rest.partition("?")
-    host, slash, path = place.partition("/")
-    user, at, name = host.rpartition("@")
-    return f"{scheme}://{'…' * bool(user)}{at}{name}{slash}{path}{question}{'…' * bool(question)}"
+    return shlex.join(["lshfast", *map(without_secrets, arguments[1:])])

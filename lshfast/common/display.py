@@ -57,6 +57,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def bands_and_rows(bands: int, rows_per_band: int) -> str:
+    """Return bands and rows in words, for example "18 bands of 7 rows"."""
+    return f"{counted(bands, 'band')} of {counted(rows_per_band, 'row')}"
+
+
 def escape(text: str) -> str:
     """Return text as HTML."""
     import html

@@ -48,14 +48,17 @@ class ValueCodes:
         Its name.
     names : list of str
         The different values, as `text_of_value` gives them, in the order in which they occurred. Values that occur
-        first when there are MOST_VALUES, or MOST_BYTES of text, are not among them.
+        first when there are `most_values`, or `most_bytes` of text, are not among them.
     """
 
     column: str
     names: list[str]
 
-    def __init__(self, column: str, values: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, column: str, values: Iterable[Any] = (), *, most_values: int = MOST_VALUES, most_bytes: int = MOST_BYTES
+    ) -> None:
         self.column, self.names = column, []
+        self._most_values, self._most_bytes = most_values, most_bytes
         self._codes = array("i")
         self._code_of: dict[str | None, int] = {None: MISSING}
         self._nbytes = 0
@@ -95,7 +98,7 @@ class ValueCodes:
     def _new(self, text: str) -> int:
         """Return the code of a value that has none."""
         size = len(text.encode())
-        if len(self.names) == MOST_VALUES or self._nbytes + size > MOST_BYTES:
+        if len(self.names) == self._most_values or self._nbytes + size > self._most_bytes:
             return OTHER
         self._nbytes += size
         self._code_of[text] = len(self.names)

@@ -34,6 +34,24 @@ def visible(text: str, lines: bool = False) -> str:
     return (_CONTROL if lines else _LINE).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def without_secrets(place: str) -> str:
+    """Return a path or URL; the user and the query of a URL, which may hold a key, become "…".
+
+    Examples
+    --------
+    >>> from lshfast.common.visible import without_secrets
+    >>> without_secrets("https://me:secret@host/a.jsonl?key=secret")
+    'https://…@host/a.jsonl?…'
+    """
+    scheme, mark, rest = place.partition("://")
+    if not mark:
+        return place
+    address, question, _ = rest.partition("?")
+    host, slash, path = address.partition("/")
+    user, at, name = host.rpartition("@")
+    return f"{scheme}://{'…' * bool(user)}{at}{name}{slash}{path}{question}{'…' * bool(question)}"
+
+
 def one_line(key: object) -> str:
     """Return a key as one line without tabs."""
     text = str(key)

@@ -6,7 +6,7 @@ The file of an index keeps its old state until the end: a run that ends early ch
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -17,7 +17,7 @@ from lshfast.drivers.inputs import Inputs, checksum_of_ends
 from lshfast.engine.any_plan import AnyPlan, plan_for
 from lshfast.engine.options import refuse, refuse_for_kind
 from lshfast.engine.plan import Plan, check_same_run, plan_of_index
-from lshfast.index.keys import as_column
+from lshfast.index.keys import Column, DuplicateKeyError, as_column
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
@@ -97,7 +97,7 @@ class Indexes:
         unchecked = index is not None and self.save is not None
         for batch in batches:
             if index is not None and unchecked and corpus.accepted:
-                check_kind(index, self.name, corpus, 0)
+                check_kind(index.store.kind, self.name, corpus, 0)
                 unchecked = False
             yield batch
 
@@ -216,36 +216,48 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
     return LSHIndex.on(store, on_duplicate=on_duplicate)
 
 
-def key_kind(index: Any) -> str | None:
-    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it has no keys."""
-    kind: str | None = index.store.kind if hasattr(index, "store") else index.kind
-    return kind
+def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
+    """Raise an error that names a row if its key, and thus each key of the corpus, has another type than those before.
 
-
-def check_kind(index: LSHIndex, name: str, corpus: Corpus, row: int) -> None:
-    """Raise an error that names a row if its key, and thus each key of the corpus, has another type than the index."""
-    kind, key = key_kind(index), corpus.key(row)
+    `kind` is the type of the keys of the index with this name.
+    """
+    key = corpus.key(row)
     if kind is not None and kind != type(key).__name__:
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
 
 
 def add_rows(index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
-    """Insert rows of a corpus under their keys, and return the number of entries that are new or replaced.
+    """Insert rows of a corpus under their keys; see `add_entries`."""
+    return add_entries(index.insert, index.store.kind, name, corpus, rows, signatures)
+
+
+def add_entries(
+    insert: Callable[[Column, Any], int], kind: str | None, name: str, corpus: Corpus, rows: Int64Array, items: Any
+) -> int:
+    """Insert rows of a corpus into an index under their keys, and return the number of new or replaced entries.
+
+    Parameters
+    ----------
+    insert : callable
+        Inserts items under keys.
+    kind : {"int", "str"} or None
+        The type of the keys of the index.
+    name : str
+        The name of the index.
+    corpus : Corpus
+    rows : ndarray of int64
+    items : batch of items, one for each row
 
     Raises
     ------
     DataError
-        If the index cannot accept a key. The error names the first such row, and the index by `name`.
+        If the index cannot accept a key. The error names the first such row, and the index.
     """
     if not len(rows):
         return 0
-    check_kind(index, name, corpus, int(rows[0]))
-    listed = [corpus.key(row) for row in rows.tolist()]
-    keys = as_column(listed)
-    if index.on_duplicate == "error":
-        known = index.store.contains(keys)
-        if known.any():
-            place = int(known.argmax())
-            reason = f"key {listed[place]!r} is in {name} already (on-duplicate skip or replace allows that)"
-            raise corpus.fault(int(rows[place]), reason)
-    return index.insert(keys, signatures)
+    check_kind(kind, name, corpus, int(rows[0]))
+    try:
+        return insert(as_column([corpus.key(row) for row in rows.tolist()]), items)
+    except DuplicateKeyError as error:
+        reason = f"key {error.key!r} is in {name} already (on-duplicate skip or replace allows that)"
+        raise corpus.fault(int(rows[error.position]), reason) from None

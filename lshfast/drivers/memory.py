@@ -13,8 +13,9 @@ from lshfast.common.checks import Seed
 from lshfast.common.choices import ItemMeasure, Kind, plural
 from lshfast.common.progress import Progress
 from lshfast.common.value_codes import ValueCodes
+from lshfast.drivers.indexes import holds_weighted
 from lshfast.engine.account import named_pairs
-from lshfast.engine.against import insert_rows
+from lshfast.engine.against import new_keys
 from lshfast.engine.any_plan import AnyPlan, plan_for
 from lshfast.engine.columns import Column, ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
@@ -36,6 +37,7 @@ from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 
 if TYPE_CHECKING:
+    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.engine.points import PointRun
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
@@ -115,10 +117,11 @@ def dedup(
     keys : sequence, optional
         Keys of the texts in `removed`, all different. The default is the row number.
     against : LSHIndex, optional
-        Index of earlier texts. Before the texts are compared with each other, each text that is similar to an earlier
-        one, by the estimate from the signatures, is removed for the most similar one. The index must have the same
-        parameters. Its shingles are checked if it names them (``LSHIndex(shingles="word:5")``). If its seed is random,
-        pass the number: ``seed=index.hasher.seed``.
+        Index of earlier texts or sets. Before the texts are compared with each other, each text that is similar to an
+        earlier one, by the estimate from the signatures, is removed for the most similar one. The index must have the
+        same parameters. Its shingles are checked if it names them (``LSHIndex(shingles="word:5")``). If its seed is
+        random, pass the number: ``seed=index.hasher.seed``. For weighted sets, an index with the family
+        `WeightedMinHashFamily` of this seed, whose threshold is not above that of the run.
     add : bool, default False
         Insert the kept texts into `against`, under their keys, at the end of the run.
     threads : int, optional
@@ -223,18 +226,18 @@ def dedup(
     if isinstance(items, Points):
         from lshfast.engine.points import run_points
 
+        earlier = None if against is None else _weighted(against).earlier
         part: PartRun | PointRun = run_points(
-            [items.batch], items.format_of, items.plan, clock, keep=keep, progress=progress
+            [items.batch], items.format_of, items.plan, clock, keep=keep, earlier=earlier, progress=progress
         )
     else:
         part = run_part([items], cast(Plan, plan), clock, keep=keep, against=against, progress=progress)
     if max_removed is not None:
         check_result(max_removed, part.found.result(part.plan, clock, keys=names, read=len(items)), values)
+    if against is not None and add:
+        with clock.stage("index"):
+            indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
     if isinstance(part, PartRun):
-        if against is not None and add:
-            with clock.stage("index"):
-                own = range(len(items)) if names is None else names
-                indexed = insert_rows(against, own, part.found.kept_rows, part.sketches.signatures)
         advice = advice_for(part.sketches.rows.column, part.plan)
     result = part.found.result(part.plan, clock, keys=names, read=len(items), indexed=indexed, advice=advice, by=values)
     warn_of(result.summary.advice)
@@ -368,6 +371,24 @@ def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Col
     return column, replace(plan, sets=not isinstance(column, ShingledTexts))
 
 
+def _weighted(index: LSHIndex) -> WeightedIndex:
+    from lshfast.drivers.weighted_indexes import WeightedIndex
+
+    return WeightedIndex("against", index, index.on_duplicate)
+
+
+def _insert_kept(index: LSHIndex, part: PartRun | PointRun, keys: Sequence[Any]) -> int:
+    """Insert the kept rows of a run under their keys, and return the number of new or replaced entries."""
+    if isinstance(part, PartRun):
+        kept = part.found.kept_rows
+        return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
+    numbers = part.rows.numbers
+    places = np.flatnonzero(part.found.kept[numbers])
+    new_keys(index, keys, numbers[places])  # all of them are checked before the first ones are inserted
+    pieces = _weighted(index).pieces_of(part.rows, places, part.plan)
+    return sum(index.insert(new_keys(index, keys, numbers[some]), signatures) for some, signatures in pieces)
+
+
 def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
     """Raise an error that names the argument if a run with this plan cannot use the index."""
     if against is None:
@@ -378,9 +399,17 @@ def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
 
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
-    if isinstance(plan, PointPlan):
-        raise ValueError(f"against is for texts and sets, not for {plural(plan.kind)}")
-    check_same_run(against.parameters, plan)
+    if isinstance(plan, PointPlan) and plan.kind != "weighted":
+        raise ValueError(f"against is for texts and sets, weighted or not, not for {plural(plan.kind)}")
+    if holds_weighted(against) != isinstance(plan, PointPlan):
+        own, others = ("texts or sets", "weighted sets")[:: 1 if isinstance(plan, Plan) else -1]
+        raise ValueError(f"against is an index of {others}, and the run is over {own}")
+    if isinstance(plan, Plan):
+        check_same_run(against.parameters, plan)
+        return
+    own_seed = _weighted(against).seed
+    if plan.seed != own_seed:
+        raise ValueError(f"seed is {own_seed} in this index, not {plan.seed}")
 
 
 def value_codes(by: Any, n: int) -> ValueCodes:

@@ -11,6 +11,7 @@ import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.types import Int64Array
+from lshfast.common.visible import without_secrets
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.dedup_page import page_of, radius_of
@@ -170,11 +171,11 @@ def inputs_of(corpus: Corpus, result: DedupResult) -> list[InputRows]:
     rows = []
     for number, file in enumerate(corpus.files):
         low, high = corpus.span(number)
-        rows.append(InputRows(file.name, high - low, int(np.count_nonzero(~result.keep[low:high]))))
+        rows.append(InputRows(without_secrets(file.name), high - low, int(np.count_nonzero(~result.keep[low:high]))))
     return rows
 
 
 def named(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names of inputs without the secrets of URLs, and how many more there are."""
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return ", ".join(map(without_secrets, names[:3])) + more

@@ -1,7 +1,7 @@
 """The index of vectors or codes in a file, and in a run over files: near entries, and what is added to it.
 
 Vectors are in the file of a `NearNeighbors`, codes in that of a `HammingIndex` or `TanimotoIndex`. All store the items,
-so distances to entries are exact. An index is written after the outputs; until then its file keeps its old state.
+so distances to entries are exact.
 """
 
 from __future__ import annotations
@@ -10,34 +10,29 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.drivers.indexes import KINDS, Indexes, naming
-from lshfast.engine.against import Earlier
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.drivers.indexes import Indexes, naming
+from lshfast.drivers.item_indexes import BATCH_ROWS, ItemAnswers, ItemIndex
 from lshfast.index.hamming import HammingIndex, TanimotoIndex
 from lshfast.index.index_file import any_index
-from lshfast.index.keys import Column, DuplicateKeyError, as_column, kind_of, listed
+from lshfast.index.keys import Column, kind_of, listed
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.index.stores.values import OnDuplicate
 from lshfast.kinds.held_points import release
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import PointKind, PointPlan, is_distance, make_point_plan
-from lshfast.readers import Corpus
 
 if TYPE_CHECKING:
     from lshfast.engine.points import PointRows
 
 IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
-
-# Points that are looked up, or inserted, at once.
-BATCH_ROWS = 1 << 14
 
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
@@ -46,42 +41,11 @@ GROWTH = 4
 BEYOND = 1e-7
 
 
-class PointAnswers(NamedTuple):
-    """The entries near to some points; those near to point i have the numbers ``offsets[i]:offsets[i + 1]``.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n + 1,)
-    keys : list
-    values : ndarray of float64
-        Their similarities, or distances.
-    """
-
-    offsets: Int64Array
-    keys: list[Any]
-    values: Float64Array
-
-
 @dataclass
-class PointIndex:
-    """An index of points, or a new one.
+class PointIndex(ItemIndex["IndexOfPoints | None"]):
+    """An index of points, or a new one, whose index is None until the format of the points is known."""
 
-    Attributes
-    ----------
-    name : str
-        Its file, in messages.
-    index : NearNeighbors, HammingIndex, TanimotoIndex or None
-        None for a new one, until the format of the points is known.
-    on_duplicate : {"error", "skip", "replace"}
-    """
-
-    name: str
-    index: IndexOfPoints | None
-    on_duplicate: OnDuplicate
     known_kind: str | None = None  # that of the keys of codes
-
-    def __len__(self) -> int:
-        return 0 if self.index is None else len(self.index)
 
     @property
     def kind(self) -> str | None:
@@ -112,11 +76,10 @@ class PointIndex:
         metric = cast(ItemMeasure, self.format.metric)
         return (metric, "angle") if metric == "cosine" else (metric,)
 
-    @property
-    def _made(self) -> Any:
-        """The index, which is not None."""
-        assert self.index is not None
-        return self.index
+    def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
+        if self.index is None:
+            assert format is not None
+            self.index = self.new(format, plan, rows)
 
     # ---- plans ----
 
@@ -130,10 +93,6 @@ class PointIndex:
         unbounded: bool = False,
         threads: int | None = None,
     ) -> PointPlan:
-        """Return the plan of rows of a kind that are looked up in the index: those within a threshold, or a radius.
-
-        By default these are the kind and the bound of the index; if it is unbounded, all entries are near enough.
-        """
         with naming(self.name):
             self._check_kind(kind)
             if measure is not None and measure not in self.measures:
@@ -146,7 +105,6 @@ class PointIndex:
             return plan if given else replace(plan, bound=self._bound(measure, unbounded))
 
     def reader(self, plan: PointPlan) -> PointReader:
-        """Return a reader of points that have the format of the entries."""
         return PointReader(plan.kind, plan.measure, self.format)
 
     def _check_kind(self, kind: Kind | None) -> None:
@@ -165,16 +123,17 @@ class PointIndex:
         return float(self._made.radius)
 
     def recall(self, plan: PointPlan) -> float:
-        """Return the probability that an entry at the bound is found."""
         if not isinstance(self.index, NearNeighbors):
             return 1.0
         return float(self.index.plan.recall_at(plan.distance_of(self.format)))
 
     # ---- searching ----
 
-    def answers(self, words: UInt64Array, format: PointFormat, plan: PointPlan, k: int | None = None) -> PointAnswers:
-        """Return the entries within the bound of each point, or the k nearest of them, the nearest first."""
-        points, index = format.points_of(words), self._made
+    def points_of(self, words: UInt64Array) -> Any:
+        return self.format.points_of(words)
+
+    def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
+        format, index = self.format, self._made
         if k is not None:
             found: Any = index.query(points, k=k, threads=plan.threads)
         elif isinstance(index, NearNeighbors):
@@ -190,23 +149,19 @@ class PointIndex:
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
         offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[found.offsets]
-        return PointAnswers(offsets, keys, values[within])
+        return ItemAnswers(offsets, keys, values[within])
 
-    def earlier(self, items: PointRows, plan: PointPlan) -> Earlier:
-        """Return the rows that are near to an entry, each with its nearest entry."""
-        words, format = items.words, items.format
-        assert format is not None
+    def pieces_of(self, items: PointRows, places: Int64Array, plan: PointPlan) -> Iterator[tuple[Int64Array, Any]]:
+        assert items.format is not None
+        for start in range(0, len(places), BATCH_ROWS):
+            some = places[start : start + BATCH_ROWS]
+            yield some, items.format.points_of(items.words[some])
+            release(items.words)
+
+    def check_run(self, items: PointRows, plan: PointPlan) -> None:
+        assert items.format is not None
         with naming(self.name):
-            self._check(format, plan)
-        rows, keys, values = list[Int64Array](), list[Any](), list[Float64Array]()
-        for start in range(0, len(words), BATCH_ROWS):
-            found = self.answers(words[start : start + BATCH_ROWS], format, plan, k=1)
-            release(words)
-            rows.append(start + np.flatnonzero(np.diff(found.offsets)))
-            keys += found.keys
-            values.append(found.values)
-        empty = np.empty(0)
-        return Earlier(np.concatenate([np.empty(0, np.int64), *rows]), keys, np.concatenate([empty, *values]))
+            self._check(items.format, plan)
 
     def _check(self, format: PointFormat, plan: PointPlan) -> None:
         """Raise ValueError if the index holds other points, or does not promise to find those within the radius."""
@@ -225,40 +180,10 @@ class PointIndex:
 
     # ---- changing ----
 
-    def add(
-        self, numbers: Int64Array, places: Int64Array, words: UInt64Array, format: PointFormat, plan: PointPlan,
-        corpus: Corpus,
-    ) -> int:  # fmt: skip
-        """Insert points under the keys of their rows, and return the number of entries that are new or replaced.
-
-        The point at place p of the words is that of row numbers[p].
-        """
-        if self.index is None:
-            self.index = self.new(format, plan, len(places))
-        added, kind = 0, self.kind
-        for start in range(0, len(places), BATCH_ROWS):
-            own = places[start : start + BATCH_ROWS]
-            some = numbers[own].tolist()
-            keys = [corpus.key(row) for row in some]
-            if kind is not None and kind != type(keys[0]).__name__:
-                raise corpus.fault(some[0], f"key {keys[0]!r}: the keys of {self.name} are {KINDS[kind]}")
-            column = as_column(keys)
-            points = format.points_of(words[own])
-            try:
-                if isinstance(self.index, NearNeighbors):
-                    added += self.index.insert(column, points, threads=plan.threads)
-                else:
-                    added += self.index.insert(column, points)
-            except DuplicateKeyError as error:
-                reason = f"key {error.key!r} is in {self.name} already (on-duplicate skip or replace allows that)"
-                raise corpus.fault(some[error.position], reason) from None
-            release(words)
-        return added
-
-    def add_rows(self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus) -> int:
-        """Insert rows of a run under their keys, and return the number of entries that are new or replaced."""
-        assert items.format is not None
-        return self.add(items.numbers, places, items.words, items.format, plan, corpus)
+    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
+        if isinstance(self.index, NearNeighbors):
+            return self.index.insert(keys, points, threads=threads)
+        return super().insert(keys, points)
 
     def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
         """Return a new index for points of a format, of which there are so many at first."""
@@ -274,41 +199,21 @@ class PointIndex:
         )  # fmt: skip
 
     def contains(self, keys: Column) -> BoolArray:
-        """Return which keys are in the index."""
         if isinstance(self.index, NearNeighbors):
-            return self.index.store.contains(keys)
+            return super().contains(keys)
         return np.fromiter((key in self._made for key in listed(keys)), np.bool_, len(keys))
-
-    def remove(self, keys: Column) -> None:
-        """Remove the entries of some keys, which are in the index."""
-        self._made.remove(keys)
 
     # ---- files ----
 
-    def save(self, path: str, *, overwrite: bool = False, progress: Progress | None = None) -> None:
-        """Write the index; the file gets its name when it is complete."""
-        if self.index is not None:
-            self.index.save(path, overwrite=overwrite, progress=progress)
-
     def commit(self, *, progress: Progress | None = None) -> None:
-        """Write the changes to the file that was opened."""
         if isinstance(self.index, NearNeighbors):
-            self.index.commit(progress=progress)
+            super().commit(progress=progress)
         else:
             self.save(self.name, overwrite=True, progress=progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
-        """Rewrite the file that was opened without removed entries; a file of codes never has any."""
-        if isinstance(self.index, NearNeighbors):
-            self.index.compact(progress=progress)
-
-    def verify(self) -> None:
-        """Check the whole index; an error names what is damaged."""
-        self._made.verify()
-
-    def stats(self) -> Any:
-        """Return the figures of the index."""
-        return self._made.stats()
+        if isinstance(self.index, NearNeighbors):  # a file of codes has no removed entries
+            super().compact(progress=progress)
 
     def describe(self) -> str:
         """Return how the index searches, and its figures, as lines of text."""

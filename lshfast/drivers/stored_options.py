@@ -84,11 +84,21 @@ def read_options(path: str) -> StoredOptions | None:
         found = (read_options(os.path.join(path, name)) for name in tables)
         return next((stored for stored in found if stored is not None), None)
     if output_format(path)[0] == "parquet":
-        metadata = optional("pyarrow.parquet").read_schema(path).metadata or {}
-        data = metadata.get(KEY.encode())
+        data = _metadata(path).get(KEY.encode())
         return None if data is None else _parsed(data, printable(path))
     name = f"{path}{BESIDE}"
     return _parsed(_read(name), printable(name)) if os.path.exists(name) else None
+
+
+def _metadata(path: str) -> dict[bytes, bytes]:
+    """Return the metadata in the footer of a Parquet file."""
+    with open(path, "rb") as stream:
+        try:
+            return optional("pyarrow.parquet").read_schema(stream).metadata or {}
+        except (optional("pyarrow").ArrowException, OSError, ValueError) as error:
+            if getattr(error, "errno", None) is not None:  # the disk, not the file
+                raise
+            raise FormatError(f"{printable(path)}: cannot be read as Parquet: {error}") from None
 
 
 def _read(path: str) -> bytes:

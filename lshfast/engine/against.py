@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.plan import Plan
-from lshfast.index.keys import as_column
+from lshfast.index.keys import Column, as_column
 from lshfast.join.groups import Groups
 from lshfast.sketch.minhash import EMPTY
 
@@ -122,13 +122,13 @@ class EarlierRows:
         return Earlier(rows, keys, similarity)
 
 
-def insert_rows(index: LSHIndex, keys: Sequence[Any], rows: Int64Array, signatures: UInt64Array) -> int:
-    """Insert rows of a run into an index under their keys, and return the number of new or replaced entries.
+def new_keys(index: LSHIndex, keys: Sequence[Any], rows: Int64Array) -> Column:
+    """Return the keys under which rows of a run are inserted into an index.
 
     Raises
     ------
     TypeError, ValueError
-        If the index does not support a key, or contains it and `on_duplicate` is "error"; then nothing is inserted.
+        If the index does not support a key, or contains it and `on_duplicate` is "error".
     """
     column = as_column([keys[row] for row in rows.tolist()])
     known = index.store.contains(column)
@@ -138,4 +138,4 @@ def insert_rows(index: LSHIndex, keys: Sequence[Any], rows: Int64Array, signatur
             f"keys[{row}] = {keys[row]!r} is in the index already: use an index with on_duplicate='replace' or "
             "'skip' to allow this"
         )
-    return index.insert(column, signatures[rows])
+    return column

@@ -80,7 +80,7 @@ OPTIONS: dict[str, Option] = {
     for option in (
         Option("output_format", None, "What OUT is, whatever its name says; for -, as INPUT.", OF_TASKS),
         Option("defuse_formulas", False, "Write ' before cells of CSV and TSV that spreadsheets would run.", OF_TASKS),
-        Option("column", "text", "Column of the texts; a.b is b inside a.", ALL_FILES),
+        Option("column", "text", "Column of the texts, or other items; a.b is b inside a.", ALL_FILES),
         Option("id_column", None, "Column of the ids; without it a row is FILE:LINE.", ALL_FILES),
         Option("glob", None, "Files of a folder to read; by default data files, or else .txt.", OF_TASKS),
         Option("encoding", "utf-8", "Encoding of JSONL, CSV, TSV and texts, any that Python knows.", OF_TASKS),

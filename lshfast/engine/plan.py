@@ -13,6 +13,7 @@ from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.choices import Grouping as Grouping
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.choices import Verify as Verify
+from lshfast.common.display import bands_and_rows
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
@@ -260,7 +261,7 @@ def plan_of_index(
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:
-            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows_per_band} rows"
+            wanted = f"recall {given['recall']} needs {bands_and_rows(choice.bands, choice.rows_per_band)}"
             raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows_per_band}")
     check_same_run(parameters, plan)
     return plan

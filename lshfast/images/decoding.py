@@ -273,9 +273,18 @@ def _finite(image: Any) -> npt.NDArray[np.float32]:
     return np.clip(values, -MOST_VALUE, MOST_VALUE)
 
 
+def _from_lab(image: Any) -> Any:
+    """Return an image in CIE L*a*b*, which Pillow does not convert by itself, in sRGB."""
+    cms = optional("PIL.ImageCms", "images")
+    lab, rgb = cms.createProfile("LAB"), cms.createProfile("sRGB")
+    return cms.applyTransform(image, cms.buildTransform(lab, rgb, "LAB", "RGB"))
+
+
 def _flat(image: Any, colour: bool) -> Any:
     """Return an image in mode RGB or L, on white where it is transparent."""
     mode = "RGB" if colour else "L"
+    if image.mode == "LAB":
+        image = _from_lab(image)
     if image.mode not in ("RGBA", "LA"):
         return image.convert(mode)
     white = optional("PIL.Image", "images").new(mode, image.size, "white")

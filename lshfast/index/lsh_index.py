@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.checks import Seed, check_int, check_number
-from lshfast.common.display import counted
+from lshfast.common.display import bands_and_rows, counted
 from lshfast.common.threads import thread_count
 from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import Family
@@ -500,14 +500,10 @@ class LSHIndex(StoredIndex):
             size = counted(len(self), "entry", "entries")
         except (OSError, ValueError):
             size = "closed"
+        head = f"LSHIndex({size}, {bands_and_rows(self.bands.bands, self.bands.rows_per_band)}"
         if p.family:
-            return (
-                f"LSHIndex({size}, {self.bands.bands} bands of {self.bands.rows_per_band} rows, family={self.family})"
-            )
-        return (
-            f"LSHIndex({size}, {p.bands} bands of {p.rows_per_band} rows, num_perm={p.num_perm}, "
-            f"scheme={p.scheme!r}, seed={p.seed})"
-        )
+            return f"{head}, family={self.family})"
+        return f"{head}, num_perm={p.num_perm}, scheme={p.scheme!r}, seed={p.seed})"
 
     def describe(self) -> str:
         """Return the bands, and what they find at the threshold, as text.
@@ -519,7 +515,7 @@ class LSHIndex(StoredIndex):
         '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
         """
         b, p = self.bands, self.parameters
-        bands = f"{counted(b.bands, 'band')} of {counted(b.rows_per_band, 'row')}"
+        bands = bands_and_rows(b.bands, b.rows_per_band)
         if p.family:
             return f"{bands}, {self.family}"
         if p.threshold is None:

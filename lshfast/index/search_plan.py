@@ -52,23 +52,24 @@ def _ways(slots: int, depth: int, trees: int) -> Float64Array:
     return np.convolve(_ways(slots, depth, trees - 1), np.array(one, np.float64))
 
 
-def missed(num_perm: int, trees: int, counts: Sequence[int]) -> Float64Array:
+def missed(num_perm: int, trees: int, counts: Sequence[int], *, counted: int = COUNTED) -> Float64Array:
     """Return the probability that a search misses a row with 0, 1, ... equal slots, chosen at random.
 
-    It is exact for up to COUNTED slots. For more slots it is an upper bound: the events that single trees miss the row
-    are negatively associated, so the probability that all do is at most the product of their probabilities.
+    It is exact for up to `counted` slots. For more slots it is an upper bound: the events that single trees miss the
+    row are negatively associated, so the probability that all do is at most the product of their probabilities.
 
     Parameters
     ----------
     num_perm, trees : int
     counts : sequence of int
         Numbers of trees that are searched to depth 1, 2, ...
+    counted : int, default 256
 
     Returns
     -------
     ndarray of float64, shape (num_perm + 1,)
     """
-    if num_perm > COUNTED:
+    if num_perm > counted:
         gain, total = gains(num_perm, len(counts)), np.zeros(num_perm + 1)
         for depth, count in enumerate(counts, 1):
             total += count * gain[depth] if count else 0

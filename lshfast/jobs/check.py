@@ -33,6 +33,7 @@ def check_files(
     page: PageOutput | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    held_bytes: int = HELD_BYTES,
 ) -> CheckResult:
     """Check a run over files of texts or sets.
 
@@ -50,6 +51,8 @@ def check_files(
         Whether the output is replaced.
     progress : callable, optional
         Called with (stage, done, total): bytes of input in "read", rows in "verify".
+    held_bytes : int
+        Bytes of the inputs up to which their texts are held in memory; of larger ones, texts are read again.
 
     Raises
     ------
@@ -66,7 +69,7 @@ def check_files(
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         batches = text_batches(corpus, progress)
-        if corpus.total_bytes <= HELD_BYTES:
+        if corpus.total_bytes <= held_bytes:
             batches = (Texts(batch) for batch in batches)
         figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)

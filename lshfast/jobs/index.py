@@ -19,14 +19,14 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, holds_weighted, key_kind, naming, new_index
+from lshfast.drivers.indexes import add_rows, holds_weighted, naming, new_index
 from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.drivers.item_indexes import ItemIndex, key_kind
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.display import Account, empty_note
 from lshfast.engine.plan import Plan, check_indexed, plan_of_index
 from lshfast.engine.sketching import sketched
 from lshfast.index.keys import Column, as_column, listed, take
-from lshfast.index.stored import StoredIndex
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.jobs.frame import Job
 from lshfast.kinds.measures import PointPlan
@@ -35,13 +35,12 @@ from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.drivers.inputs import AnyReader
-    from lshfast.drivers.point_indexes import PointIndex
-    from lshfast.drivers.weighted_indexes import WeightedIndex
+    from lshfast.index.index_file import AnyIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.stores.file import Mode
     from lshfast.sketch.weighted import WeightedMinHasher
 
-    OpenedIndex: TypeAlias = LSHIndex | PointIndex | WeightedIndex
+    OpenedIndex: TypeAlias = LSHIndex | ItemIndex[Any]
 
 # What is said of the keys of an index, and of the candidates of a query.
 KEYS = {"int": "integers", "str": "strings", None: "none yet"}
@@ -167,7 +166,7 @@ def build_index(
     if isinstance(plan, Plan):
         check_indexed(plan)
         index = new_index(plan, on_duplicate)
-        made: Any = type(index)
+        made: type[AnyIndex] = type(index)
     elif plan.kind == "weighted":
         from lshfast.drivers.weighted_indexes import new_weighted_index
 
@@ -240,7 +239,7 @@ def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
 
 
 def _fill(
-    index: Any,
+    index: OpenedIndex,
     name: str,
     corpus: Corpus,
     plan: AnyPlan,
@@ -252,7 +251,9 @@ def _fill(
     with job.reading(corpus):
         if isinstance(plan, PointPlan):
             assert points is not None
+            assert isinstance(index, ItemIndex)
             return _fill_points(index, corpus, plan, points, job, progress)
+        assert not isinstance(index, ItemIndex)
         return _fill_sets(index, name, corpus, plan, job, progress)
 
 
@@ -271,7 +272,12 @@ def _fill_sets(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job,
 
 
 def _fill_points(
-    index: Any, corpus: Corpus, plan: PointPlan, points: AnyReader, job: Job, progress: Progress | None
+    index: ItemIndex[Any],
+    corpus: Corpus,
+    plan: PointPlan,
+    points: AnyReader,
+    job: Job,
+    progress: Progress | None,
 ) -> int:
     """Insert all points, and return the number of rows without one.
 
@@ -283,13 +289,13 @@ def _fill_points(
         if points.format is None:
             raise ValueError(f"there is no {plan.kind} in the inputs, of which an index could be made")
         with job.clock.stage("plan"):
-            index.index = index.new(points.format, plan, sum(len(batch.words) for batch in held))
+            index.begin(points.format, plan, sum(len(batch.words) for batch in held))
         batches = (held.pop(0) for _ in range(len(held)))
     row = empty = 0
     for batch in batches:
         numbers = row + np.flatnonzero(~batch.missing)
         with job.clock.stage("insert"):
-            index.add(numbers, np.arange(len(numbers), dtype=np.int64), batch.words, index.format, plan, corpus)
+            index.add(numbers, batch.words, plan, corpus)
         row += len(batch)
         empty += len(batch) - len(numbers)
     return empty
@@ -338,7 +344,7 @@ def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"
     """
     with opened_any(path, "r+") as index:
         wanted = _own_keys(path, index, keys)
-        known = (index.store if isinstance(index, StoredIndex) else index).contains(wanted)
+        known = (index if isinstance(index, ItemIndex) else index.store).contains(wanted)
         if missing == "error" and not known.all():
             key = listed(take(wanted, np.flatnonzero(~known)[:1]))[0]
             raise DataError(path, None, f"there is no key {key!r}; nothing was removed")

@@ -12,8 +12,9 @@ import numpy as np
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import ARROW_KINDS, key_kind
+from lshfast.drivers.indexes import ARROW_KINDS
 from lshfast.drivers.inputs import Inputs
+from lshfast.drivers.item_indexes import key_kind
 from lshfast.engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast.jobs.frame import Job
 from lshfast.jobs.index import open_for, opened_any

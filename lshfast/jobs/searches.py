@@ -23,8 +23,7 @@ from lshfast.readers import Corpus
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
-    from lshfast.drivers.point_indexes import PointIndex
-    from lshfast.drivers.weighted_indexes import WeightedIndex
+    from lshfast.drivers.item_indexes import ItemIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.index import OpenedIndex
     from lshfast.kinds.items import PointBatch
@@ -52,7 +51,7 @@ class NearQuery:
     @property
     def unbounded(self) -> bool:
         """Whether entries may be at any distance."""
-        return self.k is not None and self.threshold is None and self.radius is None
+        return self.threshold == 0 or (self.k is not None and self.threshold is None and self.radius is None)
 
 
 class FoundEntries(NamedTuple):
@@ -115,21 +114,19 @@ class SetSearch:
 class PointSearch:
     """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
 
-    def __init__(
-        self, index: PointIndex | WeightedIndex, wanted: NearQuery, kind: Kind | None, threads: int | None
-    ) -> None:
-        self.plan: Any = index.plan(
+    def __init__(self, index: ItemIndex[Any], wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
+        self.plan = index.plan(
             kind, wanted.measure, wanted.threshold, wanted.radius,
             unbounded=wanted.unbounded, threads=threads,
         )  # fmt: skip
-        self._index: Any = index
+        self._index = index
         self._k = wanted.k
         self.bound: float | None = None if wanted.unbounded else self.plan.bound
 
     @property
     def recall(self) -> float:
         """The probability that an entry at the bound is found."""
-        return 1.0 if self.bound is None else float(self._index.recall(self.plan))
+        return 1.0 if self.bound is None else self._index.recall(self.plan)
 
     def one(self, text: str) -> FoundEntries:
         """Look up one vector, code or weighted set in a text."""
@@ -143,7 +140,7 @@ class PointSearch:
             yield found
 
     def _found(self, batch: PointBatch) -> FoundEntries:
-        offsets, keys, values = self._index.answers(batch.words, self._index.format, self.plan, self._k)
+        offsets, keys, values = self._index.answers(self._index.points_of(batch.words), self.plan, self._k)
         places = np.cumsum(np.concatenate([[False], ~batch.missing]), dtype=np.int64)
         return FoundEntries(offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing)))
 

@@ -67,9 +67,9 @@ class AllPairs:
         """Whether there are no more candidates."""
         return self._candidates.done
 
-    def next_candidates(self) -> tuple[Int64Array, Int64Array]:
-        """Return the next candidates (i, j) with enough equal slots, sorted; only the last batch may be smaller."""
-        return self._candidates.batch(BATCH_PAIRS)
+    def next_candidates(self, most: int = BATCH_PAIRS) -> tuple[Int64Array, Int64Array]:
+        """Return the next candidates (i, j) with enough equal slots, sorted: `most`, or the last ones."""
+        return self._candidates.batch(most)
 
     def verified(
         self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None

@@ -27,19 +27,37 @@ Int32Array = npt.NDArray[np.int32]
 
 LOW32 = np.uint64(2**32 - 1)
 
-# Candidates that are verified at once, at most, and the bytes of their points.
-CANDIDATES = 1 << 16
-CANDIDATE_BYTES = 1 << 25
+CANDIDATE_BYTES = 1 << 25  # of the points of candidates that are verified at once
+BATCHES = 8  # a batch has at most this share of all points
 
-# Points that are compared with those kept before them in one batch: the first batch, and the share of all points that a
-# batch has at most.
-FIRST_BATCH = 1 << 12
-BATCHES = 8
 
-# The smallest batch; and similar pairs of a batch for each of its points, above which the batch is halved: the smallest
-# batch never has so many.
-LEAST_BATCH = 256
-MOST_PAIRS = LEAST_BATCH // 2
+@dataclass(frozen=True)
+class JoinSizes:
+    """How much is done at once.
+
+    Attributes
+    ----------
+    candidates : int
+        Candidates that are verified at once, at most.
+    first_batch, least_batch : int
+        Points that are compared with those kept before them in one batch: the first batch, and the smallest one.
+    pairs : int or None
+        Similar pairs of a batch for each of its points, above which the batch is halved. By default half of
+        `least_batch`, at least 1: the smallest batch never has so many.
+    """
+
+    candidates: int = 1 << 16
+    first_batch: int = 1 << 12
+    least_batch: int = 256
+    pairs: int | None = None
+
+    @property
+    def most_pairs(self) -> int:
+        """The number that `pairs` stands for."""
+        return self.pairs or max(1, self.least_batch // 2)
+
+
+SIZES = JoinSizes()
 
 
 class _TooManyError(Exception):
@@ -95,6 +113,7 @@ class BucketJoin:
     codes : ndarray of uint64, shape (n, c)
         Codes that differ in at most `most` bits are those of candidates; c may be 0.
     most, threads : int
+    sizes : JoinSizes, default SIZES
     """
 
     compared: int
@@ -110,12 +129,14 @@ class BucketJoin:
         most: int,
         threads: int,
         progress: Progress | None = None,
+        sizes: JoinSizes = SIZES,
     ) -> None:
+        self._sizes = sizes
         self._points, self._order, self._value = points, order, value
         self._keys, self._bands = keys, bands
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
-        self._room = max(2 * LEAST_ROOM, min(CANDIDATES, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
+        self._room = max(2 * LEAST_ROOM, min(sizes.candidates, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
         self.compared = 0
 
     def __len__(self) -> int:
@@ -141,25 +162,25 @@ class BucketJoin:
         Rows are taken in batches. A batch is compared with the rows kept before it, and what is left of it with itself,
         so that a crowd of n similar rows takes n comparisons, and not n²/2.
         """
-        n = len(self)
+        n, sizes = len(self), self._sizes
         keeper, value = np.arange(n, dtype=np.int32), np.zeros(n)
-        kept, done, size = GrowingArray(np.int32), 0, FIRST_BATCH
+        kept, done, size = GrowingArray(np.int32), 0, sizes.first_batch
         while done < n:
             batch = np.arange(done, min(n, done + size), dtype=np.int32)
             self._compare_with_kept(kept.rows(), batch, keeper, value)
             while len(batch):
                 left = batch[keeper[batch] == batch]
                 try:
-                    found = self._among(left, MOST_PAIRS * max(len(left), LEAST_BATCH))
+                    found = self._among(left, sizes.most_pairs * max(len(left), sizes.least_batch))
                 except _TooManyError:
-                    batch = batch[: max(LEAST_BATCH, len(batch) // 2)]
+                    batch = batch[: max(sizes.least_batch, len(batch) // 2)]
                     continue
                 keeper[found.right], value[found.right] = found.left, found.value
                 break
             kept.extend(batch[keeper[batch] == batch])
             halved = done + size > done + len(batch) and done + len(batch) < n
             done += len(batch)
-            size = max(LEAST_BATCH, len(batch)) if halved else min(2 * size, max(FIRST_BATCH, n // BATCHES))
+            size = max(sizes.least_batch, len(batch)) if halved else min(2 * size, max(sizes.first_batch, n // BATCHES))
             if self._progress:
                 self._progress("verify", done, n)
         removed = np.flatnonzero(keeper != np.arange(n, dtype=np.int32)).astype(np.int32)

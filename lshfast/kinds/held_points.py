@@ -73,6 +73,7 @@ class HeldSets:
 
     offsets: Int64Array
     elements: UInt64Array
+    touched_bytes: int = TOUCHED_BYTES
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -85,7 +86,7 @@ class HeldSets:
         values = np.empty(len(pairs))
         most = max(1, len(pairs))
         if _map_of(self.elements) is not None:
-            most = max(1, TOUCHED_BYTES // (2 * (FAULT_BYTES + 8 * self.row_words)))
+            most = max(1, self.touched_bytes // (2 * (FAULT_BYTES + 8 * self.row_words)))
         for at in range(0, len(pairs), most):
             part = slice(at, at + most)
             set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])

@@ -7,6 +7,7 @@ is at least half of the greatest.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -19,10 +20,6 @@ from lshfast.records.choices import Assignment
 
 MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
-# The sparse matching takes at most about 12 ns for each of pairs x rows of the smaller side, with scores i j for row i
-# and column j; with random scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
-COMPONENT_WORK = 2**30  # pairs x rows of the smaller side of a component that is solved exactly, at most
-EXACT_WORK = 2**31  # the same of all these components together
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 SAME = 1e-6  # scores of pairs that differ by less are equal
 
@@ -105,7 +102,27 @@ class OneToOne(NamedTuple):
     greedy: int
 
 
-def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool) -> OneToOne:
+@dataclass(frozen=True)
+class ExactWork:
+    """The components that are solved exactly: their pairs x rows of the smaller side, at most.
+
+    The sparse matching takes at most about 12 ns for each unit, with scores i j for row i and column j; with random
+    scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
+
+    Attributes
+    ----------
+    component, every : int
+        Of one component, and of all of them together.
+    """
+
+    component: int = 2**30
+    every: int = 2**31
+
+
+WORK = ExactWork()
+
+
+def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool, work: ExactWork = WORK) -> OneToOne:
     """Choose pairs so that each row has at most one: exactly in components up to a size, greedily in larger ones.
 
     Parameters
@@ -115,13 +132,14 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     gains : ndarray of float64, shape (n,)
         Finite, at least 0.
     single : bool
+    work : ExactWork, default WORK
 
     Returns
     -------
     OneToOne
         Their gains have the greatest sum in each component of at most 12 rows, and in larger ones of which the product
-        of pairs and rows of the smaller side is at most 2**30, as long as these products are at most 2**31 together,
-        the smallest first. A larger component of one table that has no two sides, as it has an odd circle, is greedy.
+        of pairs and rows of the smaller side is within `work`, the smallest first. A larger component of one table that
+        has no two sides, as it has an odd circle, is greedy.
     """
     if not len(i):
         return OneToOne(np.zeros(0, np.int64), 0)
@@ -137,7 +155,7 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     nodes = np.bincount(labels, minlength=rows)  # its rows
     few = (sizes > 2) & (nodes <= FEW_ROWS)  # of two pairs in a component, the better one is the answer
     sides = _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
-    large, tried = _tractable(sides, labels, sizes, nodes)
+    large, tried = _tractable(sides, labels, sizes, nodes, work)
     exact = few | large
     greedy = int((tried & ~large)[label[chosen]].sum())
     if not exact.any():
@@ -166,18 +184,18 @@ def _sides(i: Int64Array, j: Int64Array, rows: int) -> npt.NDArray[np.int8]:
 
 
 def _tractable(
-    sides: npt.NDArray[np.int8], labels: Int64Array, sizes: Int64Array, nodes: Int64Array
+    sides: npt.NDArray[np.int8], labels: Int64Array, sizes: Int64Array, nodes: Int64Array, work: ExactWork
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return which components are large and solved exactly, and which are large, by their labels."""
     large = nodes > FEW_ROWS
     first = np.bincount(labels[sides == 0], minlength=len(nodes))
     smaller = np.minimum(first, nodes - first)
     # A star has a smaller side of one row, and its best pair is the answer.
-    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= COMPONENT_WORK))
-    work = sizes[able] * smaller[able]
-    order = np.argsort(work, kind="stable")
+    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= work.component))
+    products = sizes[able] * smaller[able]
+    order = np.argsort(products, kind="stable")
     found = np.zeros(len(nodes), bool)
-    found[able[order[np.cumsum(work[order], dtype=np.int64) <= EXACT_WORK]]] = True
+    found[able[order[np.cumsum(products[order], dtype=np.int64) <= work.every]]] = True
     return found, large & (smaller != 1)
 
 

@@ -161,7 +161,7 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert "about 44 texts" in result.stdout
     assert "in all" in result.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "about 1,000 texts of 3.0 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
+    assert "about 1,000 texts of 3.0 MB" in run("tune", "--rows", 1000, "--mean-bytes", 3000).stdout
 
 
 @pytest.mark.parametrize("name", ["-", "curve", "curve.gif"])
@@ -347,8 +347,8 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
 
 
 def test_tune_measures_input_or_is_told_its_size(corpus):
-    assert "without INPUT, and INPUT is given" in failing(2, "tune", corpus, "--documents", 1000)
-    assert "by needs INPUT, whose values are counted" in failing(2, "tune", "--documents", 1000, "--by", "source")
+    assert "without INPUT, and INPUT is given" in failing(2, "tune", corpus, "--rows", 1000)
+    assert "by needs INPUT, whose values are counted" in failing(2, "tune", "--rows", 1000, "--by", "source")
 
 
 @pytest.mark.parametrize(

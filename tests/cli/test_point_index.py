@@ -528,6 +528,18 @@ def test_similarities_to_weighted_sets_are_estimates(files, tmp_path):
     assert "none: weighted sets" in run("index", "info", index).stdout
 
 
+def test_all_candidates_among_weighted_sets(files, tmp_path):
+    index, query = tmp_path / "x.lsh", ["--column", "w", "--id-column", "id", "--threshold"]
+    run("index", "build", files / "old.parquet", *KINDS["weighted"], "--id-column", "id", "-o", index)
+    every = run("index", "query", index, files / "new.parquet", *query, 0)
+    least = run("index", "query", index, files / "new.parquet", *query, 1e-9)
+    assert lines(every) == lines(least)
+    assert len(lines(every)) > len(lines(run("index", "query", index, files / "new.parquet", *query, 0.99)))
+    assert "at least" in least.stderr
+    assert "at least" not in every.stderr
+    assert "x.lsh: threshold must be in" in failing(2, "index", "query", index, files / "new.parquet", *query, -1)
+
+
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("named", ["strings", "integers"])
 def test_an_index_of_weighted_sets_in_python(tmp_path, seed, named):

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshfast.datasketch import hyperloglog
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64, token_hash
-from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
+from lshfast.datasketch.hyperloglog import STRETCH, HyperLogLog, HyperLogLogPlusPlus
 from tests.reference import cardinality as reference
 
 KINDS = pytest.mark.parametrize("kind", [HyperLogLog, HyperLogLogPlusPlus])
@@ -107,9 +106,8 @@ def test_the_layout_of_the_bytes(kind):
 
 
 @KINDS
-def test_stretches(kind, monkeypatch):
-    monkeypatch.setattr(hyperloglog, "STRETCH", 7)
-    items = words(21)
+def test_stretches(kind):
+    items = words(2 * STRETCH + 5)
     expected = reference.registers_of_hashes([sha1(item, width_of(kind)) for item in items], width_of(kind), 4)
     assert sketch_of(kind, iter(items)).reg.tolist() == expected
 

@@ -16,8 +16,7 @@ from pyarrow import csv
 
 import lshfast
 from lshfast import TooManyRemovedError, dedup, dedup_files, stages
-from lshfast.common import value_codes
-from lshfast.common.value_codes import MISSING, OTHER, ValueCodes, text_of_value
+from lshfast.common.value_codes import MISSING, MOST_VALUES, OTHER, ValueCodes, text_of_value
 from lshfast.engine.by_value import MOST_LISTED, MOST_SHOWN, CountsByValue, OtherRows, ValueRows
 from lshfast.engine.guard import LEAST_ROWS, check_removed
 from tests.cli.commands import failing, run, write_jsonl
@@ -58,10 +57,8 @@ def test_counts_are_those_of_a_dictionary(values, data):
     assert found.others is None
 
 
-def test_values_beyond_the_limits_are_summed(monkeypatch):
-    monkeypatch.setattr(value_codes, "MOST_VALUES", 3)
-    monkeypatch.setattr(value_codes, "MOST_BYTES", 5)
-    by = ValueCodes("c", ["a", "bbbb", "cc", "a", None, "cc"])
+def test_values_beyond_the_limits_are_summed():
+    by = ValueCodes("c", ["a", "bbbb", "cc", "a", None, "cc"], most_values=3, most_bytes=5)
     assert by.names == ["a", "bbbb"]
     assert by.codes.tolist() == [0, 1, OTHER, 0, MISSING, OTHER]
     counts = CountsByValue.of(by, np.array([True, True, False, False, True, True]))
@@ -90,7 +87,7 @@ def test_a_million_values(tmp_path):
     by = result.summary.by
     assert len(by.values) == MOST_LISTED
     assert sum(row.read for row in by.values) + by.others.read == n
-    assert by.others.values <= value_codes.MOST_VALUES
+    assert by.others.values <= MOST_VALUES
 
 
 # in memory

@@ -168,4 +168,4 @@ def test_tune_recommends(file, tmp_path):
     assert "recommended for texts of this length: --unit word --size 2 --threshold 0.5\n" in told
     empty = write_jsonl(tmp_path / "empty.jsonl", [])
     assert "recommended" not in run("tune", empty).stdout
-    assert "recommended" not in run("tune", "--documents", "5").stdout
+    assert "recommended" not in run("tune", "--rows", "5").stdout

@@ -118,6 +118,21 @@ def test_images_of_many_bits_are_converted_in_strips(tmp_path, kind):
     assert np.abs(np.asarray(image)[:, 0].astype(float) - wanted).max() < 2
 
 
+@pytest.mark.parametrize("size", [(480, 360), (1500, 1200)])
+def test_images_in_lab_colours(tmp_path, size):
+    from PIL import ImageCms
+
+    profiles = [ImageCms.createProfile(name) for name in ("sRGB", "LAB")]
+    shown = Image.merge("RGB", [picture(seed, size).convert("L") for seed in (1, 2, 3)])
+    lab = ImageCms.profileToProfile(shown, *profiles, outputMode="LAB")
+    path = save(tmp_path, "a.tiff", lab)
+    with Image.open(path) as stored:
+        assert stored.mode == "LAB"
+    assert near(decode(path).image, shown, 12)
+    for found, channel in zip(decode(path, colour=True).image.split(), shown.split(), strict=True):
+        assert near(found, channel, 30)  # some colours of sRGB need more than the 8 bits of a and b
+
+
 def test_large_images_are_reduced(tmp_path):
     large = picture(1, (2400, 1800))
     for name in ("a.jpg", "a.png"):

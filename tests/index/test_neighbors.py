@@ -475,6 +475,7 @@ def test_what_an_index_says_of_itself():
     alone.insert(["x"], np.zeros((1, 3)))
     assert repr(alone).startswith("NearNeighbors(1 entry; euclidean, 3 dimensions")
     assert "a query searches 1 bucket in each" in repr(alone)
+    assert "  1 band of 1 row;" in str(NearNeighbors("euclidean", 1.0, dim=3, n=10, bands=1, rows_per_band=1).plan)
     index = small("euclidean")
     index.insert(range(60), clustered("euclidean"))
     text = index.describe()

@@ -126,6 +126,26 @@ def test_damaged_options_are_refused(tmp_path, source, damage):
     assert "are damaged" in failing(1, "explain", "near", source, "--removed", removed)
 
 
+@pytest.mark.parametrize("end", [0, 7, -9])
+def test_a_damaged_table_is_refused(tmp_path, source, end):
+    removed = tmp_path / "removed.parquet"
+    dedup_files(source, removed=removed, id_column="id")
+    data = bytearray(removed.read_bytes())
+    if end < 0:  # in the footer, whose length is the last number before the magic
+        data[end - 60 : end] = b"\xff" * 60
+    else:
+        del data[end:]
+    removed.write_bytes(data)
+    with pytest.raises(FormatError, match=r"removed\.parquet: cannot be read as Parquet"):
+        read_options(str(removed))
+    assert "removed.parquet: cannot be read" in failing(1, "explain", "near", source, "--removed", removed)
+
+
+def test_a_missing_table_is_no_damaged_one(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_options(str(tmp_path / "removed.parquet"))
+
+
 def test_existing_options_are_not_replaced(tmp_path, source):
     beside = tmp_path / "removed.csv.options.json"
     beside.write_text("mine")

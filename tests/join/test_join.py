@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import lshfast.join.all_pairs
 from lshfast import (
     Bands,
     MinHasher,
@@ -288,7 +287,7 @@ def test_a_copy_in_a_pair_stands_for_the_first_of_its_kind():
 # All pairs
 
 
-def all_pairs(rows, threshold, exact, copies):
+def all_pairs(rows, threshold, exact, copies, batch):
     sets = token_sets(rows)
     hasher, bands = MinHasher(16), Bands(8, 1)
     signatures = hasher.sketch(sets)
@@ -296,7 +295,7 @@ def all_pairs(rows, threshold, exact, copies):
     found = AllPairs(sets, signatures, keys, Comparison(threshold, exact, threads=2), copies)
     batches = []
     while not found.done:
-        i, j = found.next_candidates()
+        i, j = found.next_candidates(batch)
         batches.append((len(i), found.verified(i, j)))
     i, j = candidates(keys, copies=copies)
     assert found.candidates == len(i)
@@ -316,9 +315,7 @@ def all_pairs(rows, threshold, exact, copies):
 @given(rows=ROWS, threshold=st.sampled_from([0, 0.3, 0.8, 1]), with_copies=st.booleans())
 def test_all_pairs_are_those_of_the_candidates(exact, batch, rows, threshold, with_copies):
     copies = find_copies(token_sets(rows)) if with_copies else None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lshfast.join.all_pairs, "BATCH_PAIRS", batch)
-        batches, expected = all_pairs(rows, threshold, exact, copies)
+    batches, expected = all_pairs(rows, threshold, exact, copies, batch)
     assert [pair for _, found in batches for pair in found.tolist()] == expected.tolist()
     assert all(count == batch for count, _ in batches[:-1])
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import FormatError
-from lshfast.join.external import slot_file
 from lshfast.join.external.slot_file import SlotFile, slots_held
 from lshfast.join.shared_slots import share_slots, shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels
@@ -96,15 +95,14 @@ def add_all(file, signatures):
 @pytest.mark.few_cases
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 1000])
 @pytest.mark.parametrize("least", [30, 56])
-def test_a_file_tells_the_rows_that_share_too_few(tmp_path, monkeypatch, n, least):
+def test_a_file_tells_the_rows_that_share_too_few(tmp_path, n, least):
     slots = slots_held(64, least)
     assert slots == 64 - least + 16
-    monkeypatch.setattr(slot_file, "BLOCK_BYTES", 4 * slots * 100)
     rng, signatures = np.random.default_rng(n), crowd(n, 64, 8)
     held, chosen = rng.permutation(n)[: n * 9 // 10], np.zeros(n, bool)
     chosen[held[: n * 8 // 10]] = True
     path = tmp_path / "slots.bin"
-    with SlotFile(str(path), 64, least) as file:
+    with SlotFile(str(path), 64, least, 4 * slots * 100) as file:
         at = 0
         while at < len(held):
             some = held[at : at + int(rng.integers(1, 300))]
@@ -162,10 +160,9 @@ def test_a_file_of_few_slots_holds_none(tmp_path):
 
 
 @pytest.mark.parametrize("at", [0, 77, -1])
-def test_a_damaged_file_of_slots_is_refused_by_name(tmp_path, monkeypatch, at):
-    monkeypatch.setattr(slot_file, "BLOCK_BYTES", 1 << 12)
+def test_a_damaged_file_of_slots_is_refused_by_name(tmp_path, at):
     path = tmp_path / "slots.bin"
-    with SlotFile(str(path), 64, 40) as file:
+    with SlotFile(str(path), 64, 40, 1 << 12) as file:
         add_all(file, crowd(1000, 64, 8))
         data = bytearray(path.read_bytes())
         data[at] ^= 1

@@ -405,7 +405,7 @@ def test_names_whose_tags_crowd(crowd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, *(size + more for size in (GROUP, NAMES, BATCH) for more in (-1, 0, 1))])
+@pytest.mark.parametrize("n", [1, *(size + more for size in (GROUP, NAMES) for more in (-1, 0, 1)), BATCH, BATCH + 1])
 def test_batches(n, level):
     """All of a batch is found again, whatever parts it is worked on in; then half of it, then nothing."""
     generator = np.random.default_rng(n)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from lshfast.join import component_groups, star_groups
 from lshfast.join.jaccard import joined_pairs, sort_pairs
-from lshfast.kinds import bucket_join
-from lshfast.kinds.bucket_join import BucketJoin
+from lshfast.kinds.bucket_join import SIZES, BucketJoin, JoinSizes
 from lshfast.kinds.buckets import choose_buckets, one_bucket
 from lshfast.kinds.held_points import HeldPoints
 from lshfast.kinds.items import PointReader
@@ -29,9 +28,9 @@ def joins(vectors, order=None, threads=1, exact=False, **options):
     rows = np.arange(len(points), dtype=np.int64)
     order = rows if order is None else order
     buckets = one_bucket(len(points)) if exact else choose_buckets(points, reader.format, plan, rows)
-    return lambda: BucketJoin(
+    return lambda sizes=SIZES: BucketJoin(
         HeldPoints(points, reader.format.measure), order, plan.value_of(reader.format), buckets.keys,
-        buckets.bands.bands, buckets.codes, buckets.most, threads,
+        buckets.bands.bands, buckets.codes, buckets.most, threads, sizes=sizes,
     )  # fmt: skip
 
 
@@ -54,11 +53,8 @@ def in_order(pairs, order):
     return found
 
 
-def small_batches(patch, first, least=1, most=None):
-    patch.setattr(bucket_join, "FIRST_BATCH", first)
-    patch.setattr(bucket_join, "LEAST_BATCH", least)
-    patch.setattr(bucket_join, "MOST_PAIRS", most or max(1, least // 2))
-    patch.setattr(bucket_join, "CANDIDATES", 600)
+def small_batches(first, least=1, most=None):
+    return JoinSizes(candidates=600, first_batch=first, least_batch=least, pairs=most)
 
 
 @settings(max_examples=10)
@@ -74,9 +70,8 @@ def test_stars_and_forests_are_those_of_all_pairs(n, spread, first, least, threa
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     made = joins(crowds(n, 6, spread, seed), order, threads, threshold=0.95)
     pairs = in_order(every_pair(made()), order)
-    with pytest.MonkeyPatch.context() as patch:
-        small_batches(patch, first, least)
-        stars, forest = made().stars(), made().forest()
+    sizes = small_batches(first, least)
+    stars, forest = made(sizes).stars(), made(sizes).forest()
     groups = star_groups(n, pairs)
     keeper = np.arange(n)
     keeper[stars.right] = stars.left
@@ -88,11 +83,11 @@ def test_stars_and_forests_are_those_of_all_pairs(n, spread, first, least, threa
 
 
 @pytest.mark.parametrize("groups", ["stars", "forest", "pairs"])
-def test_nothing_depends_on_the_threads(groups, monkeypatch):
-    small_batches(monkeypatch, 64, 16)
+def test_nothing_depends_on_the_threads(groups):
+    sizes = small_batches(64, 16)
     points, found = crowds(700, 8, 0.25), []
     for threads in (1, 2, 5):
-        join = joins(points, threads=threads, threshold=0.95)()
+        join = joins(points, threads=threads, threshold=0.95)(sizes)
         result = every_pair(join).tolist() if groups == "pairs" else getattr(join, groups)()
         if groups != "pairs":
             result = [column.tolist() for column in (result.left, result.right, result.value)]

@@ -14,7 +14,7 @@ from lshfast import WeightedSets
 from lshfast.join import component_groups, star_groups
 from lshfast.kernels import weighted as kernels
 from lshfast.kernels.text import tokens_of_integers, tokens_of_texts
-from lshfast.kinds import held_points, weighted
+from lshfast.kinds import weighted
 from lshfast.kinds.buckets import choose_set_buckets
 from lshfast.kinds.held_points import HeldSets, PointFile
 from lshfast.kinds.kind import kind_of
@@ -103,14 +103,13 @@ def test_the_kernel_checks_its_arguments():
 
 
 @pytest.mark.parametrize("touched", [1, 1 << 18, 1 << 25])
-def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path, monkeypatch):
+def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path):
     """They are read some pairs at a time, and their memory is released."""
-    monkeypatch.setattr(held_points, "TOUCHED_BYTES", touched)
     rng = np.random.default_rng(1)
     sets = held([{element: rng.random() + 0.1 for element in rng.permutation(20)[:8].tolist()} for _ in range(50)])
     file = PointFile(str(tmp_path / "points.bin"))
     file.extend(sets.elements)
-    mapped = HeldSets(sets.offsets, file.finished())
+    mapped = HeldSets(sets.offsets, file.finished(), touched)
     pairs = rng.integers(0, 50, 300, np.uint64) << np.uint64(32) | rng.integers(0, 50, 300, np.uint64)
     assert np.array_equal(mapped.values(pairs), sets.values(pairs))
     assert mapped.values(pairs[:0]).tolist() == []
@@ -273,8 +272,44 @@ def test_records_are_no_weighted_sets():
         lshfast.dedup(ROWS, num_perm=64)
     with pytest.raises(ValueError, match="measure must be one of jaccard for weighted sets, not 'containment'"):
         lshfast.dedup(ROWS, measure="containment")
-    with pytest.raises(ValueError, match=r"^against is for texts and sets"):
+    with pytest.raises(ValueError, match=r"^against is an index of texts or sets, and the run is over weighted sets$"):
         lshfast.dedup(ROWS, against=lshfast.LSHIndex())
+
+
+def weighted_index(threshold=0.6, seed=3, **options):
+    family = lshfast.families.WeightedMinHashFamily(seed=seed)
+    return lshfast.LSHIndex(threshold, recall=0.9999, family=family, shingles="weighted", **options)
+
+
+def test_runs_against_an_index_remove_what_is_similar_to_its_entries():
+    rng = np.random.default_rng(4)
+    rows = [{f"{row} {item}": 1 + rng.random() for item in range(20)} for row in range(60)]
+    again = [{item: weight * (1 + 0.05 * rng.random()) for item, weight in row.items()} for row in rows[:20]]
+    index = weighted_index()
+    options = {"against": index, "threshold": 0.6, "seed": 3}
+    first = lshfast.dedup([*rows[:40], {}], keys=range(41), add=True, **options)
+    assert (first.summary.removed, first.summary.indexed, len(index)) == (0, 40, 40)
+    result = lshfast.dedup([*again, *rows[40:], rows[50]], keys=[100 + row for row in range(41)], add=True, **options)
+    assert [removal[:2] for removal in result.removed] == [*((100 + row, row) for row in range(20)), (140, 130)]
+    assert result.summary.earlier == 20
+    assert all(removal.similarity > 0.8 for removal in result.removed)
+    assert (result.summary.indexed, len(index)) == (20, 60)
+    with pytest.raises(ValueError, match=r"^keys\[0\] = 5 is in the index already"):
+        lshfast.dedup([{"new": 1}, {"other": 2}], keys=[5, 300], add=True, **options)
+    assert len(index) == 60
+
+
+def test_what_an_index_of_weighted_sets_refuses():
+    index = weighted_index()
+    for rows, options, said in (
+        (ROWS, {"seed": 1}, "seed is 3 in this index, not 1"),
+        (ROWS, {"seed": 3, "threshold": 0.5}, "this index promises to find sets of similarity 0.6"),
+        (["a b"], {}, "against is an index of weighted sets, and the run is over texts or sets"),
+        ([{"a"}], {}, "against is an index of weighted sets, and the run is over texts or sets"),
+        (np.ones((2, 3), np.float32), {}, "against is for texts and sets, weighted or not, not for vectors"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lshfast.dedup(rows, against=index, **options)
 
 
 def test_a_check_finds_the_recall():

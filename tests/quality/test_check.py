@@ -264,15 +264,14 @@ def test_a_valley_suggests_a_threshold():
 
 
 @pytest.mark.parametrize("held", [0, 2**29])
-def test_files(tmp_path, monkeypatch, held):
-    monkeypatch.setattr("lshfast.jobs.check.HELD_BYTES", held)
+def test_files(tmp_path, held):
     path, out = tmp_path / "texts.jsonl", tmp_path / "check.json"
     texts = corpus("templates", 300)
     path.write_text("".join(json.dumps({"text": text, "id": f"k{row}"}) + "\n" for row, text in enumerate(texts)))
     from lshfast.drivers.inputs import Inputs
 
     options = CheckOptions(examples=1)
-    result = check_files(Inputs([str(path)], id_column="id"), str(out), make_plan(), options)
+    result = check_files(Inputs([str(path)], id_column="id"), str(out), make_plan(), options, held_bytes=held)
     assert isinstance(result, CheckResult)
     assert result.recall == lshfast.check(texts).recall
     assert json.loads(out.read_text("utf-8"))["pairs"]["value"] == result.pairs.value

@@ -1,12 +1,14 @@
 """Assignment beside a search of all choices."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.records import assigned, assignment, match_records
-from lshfast.records.assignment import FEW_ROWS, equally_good, one_to_one
+from lshfast.records import assigned, match_records
+from lshfast.records.assignment import FEW_ROWS, ExactWork, equally_good, one_to_one
 from tests.reference import records as reference
 
 PAIRS = st.lists(
@@ -81,14 +83,12 @@ def shifted(pairs, size):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([("COMPONENT_WORK", 100), ("EXACT_WORK", 100)]))
-def test_larger_components_are_greedy_and_counted(seed, limit):
+@given(st.integers(0, 2**32 - 1), st.sampled_from([ExactWork(component=100), ExactWork(every=100)]))
+def test_larger_components_are_greedy_and_counted(seed, work):
     size = 3 * FEW_ROWS
     pairs = chain_of(seed, size)
     i, j, scores = arrays(pairs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, *limit)
-        links, greedy = one_to_one(i, j, scores, single=False)
+    links, greedy = one_to_one(i, j, scores, single=False, work=work)
     expected = reference.greedy_matching(shifted(pairs, size))
     assert {(x, y + size) for x, y in zip(i[links].tolist(), j[links].tolist(), strict=True)} == expected
     assert greedy == len(expected)
@@ -100,9 +100,7 @@ def test_the_smallest_components_are_exact_if_not_all_can_be():
     chain += [(row, row, 10) for row in range(1, 21)]
     longer = [(row + 50, other + 50, score) for row, other, score in chain_of(3, 40)]
     i, j, scores = arrays([*chain, *longer])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, "EXACT_WORK", len(chain) * 21)
-        links, greedy = one_to_one(i, j, scores, single=False)
+    links, greedy = one_to_one(i, j, scores, single=False, work=ExactWork(every=len(chain) * 21))
     own = links[i[links] < 50]
     assert scores[own].sum() == reference.best_bipartite_sum(chain, 21, 21)
     assert greedy == len(links) - len(own) == len(reference.greedy_matching(shifted(longer, 100)))
@@ -142,7 +140,7 @@ def test_the_account_says_what_was_greedy(monkeypatch):
     exact = match_records(table, table, **options).summary
     assert exact.greedy == 0
     assert "greedy" not in repr(exact)
-    monkeypatch.setattr(assignment, "COMPONENT_WORK", 2)
+    monkeypatch.setattr("lshfast.records.links.one_to_one", partial(one_to_one, work=ExactWork(component=2)))
     found = match_records(table, table, **options).summary
     assert found.greedy == found.links == 60
     assert "chosen the best first" in repr(found)
@@ -155,9 +153,7 @@ def test_long_descending_chains_end():
     scores = np.concatenate([3.0 * n - 2 * rows, 3.0 * n - 2 * rows[:-1] - 1])
     links, greedy = one_to_one(i, j, scores, single=False)
     assert (links.tolist(), greedy) == (rows.tolist(), 0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, "EXACT_WORK", 0)
-        links, greedy = one_to_one(i, j, scores, single=False)
+    links, greedy = one_to_one(i, j, scores, single=False, work=ExactWork(every=0))
     assert (links.tolist(), greedy) == (rows.tolist(), n)
 
 

@@ -19,8 +19,9 @@ from lshfast.common.types import Int64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parquet
 from lshfast.drivers.files.outputs import Outputs
-from lshfast.drivers.indexes import ARROW_KINDS, Indexes, key_kind
+from lshfast.drivers.indexes import ARROW_KINDS, Indexes
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
+from lshfast.drivers.item_indexes import ItemIndex, key_kind
 from lshfast.drivers.pages import DedupPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
@@ -54,8 +55,6 @@ from lshfast.readers.selection import SparseColumn
 
 if TYPE_CHECKING:
     from lshfast.drivers.inputs import AnyReader
-    from lshfast.drivers.point_indexes import PointIndex
-    from lshfast.drivers.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
 
 
@@ -304,7 +303,7 @@ def _find(
     return replace(result, options=result.options | {"keep": keep})
 
 
-def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[PointIndex | WeightedIndex | None]:
+def _point_index(indexes: Indexes, plan: PointPlan) -> AbstractContextManager[ItemIndex[Any] | None]:
     """Open the index of earlier points, or prepare a new one."""
     if indexes.against is None and indexes.save is None:
         return nullcontext()
@@ -326,7 +325,7 @@ def _find_points(
     page: DedupPage,
     folder: str | None,
     memory: int | None,
-    index: PointIndex | WeightedIndex | None,
+    index: ItemIndex[Any] | None,
     indexes: Indexes,
     progress: Progress | None,
 ) -> DedupResult:

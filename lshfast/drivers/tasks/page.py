@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
+from lshfast.common.visible import without_secrets
 from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of, texts_by_row
 from lshfast.drivers.tasks.page_notes import removed_of_files
 from lshfast.drivers.tasks.sketching import restored_corpus
@@ -74,7 +75,7 @@ def _refusal(plan: StagePlan) -> str:
 def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
     """Return the good rows of each input, and how many of them were removed."""
     read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
-    return list(map(InputRows, names, read, removed_of_files(plan, len(names)).tolist()))
+    return list(map(InputRows, map(without_secrets, names), read, removed_of_files(plan, len(names)).tolist()))
 
 
 def _evidence(plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool) -> Evidence:

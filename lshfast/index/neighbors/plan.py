@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
-from lshfast.common.display import counted
+from lshfast.common.display import bands_and_rows, counted
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
@@ -180,7 +180,7 @@ class NeighborsPlan(Family[Any]):
                 f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
                 f"{self.radius:g}{near}, for {self.n:,} entries",
                 f"  family      {self.base!r}",
-                f"  tables      {self.bands} bands of {self.rows_per_band} rows; a query searches {searched}",
+                f"  tables      {bands_and_rows(self.bands, self.rows_per_band)}; a query searches {searched}",
                 f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
                 f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",

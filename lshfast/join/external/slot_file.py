@@ -43,6 +43,8 @@ class SlotFile:
         The slots of a signature.
     least : int
         Similar rows share at least so many slots.
+    block_bytes : int, optional
+        Bytes of a block of rows.
 
     Attributes
     ----------
@@ -54,11 +56,11 @@ class SlotFile:
     least: int
     slots: int
 
-    def __init__(self, path: str, k: int, least: int) -> None:
+    def __init__(self, path: str, k: int, least: int, block_bytes: int | None = None) -> None:
         self.k, self.least = k, least
         self.slots = slots_held(k, least)
         self._step = k // max(1, self.slots)
-        self._rows = max(1, BLOCK_BYTES // (4 * max(1, self.slots)))  # of a block
+        self._rows = max(1, (block_bytes or BLOCK_BYTES) // (4 * max(1, self.slots)))  # of a block
         self._block, self._filled = np.empty((self.slots, self._rows), np.uint32), 0
         self._file, self._blocks = SummedFile(path, 4 * self._rows), 0
         self._buckets, self._counting, self._held = CrowdedBuckets(), Lock(), GrowingArray(np.int64)

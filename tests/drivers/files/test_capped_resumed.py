@@ -27,8 +27,15 @@ from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, end_at, outpu
 from tests.drivers.files.full_disk import FullDisk
 
 
-@pytest.mark.parametrize("more", [{}, {"ignore_common": 0.02}])
-@pytest.mark.parametrize("step", [19, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("step", "more"),
+    [
+        (19, {}),
+        (19, {"ignore_common": 0.02}),
+        pytest.param(1, {}, marks=pytest.mark.slow),
+        pytest.param(5, {"ignore_common": 0.02}, marks=pytest.mark.slow),  # two more readings, so there are more places
+    ],
+)
 def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch, step, more):
     rows = corpus(11, 2500)
     source, work = write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]]), tmp_path / "work"

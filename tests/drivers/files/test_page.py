@@ -7,6 +7,7 @@ import pytest
 
 from lshfast import DataError, dedup_files
 from lshfast.cli.options import command_line
+from lshfast.drivers.pages import named
 from tests.cli.commands import process, run, write_jsonl
 
 HOSTILE = [
@@ -143,6 +144,21 @@ def test_a_dry_run_writes_no_page(tmp_path):
 )
 def test_the_command_has_no_secrets(argument, shown):
     assert command_line(["python", "dedup", argument]).replace("'", "") == f"lshfast dedup {shown}".replace("'", "")
+
+
+def test_the_inputs_have_no_secrets(tmp_path):
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in ["one two three"] * 2)
+    memory.pipe("/me:secret@host/a.jsonl", rows.encode())
+    assert named(["https://me:secret@host/a.jsonl?key=secret", "b.jsonl"]) == "https://…@host/a.jsonl?…, b.jsonl"
+    for options in ([], ["--memory", "500M"]):
+        page = tmp_path / f"{len(options)}.html"
+        source, kept = "memory://me:secret@host/a.jsonl", tmp_path / f"{len(options)}.jsonl"
+        run("dedup", source, "-o", kept, "--html", page, "--html-no-texts", *options)
+        text = page.read_text()
+        head, inputs = text.partition("</title>")[0], text.partition("Where the rows come from")[2]
+        assert "Near-duplicates in memory://…@host/a.jsonl" in head
+        assert "secret" not in head + inputs.partition("<h2")[0]
 
 
 @pytest.mark.parametrize("kind", [".jsonl", ".csv", ".tsv", ".parquet", ".arrow"])
