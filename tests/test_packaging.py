@@ -23,7 +23,7 @@ NAMES_OF_CONDA = {
     "matplotlib": "matplotlib-base",
     "duckdb": "python-duckdb",
 }
-FOR_DEVELOPERS = {"light", "test", "bench", "dev"}
+FOR_DEVELOPERS = {"light", "test", "bench", "docs", "dev"}
 
 
 def read(name):

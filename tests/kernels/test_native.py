@@ -152,6 +152,8 @@ def test_the_example_in_c_raises(c_example):
 @pytest.mark.slow
 def test_the_example_in_cpp(tmp_path):
     pytest.importorskip("pybind11", reason="pybind11 is not installed")
+    if shutil.which("c++") is None:
+        pytest.skip("no C++ compiler is installed")
     folder = built("cpp", tmp_path)
     assert run(folder, "check.py").stdout == "(2, 18) uint64 shared buckets: 7\n"
     code = f"import bands; print(bands.keys({TEXTS!r}, 18, 3).tolist(), bands.keys([], 18, 3).shape, sep=', ')"
