@@ -5,6 +5,7 @@ in its place.
 """
 
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -101,6 +102,48 @@ def test_rust_declares_the_same_table():
     assert [(name, " ".join(given.split()).removesuffix(","), returned) for name, given, returned in found] == expected
     [version] = re.findall(r"INTERFACE: u32 = (\d+);", RUST)
     assert re.search(rf"^#define LSHFAST_INTERFACE {version}$", HEADER, re.MULTILINE)
+
+
+# Calls the functions given, each with a count of 0; its items are at an address that cannot be read.
+CALL = """
+import ctypes, json, sys
+from lshfast.kernels import native
+
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.argtypes, pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+table = pointer_of(native.TABLE, b"lshfast.kernels.native.TABLE")
+addresses = (ctypes.c_void_p * len(native.FUNCTIONS)).from_address(table + 8)
+PLAIN = {"uint64_t": ctypes.c_uint64, "size_t": ctypes.c_size_t, "unsigned": ctypes.c_uint, "double": ctypes.c_double}
+VALUES = {"k": 8, "bits": 8, "p": 4, "width": 1.0}
+for place, (_, name) in enumerate(native.FUNCTIONS):
+    arguments, counts, items = json.loads(sys.argv[1]).get(name, (None, [], []))
+    if arguments is None:
+        continue
+    room = ctypes.create_string_buffer(b"\\1" * 2**20, 2**20)
+    types, values = [], []
+    for kind, argument in arguments:
+        types.append(ctypes.c_void_p if "*" in kind else PLAIN[kind])
+        if "*" in kind:
+            values.append(8 if argument in items else ctypes.addressof(room))
+        else:
+            values.append(0 if argument in counts else VALUES.get(argument, 1))
+    ctypes.CFUNCTYPE(ctypes.c_size_t, *types)(addresses[place])(*values)
+    print(name, flush=True)
+"""
+ITEMS = ["tokens", "signatures", "hashes", "codes", "vectors", "packed", "data", "text", "weights"]
+
+
+def test_a_count_of_0_reads_no_items():
+    allowed = {}
+    for _, name, arguments, comment in members():
+        counts = re.findall(r"\b(n|m|length|count)`? (?:and (m) )?(?:may be|is) 0", comment)
+        counts = {count for pair in counts for count in pair if count}
+        if counts or "number returned are as above" in comment:  # of the shingles of words
+            items = ["a", "b"] if name == "jaccard_of_sets" else ITEMS
+            allowed[name] = [arguments, [*(counts or {"length"})], items]
+    assert len(allowed) > 22
+    done = subprocess.run([sys.executable, "-c", CALL, json.dumps(allowed)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, [*allowed], "")
 
 
 def example(name, folder):
