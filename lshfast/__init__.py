@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
     from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
+    from lshfast.kernels import get_include
     from lshfast.quality.api import check
     from lshfast.readers import DataError
     from lshfast.shingling import shingle
@@ -113,6 +114,7 @@ __all__ = [
     "dedup_codes",
     "dedup_files",
     "find_copies",
+    "get_include",
     "hamming_pairs",
     "library_defaults",
     "pairs",
@@ -138,6 +140,7 @@ if not TYPE_CHECKING:
             "index.stores.lmdb": "LmdbStore",
             "index.stores.redis": "RedisStore",
             "join": "candidates component_groups find_copies star_groups verify",
+            "kernels": "get_include",
             "quality.api": "check",
             "readers": "DataError",
             "shingling": "shingle",

@@ -9,7 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH # the installed package is meant
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
-tests="test_golden test_integers kernels/test_text kernels/test_sketch kernels/test_cimport kernels/test_free_threading
+tests="test_golden test_integers kernels/test_text kernels/test_sketch kernels/test_cimport kernels/test_native
+  kernels/test_free_threading
   sketch/test_texts engine/test_dedup index/test_lsh_index index/test_files"
 
 version_of() { "$1" -c 'import ensurepip, sys, venv; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }

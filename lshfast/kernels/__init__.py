@@ -45,6 +45,18 @@ except ModuleNotFoundError as error:  # _cython has no stub
     raise _advice([str(error.name).rpartition(".")[2]]) from None
 
 
+def get_include() -> str:
+    """Return the folder of lshfast.h and lshfast.rs, the declarations of the kernels for C, C++ and Rust.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.get_include() # doctest: +ELLIPSIS
+    '...include'
+    """
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
+
+
 def available() -> tuple[str, ...]:
     """Return the CPU levels that this machine supports, slowest first."""
     return cpu.available()
