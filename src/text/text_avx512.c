@@ -93,28 +93,48 @@ TARGET_AVX512 static void word_windows(const uint64_t *hashes, size_t windows, c
     }
 }
 
-/* A code point is one limb, so three multiply-adds a product do, and up to this size they beat the rolling sum. */
+/* A code point and 1 has at most 21 bits, so that its product with 31 bits of a power is one multiply-add. Up to this size
+ * sixteen of them fit, and beat the rolling sum. */
 #define MOST_DIRECT_CHARACTERS 16
+#define LOW31 (((uint64_t)1 << 31) - 1)
+
+TARGET_AVX512 static ALWAYS_INLINED void sum_characters(const uint64_t *codes, size_t windows, size_t size,
+                                                        const uint64_t *powers, uint64_t *out) {
+    __m512i low_power[MOST_DIRECT_CHARACTERS], high_power[MOST_DIRECT_CHARACTERS];
+    for (size_t j = 1; j < size; j++) {
+        low_power[j] = spread(powers[j] & LOW31);
+        high_power[j] = spread(powers[j] >> 31);
+    }
+    const __m512i p = spread(P61), low30 = spread(LOW31 >> 1);
+    for (size_t i = 0; i < windows; i += LANES) {
+        __m512i low = _mm512_loadu_si512(codes + i + size - 1), middle = _mm512_setzero_si512();
+        for (size_t j = 1; j < size; j++) {
+            __m512i x = _mm512_loadu_si512(codes + i + size - 1 - j);
+            low = _mm512_madd52lo_epu64(low, x, low_power[j]);
+            middle = _mm512_madd52lo_epu64(middle, x, high_power[j]);
+        }
+        /* middle 2^31 is (middle >> 30) + (middle mod 2^30) 2^31 */
+        __m512i sum = _mm512_add_epi64(low, _mm512_srli_epi64(middle, 30));
+        sum = _mm512_add_epi64(sum, _mm512_slli_epi64(_mm512_and_si512(middle, low30), 31));
+        sum = _mm512_add_epi64(_mm512_and_si512(sum, p), _mm512_srli_epi64(sum, 61));
+        __m512i token = mix64_lanes(_mm512_min_epu64(sum, _mm512_sub_epi64(sum, p)));
+        if (windows - i >= LANES) _mm512_storeu_si512(out + i, token);
+        else _mm512_mask_storeu_epi64(out + i, first_lanes(windows - i), token);
+    }
+}
 
 TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t windows, const struct shingler *shingler,
                                             uint64_t *out) {
-    const size_t size = shingler->size;
-    if (size > MOST_DIRECT_CHARACTERS) {
-        text_character_windows_scalar(codes, windows, shingler, out);
-        return;
-    }
-    for (size_t i = 0; i < windows; i += LANES) {
-        __m512i low = _mm512_setzero_si512(), middle = low, carried = low;
-        for (size_t j = 0; j < size; j++) {
-            __m512i x = _mm512_loadu_si512(codes + i + size - 1 - j);
-            __m512i power = spread(shingler->powers[j]), power_high = spread(shingler->powers[j] >> 52);
-            low = _mm512_madd52lo_epu64(low, x, power); /* reads the low 52 bits of both */
-            carried = _mm512_madd52hi_epu64(carried, x, power);
-            middle = _mm512_madd52lo_epu64(middle, x, power_high);
-        }
-        middle = _mm512_add_epi64(middle, carried);
-        __m512i token = mix64_lanes(p61_of_limbs(low, middle, _mm512_setzero_si512()));
-        _mm512_mask_storeu_epi64(out + i, first_lanes(windows - i), token);
+    const uint64_t *powers = shingler->powers;
+    switch (shingler->size) { /* constants, so that the powers stay in registers */
+    case 4: sum_characters(codes, windows, 4, powers, out); return;
+    case 5: sum_characters(codes, windows, 5, powers, out); return;
+    case 8: sum_characters(codes, windows, 8, powers, out); return;
+    case 9: sum_characters(codes, windows, 9, powers, out); return;
+    case 10: sum_characters(codes, windows, 10, powers, out); return;
+    default:
+        if (shingler->size > MOST_DIRECT_CHARACTERS) text_character_windows_scalar(codes, windows, shingler, out);
+        else sum_characters(codes, windows, shingler->size, powers, out);
     }
 }
 
