@@ -3,6 +3,7 @@
  * bits. Nothing branches on single bytes in ASCII text; other text is decoded character by character. */
 #include "text/text.h"
 
+#include "text/blocks.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -196,6 +197,8 @@ struct words {
     uint8_t buffer[CARRY_BYTES + NORMALISED_BYTES +
                    16]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
     uint64_t mask[NORMALISED_BYTES / 64 + 2];
+    uint64_t breaks[NORMALISED_BYTES / 64 + 2]; /* where words begin directly behind others */
+    int broken;                                 /* whether there are breaks */
     size_t filled; /* bytes of this stretch */
     enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
     size_t carried;            /* bytes of the open word before buffer + CARRY_BYTES */
@@ -222,6 +225,13 @@ static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
     words->filled += n;
 }
 
+static inline void append_breaks(struct words *words, uint64_t bits) {
+    size_t word = words->filled >> 6, shift = words->filled & 63;
+    words->breaks[word] |= bits << shift;
+    if (shift) words->breaks[word + 1] |= bits >> (64 - shift);
+    words->broken |= bits != 0;
+}
+
 static inline void append_separator(struct words *words) {
     words->buffer[CARRY_BYTES + words->filled] = ' ';
     append_bits(words, 0, 1);
@@ -244,12 +254,28 @@ static inline void append_character(struct words *words, uint32_t code, int keep
     append_bits(words, ((uint64_t)1 << n) - 1, n);
 }
 
+/* Append a classified block whose lower case stands at buffer + CARRY_BYTES + filled; return its bytes. */
+static inline size_t append_block(struct words *words, struct text_block *block, const uint8_t *text, int keep_case) {
+    uint8_t *lower = words->buffer + CARRY_BYTES + words->filled;
+    look_up_mixed(block, text);
+    if (keep_case) memcpy(lower, text, 64);
+    else lower_block(block, text, lower);
+    if (!block->bytes) return 0;
+    struct text_word_bits bits = words_of_block(block, words->open);
+    words->open = bits.open;
+    append_breaks(words, bits.breaks);
+    append_bits(words, bits.inside, block->bytes);
+    return block->bytes;
+}
+
 /* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
 static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
                         size_t at, int keep_case, size_t *bad) {
     size_t stop = length - at < TEXT_STRETCH_BYTES ? length : at + TEXT_STRETCH_BYTES;
     words->filled = 0;
     words->mask[0] = 0;
+    words->broken = 0;
+    memset(words->breaks, 0, sizeof words->breaks);
     while (at < stop) {
         uint8_t padded[64];
         const uint8_t *block = text + at;
@@ -271,7 +297,16 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
             at += n;
             continue;
         }
-        for (size_t end = at + n; at < end;) {
+        size_t end = at + n;
+        if (kernels->classify_block) {
+            struct text_block found;
+            kernels->classify_block(block, words->buffer + CARRY_BYTES + words->filled, &found);
+            if (found.bytes > n) found.bytes = n;
+            at += append_block(words, &found, block, keep_case);
+            if (found.bytes) continue;
+            end = at + 1;
+        }
+        while (at < end || (at < stop && text[at] >= 0xF0)) {
             uint32_t code;
             size_t taken = utf8_decode(text + at, length - at, &code);
             if (taken == 0) {
@@ -296,6 +331,24 @@ static size_t find_edges(const struct words *words, int open, int32_t *edges) {
         if (left < 64) changes &= ((uint64_t)1 << left) - 1;
         for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
             edges[count++] = base + (int32_t)lowest_bit(changes);
+        }
+    }
+    return count;
+}
+
+/* The same where there are breaks, which end a word and begin one. */
+static size_t find_edges_and_breaks(const struct words *words, int open, int32_t *edges) {
+    size_t count = 0;
+    uint64_t before = (uint64_t)open;
+    for (size_t word = 0; word * 64 < words->filled; word++) {
+        uint64_t mask = words->mask[word], breaks = words->breaks[word], changes = breaks | (mask ^ (mask << 1 | before));
+        size_t left = words->filled - word * 64;
+        before = mask >> 63;
+        changes &= lowest_bits(left);
+        for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
+            unsigned bit = lowest_bit(changes);
+            edges[count] = edges[count + 1] = base + (int32_t)bit;
+            count += 1 + (breaks >> bit & 1);
         }
     }
     return count;
@@ -398,7 +451,7 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
 
         size_t edges = 0;
         if (open) words->edges[edges++] = -(int32_t)words->carried;
-        edges += find_edges(words, open, words->edges + edges);
+        edges += (words->broken ? find_edges_and_breaks : find_edges)(words, open, words->edges + edges);
         size_t pairs = edges / 2;
         uint64_t *hashes = words->hashes + words->held;
         hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
@@ -606,7 +659,7 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {text_tokens_scalar, classify, text_word_windows_scalar,
+const struct text_kernels text_scalar = {text_tokens_scalar, classify, NULL, text_word_windows_scalar,
                                          text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =

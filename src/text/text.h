@@ -9,6 +9,8 @@
 #include "cpu/cpu.h"
 #include "field.h"
 
+struct text_block; /* blocks.h */
+
 /* The largest shingle, in words or characters: window hashes of a stretch start with this many carried over. */
 #define TEXT_MAX_SHINGLE 256
 
@@ -52,6 +54,9 @@ struct text_kernels {
     /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
      * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
     uint64_t (*classify)(const uint8_t *text, uint8_t *lower, uint64_t *other);
+    /* Classify the characters of at most three bytes that text[0..64) begins with, and lower the ASCII ones; block->bytes
+     * is 0 where there is none. NULL where such blocks are not faster than single characters. */
+    void (*classify_block)(const uint8_t *text, uint8_t *lower, struct text_block *block);
     /* The shingles of `windows` > 0 consecutive windows over windows + size - 1 word hashes, each below 2^62. */
     void (*word_windows)(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
     /* The same over code points + 1. Both may read (and not use) up to 8 numbers behind the last window. */

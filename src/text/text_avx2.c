@@ -59,5 +59,5 @@ TARGET_AVX2 static void character_windows(const uint64_t *codes, size_t windows,
     }
 }
 
-const struct text_kernels text_avx2 = {text_tokens_scalar, classify, text_word_windows_scalar, character_windows};
+const struct text_kernels text_avx2 = {text_tokens_scalar, classify, NULL, text_word_windows_scalar, character_windows};
 #endif

@@ -4,6 +4,7 @@
 
 #if LSHFAST_X86
 #include "lanes_avx512.h"
+#include "text/blocks.h"
 
 /* The tokens of eight strings of at most TEXT_SHORT_BYTES bytes, which stand in 16 bytes each, zeros behind them. */
 TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hasher, const uint8_t (*bytes)[16],
@@ -60,6 +61,64 @@ TARGET_AVX512 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint
     _mm512_storeu_si512(lower, small);
     *other = _mm512_movepi8_mask(x);
     return in_range(small, 'a', 25) | in_range(x, '0', 9) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('_'));
+}
+
+/* Which bytes' bits are set in a table of 256 bytes: bit y & 7 of the byte at `index`. */
+TARGET_AVX512 static inline __mmask64 look_up_bits(const uint8_t *table, __m512i index, __m512i bit) {
+    __m512i first = _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
+    __m512i second = _mm512_permutex2var_epi8(_mm512_loadu_si512(table + 128), index, _mm512_loadu_si512(table + 192));
+    return _mm512_test_epi8_mask(_mm512_mask_mov_epi8(first, _mm512_movepi8_mask(index), second), bit);
+}
+
+/* Each byte is looked up as if a character began there, and bits of other bytes are dropped. */
+TARGET_AVX512 static void classify_block(const uint8_t *text, uint8_t *lower, struct text_block *block) {
+    static const uint8_t NEXT[64] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+                                     23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
+                                     45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 0};
+    __m512i x = _mm512_loadu_si512(text), y = _mm512_permutexvar_epi8(_mm512_loadu_si512(NEXT), x);
+    __m512i small = _mm512_mask_add_epi8(x, in_range(x, 'A', 25), x, _mm512_set1_epi8(0x20));
+    _mm512_storeu_si512(lower, small);
+    uint64_t letters = in_range(small, 'a', 25) | in_range(x, '0', 9) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('_'));
+
+    uint64_t continuations = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8((char)0xC0));
+    uint64_t two = in_range(x, (char)0xC2, 0x1D), three = in_range(x, (char)0xE0, 15);
+    uint64_t wrong = continuations ^ ((two | three) << 1 | three << 2); /* also where a character of four bytes begins */
+    wrong |= in_range(x, (char)0xC0, 1) | _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8((char)0xF0));
+    __mmask64 low = _mm512_cmplt_epu8_mask(y, _mm512_set1_epi8((char)0xA0));
+    wrong |= _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8((char)0xE0)) & low;   /* overlong */
+    wrong |= _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8((char)0xED)) & ~low;  /* surrogates */
+    size_t end = wrong ? _tzcnt_u64(wrong) : 64;
+    if (end >= 1 && (two | three) >> (end - 1) & 1) end -= 1; /* characters that go on behind the end */
+    else if (end >= 2 && three >> (end - 2) & 1) end -= 2;
+
+    /* Two bytes: 110aaaaa 10bbbccc has bit c of byte aaaaabbb. */
+    __m512i index = _mm512_and_si512(_mm512_slli_epi16(x, 3), _mm512_set1_epi8((char)0xF8));
+    index = _mm512_or_si512(index, _mm512_and_si512(_mm512_srli_epi16(y, 3), _mm512_set1_epi8(7)));
+    __m512i bit = _mm512_shuffle_epi8(spread(UINT64_C(0x8040201008040201)), _mm512_and_si512(y, _mm512_set1_epi8(7)));
+    block->bytes = end;
+    block->two = two;
+    block->three = three;
+    block->letters = letters | (two & look_up_bits(unicode_two_letters, index, bit));
+    block->marks = two & look_up_bits(unicode_two_marks, index, bit);
+    block->changes = two & look_up_bits(unicode_two_changes, index, bit);
+    block->solos = block->mixed = 0;
+    if (!three) return;
+
+    /* Three bytes: 1110aaab 10cccccc has row bcccccc of the table aaa. */
+    const __m512i pair = _mm512_and_si512(_mm512_srli_epi16(x, 1), _mm512_set1_epi8(0x7F));
+    index = _mm512_and_si512(_mm512_slli_epi16(x, 6), _mm512_set1_epi8(0x40));
+    index = _mm512_or_si512(index, _mm512_and_si512(y, _mm512_set1_epi8(0x3F)));
+    __m512i rows = _mm512_setzero_si512();
+    for (unsigned a = 0; a < 8; a++) {
+        const uint8_t *table = unicode_rows + 128 * a;
+        __mmask64 here = _mm512_cmpeq_epi8_mask(pair, _mm512_set1_epi8((char)(0x70 + a)));
+        __m512i found = _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
+        rows = _mm512_mask_mov_epi8(rows, here, found);
+    }
+    block->letters |= three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(LETTER));
+    block->marks |= three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(MARK));
+    block->solos = three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(SOLO));
+    block->mixed = three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(UNICODE_MIXED));
 }
 
 /* Each product has seven multiply-adds; the sums of up to seven products are reduced once. */
@@ -138,5 +197,5 @@ TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t window
     }
 }
 
-const struct text_kernels text_avx512 = {tokens, classify, word_windows, character_windows};
+const struct text_kernels text_avx512 = {tokens, classify, classify_block, word_windows, character_windows};
 #endif
