@@ -195,7 +195,7 @@ static size_t keep_begun_by_stops(const struct text_stops *stops, const uint64_t
 
 struct words {
     uint8_t buffer[CARRY_BYTES + NORMALISED_BYTES +
-                   16]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
+                   TEXT_WORD_PADDING]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
     uint64_t mask[NORMALISED_BYTES / 64 + 2];
     uint64_t breaks[NORMALISED_BYTES / 64 + 2]; /* where words begin directly behind others */
     int broken;                                 /* whether there are breaks */
@@ -203,7 +203,7 @@ struct words {
     enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
     size_t carried;            /* bytes of the open word before buffer + CARRY_BYTES */
     uint64_t sum, summed;      /* the open word's limbs before these, and their bytes */
-    int32_t edges[NORMALISED_BYTES + 10];
+    int32_t edges[NORMALISED_BYTES + 74];
     uint64_t hashes[TEXT_MAX_SHINGLE + NORMALISED_BYTES / 2 + 8];
     size_t held; /* word hashes carried over, at most size - 1 */
 };
@@ -320,55 +320,50 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
     return at;
 }
 
-/* Write the positions where the mask changes, and return their number. */
-static size_t find_edges(const struct words *words, int open, int32_t *edges) {
+size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges) {
     size_t count = 0;
     uint64_t before = (uint64_t)open;
-    for (size_t word = 0; word * 64 < words->filled; word++) {
-        uint64_t mask = words->mask[word], changes = mask ^ (mask << 1 | before);
-        size_t left = words->filled - word * 64;
-        before = mask >> 63;
-        if (left < 64) changes &= ((uint64_t)1 << left) - 1;
-        for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
-            edges[count++] = base + (int32_t)lowest_bit(changes);
-        }
-    }
-    return count;
-}
-
-/* The same where there are breaks, which end a word and begin one. */
-static size_t find_edges_and_breaks(const struct words *words, int open, int32_t *edges) {
-    size_t count = 0;
-    uint64_t before = (uint64_t)open;
-    for (size_t word = 0; word * 64 < words->filled; word++) {
-        uint64_t mask = words->mask[word], breaks = words->breaks[word], changes = breaks | (mask ^ (mask << 1 | before));
-        size_t left = words->filled - word * 64;
-        before = mask >> 63;
-        changes &= lowest_bits(left);
+    for (size_t word = 0; word * 64 < bits; word++) {
+        uint64_t changes = mask[word] ^ (mask[word] << 1 | before), twice = breaks ? breaks[word] : 0;
+        before = mask[word] >> 63;
+        changes = (changes | twice) & lowest_bits(bits - word * 64);
         for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
             unsigned bit = lowest_bit(changes);
             edges[count] = edges[count + 1] = base + (int32_t)bit;
-            count += 1 + (breaks >> bit & 1);
+            count += 1 + (twice >> bit & 1);
         }
     }
     return count;
 }
 
-/* Hash the words between the edges, pair by pair. Most words have at most 14 bytes: both limbs are loaded (the buffer
- * is padded) and masked, and the two products added without a branch on the length. */
-static void hash_words(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t pairs,
-                       uint64_t *hashes) {
+/* Of up to four limbs without a loop, whose end would be mispredicted. */
+uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
+    if (length > 4 * LIMB_BYTES) return finish_hash(hasher, 0, 0, word, length);
+    uint64_t mask = ((uint64_t)1 << 8 * ((length - 1) % LIMB_BYTES + 1)) - 1; /* of the last limb */
+    wide first = wide_product(load_little_endian(word) & LIMB_MASK, hasher->a2);
+    wide second = wide_product(load_little_endian(word + LIMB_BYTES) & LIMB_MASK, hasher->a);
+    uint64_t sum = p61_fold(wide_add(first, second));
+    int four = length > 3 * LIMB_BYTES;
+    sum = add_limb(hasher, sum, load_little_endian(word + 2 * LIMB_BYTES) & (four ? LIMB_MASK : mask));
+    uint64_t longer = add_limb(hasher, sum, load_little_endian(word + 3 * LIMB_BYTES) & mask);
+    return (four ? longer : sum) + length;
+}
+
+/* Most words have at most 14 bytes: both limbs are loaded (the buffer is padded) and masked, and the two products added
+ * without a branch on the length. */
+void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
+                            uint64_t *hashes) {
     uint64_t first_mask[15], second_mask[15], first_multiplier[15];
     for (unsigned n = 0; n < 15; n++) {
         first_mask[n] = n < LIMB_BYTES ? ((uint64_t)1 << 8 * n) - 1 : LIMB_MASK;
         second_mask[n] = n < LIMB_BYTES ? 0 : ((uint64_t)1 << 8 * (n - LIMB_BYTES)) - 1;
         first_multiplier[n] = n <= LIMB_BYTES ? hasher->a : hasher->a2;
     }
-    for (size_t i = 0; i < pairs; i++) {
+    for (size_t i = 0; i < words; i++) {
         const uint8_t *word = base + edges[2 * i];
         size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
         if (n > 2 * LIMB_BYTES) {
-            hashes[i] = finish_hash(hasher, 0, 0, word, n);
+            hashes[i] = text_long_word(hasher, word, n);
             continue;
         }
         wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);
@@ -451,10 +446,11 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
 
         size_t edges = 0;
         if (open) words->edges[edges++] = -(int32_t)words->carried;
-        edges += (words->broken ? find_edges_and_breaks : find_edges)(words, open, words->edges + edges);
+        const uint64_t *breaks = words->broken ? words->breaks : NULL;
+        edges += kernels->edges(words->mask, breaks, words->filled, open, words->edges + edges);
         size_t pairs = edges / 2;
         uint64_t *hashes = words->hashes + words->held;
-        hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
+        kernels->hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
         if (open && words->summed && pairs) { /* the first word began long before */
             size_t n = (size_t)(words->edges[1] - words->edges[0]);
             const uint8_t *rest = words->buffer + CARRY_BYTES - words->carried;
@@ -659,8 +655,8 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {text_tokens_scalar, classify, NULL, text_word_windows_scalar,
-                                         text_character_windows_scalar};
+const struct text_kernels text_scalar = {text_tokens_scalar, classify, NULL, text_edges_scalar, text_hash_words_scalar,
+                                         text_word_windows_scalar, text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =
     CPU_TABLE(&text_scalar, &text_avx2, &text_avx512, &text_neon);

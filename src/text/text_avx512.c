@@ -6,22 +6,27 @@
 #include "lanes_avx512.h"
 #include "text/blocks.h"
 
-/* The tokens of eight strings of at most TEXT_SHORT_BYTES bytes, which stand in 16 bytes each, zeros behind them. */
-TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hasher, const uint8_t (*bytes)[16],
-                                                 const uint64_t *lengths) {
+/* H of eight strings of `n` bytes, at most TEXT_SHORT_BYTES of them, which stand in 16 bytes each; `two` says which have
+ * two limbs. What is behind them in the 16 bytes does not count. */
+TARGET_AVX512 static inline __m512i short_hashes(const struct token_hasher *hasher, const uint8_t (*bytes)[16], __m512i n,
+                                                 __mmask8 two) {
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    const __m512i ones = spread(UINT64_MAX), low_limb = spread(((uint64_t)1 << 56) - 1);
     __m512i four = _mm512_loadu_si512(bytes), other = _mm512_loadu_si512(bytes + 4);
     __m512i low = _mm512_permutex2var_epi64(four, evens, other), high = _mm512_permutex2var_epi64(four, odds, other);
-    __m512i n = _mm512_loadu_si512(lengths);
-    __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7));
-    __m512i limb = _mm512_and_si512(low, spread(((uint64_t)1 << 56) - 1));
-    __m512i last = _mm512_or_si512(_mm512_srli_epi64(low, 56), _mm512_slli_epi64(high, 8));
+    __m512i bits = _mm512_slli_epi64(n, 3); /* a shift by 64 or more leaves zeros */
+    __m512i limb = _mm512_and_si512(_mm512_andnot_si512(_mm512_sllv_epi64(ones, bits), low), low_limb);
     __m512i a = spread(hasher->a), power = _mm512_mask_mov_epi64(a, two, spread(hasher->a2));
-    struct limbs sum = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    struct limbs sum = {n, _mm512_setzero_si512(), _mm512_setzero_si512()};
     add_product(&sum, limb, _mm512_srli_epi64(limb, 52), power, _mm512_srli_epi64(power, 52));
-    add_product(&sum, last, _mm512_srli_epi64(last, 52), a, _mm512_srli_epi64(a, 52));
-    return mix64_lanes(p61_of_limbs(_mm512_add_epi64(sum.low, n), sum.middle, sum.high));
+    if (two) {
+        __m512i last = _mm512_or_si512(_mm512_srli_epi64(low, 56), _mm512_slli_epi64(high, 8));
+        __m512i behind = _mm512_sllv_epi64(ones, _mm512_sub_epi64(bits, spread(56)));
+        last = _mm512_maskz_andnot_epi64(two, behind, last);
+        add_product(&sum, last, _mm512_srli_epi64(last, 52), a, _mm512_srli_epi64(a, 52));
+    }
+    return p61_of_limbs(sum.low, sum.middle, sum.high);
 }
 
 #define BATCH_TOKENS 64
@@ -41,7 +46,9 @@ TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_
             _mm_storeu_si128((__m128i *)bytes[i], _mm_maskz_loadu_epi8(held, starts[first + i]));
         }
         for (size_t i = 0; i < count; i += LANES) {
-            __m512i found = short_tokens(hasher, (const uint8_t (*)[16])(bytes + i), sizes + i);
+            __m512i lengths_of = _mm512_loadu_si512(sizes + i);
+            __mmask8 two = _mm512_cmpgt_epu64_mask(lengths_of, spread(7));
+            __m512i found = mix64_lanes(short_hashes(hasher, (const uint8_t (*)[16])(bytes + i), lengths_of, two));
             _mm512_mask_storeu_epi64(out + first + i, first_lanes(count - i), found);
         }
         for (; longer; longer &= longer - 1) {
@@ -49,6 +56,74 @@ TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_
             out[first + i] = text_token_of_bytes(hasher, starts[first + i], lengths[first + i]);
         }
     }
+}
+
+/* Words are copied to where registers find them; their neighbours in the buffer are masked out. */
+TARGET_AVX512 static void hash_words(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges,
+                                     size_t words, uint64_t *hashes) {
+    uint8_t bytes[BATCH_TOKENS][16] = {{0}};
+    const __m512i low32 = spread(UINT32_MAX);
+    for (size_t first = 0; first < words; first += BATCH_TOKENS, edges += 2 * BATCH_TOKENS, hashes += BATCH_TOKENS) {
+        size_t count = words - first < BATCH_TOKENS ? words - first : BATCH_TOKENS;
+        uint64_t longer = 0;
+        for (size_t i = 0; i < count; i++) {
+            _mm_storeu_si128((__m128i *)bytes[i], _mm_loadu_si128((const __m128i *)(base + edges[2 * i])));
+        }
+        for (size_t i = 0; i < count; i += LANES) {
+            __mmask8 held = first_lanes(count - i);
+            __m512i pair = _mm512_maskz_loadu_epi64(held, edges + 2 * i);
+            __m512i n = _mm512_and_si512(_mm512_sub_epi32(_mm512_srli_epi64(pair, 32), pair), low32);
+            longer |= (uint64_t)_mm512_cmpgt_epu64_mask(n, spread(TEXT_SHORT_BYTES)) << i;
+            __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7));
+            __m512i found = short_hashes(hasher, (const uint8_t (*)[16])(bytes + i), n, two);
+            _mm512_mask_storeu_epi64(hashes + i, held, found);
+        }
+        for (; longer; longer &= longer - 1) {
+            size_t i = _tzcnt_u64(longer);
+            hashes[i] = text_long_word(hasher, base + edges[2 * i], (size_t)(edges[2 * i + 1] - edges[2 * i]));
+        }
+    }
+}
+
+/* Write 0 to 64 numbers, base + numbers[i] for each bit i, and return how many they are. */
+TARGET_AVX512 static inline size_t write_numbers(uint64_t bits, __m512i numbers, size_t base, int32_t *out) {
+    __m512i found = _mm512_maskz_compress_epi8(bits, numbers), first = _mm512_set1_epi32((int32_t)base);
+    size_t count = (size_t)_mm_popcnt_u64(bits);
+    _mm512_storeu_si512(out, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found))));
+    _mm512_storeu_si512(out + 16, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 1))));
+    if (count > 32) {
+        _mm512_storeu_si512(out + 32, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 2))));
+        _mm512_storeu_si512(out + 48, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(found, 3))));
+    }
+    return count;
+}
+
+/* With breaks, half a word of bits at a time, each bit doubled: the second one is set where there is a break. */
+TARGET_AVX512 static size_t edges(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges) {
+    const uint64_t evens = UINT64_C(0x5555555555555555), odds = evens << 1;
+    uint8_t once[64], twice[64];
+    for (unsigned i = 0; i < 64; i++) {
+        once[i] = (uint8_t)i;
+        twice[i] = (uint8_t)(i / 2);
+    }
+    const __m512i each = _mm512_loadu_si512(once), pairs = _mm512_loadu_si512(twice);
+    size_t count = 0;
+    uint64_t before = (uint64_t)open;
+    for (size_t at = 0; at < bits; at += 64, mask++) {
+        uint64_t changes = *mask ^ (*mask << 1 | before);
+        before = *mask >> 63;
+        if (bits - at < 64) changes = _bzhi_u64(changes, (unsigned)(bits - at));
+        if (!breaks) {
+            count += write_numbers(changes, each, at, edges + count);
+            continue;
+        }
+        uint64_t again = breaks[at / 64], any = changes | again;
+        uint64_t low = _pdep_u64(any, evens) | _pdep_u64(again, odds);
+        uint64_t high = _pdep_u64(any >> 32, evens) | _pdep_u64(again >> 32, odds);
+        count += write_numbers(low, pairs, at, edges + count);
+        count += write_numbers(high, pairs, at + 32, edges + count);
+    }
+    return count;
 }
 
 TARGET_AVX512 static inline __mmask64 in_range(__m512i x, char low, char width) {
@@ -197,5 +272,6 @@ TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t window
     }
 }
 
-const struct text_kernels text_avx512 = {tokens, classify, classify_block, word_windows, character_windows};
+const struct text_kernels text_avx512 = {tokens,     classify,     classify_block,   edges,
+                                         hash_words, word_windows, character_windows};
 #endif
