@@ -213,7 +213,7 @@ struct text_walk {
     size_t at, held, made; /* bytes done; codes carried over; shingles written */
     union { /* for words or for characters */
         struct words words;
-        uint64_t codes[TEXT_MAX_SHINGLE + TEXT_STRETCH_BYTES + 8];
+        uint64_t codes[TEXT_MAX_SHINGLE + TEXT_STRETCH_BYTES + 64 + 8]; /* a stretch may end a block late */
     };
 };
 
@@ -504,6 +504,20 @@ void text_character_windows_scalar(const uint64_t *codes, size_t windows, const 
     }
 }
 
+size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes) {
+    if (!(block->two | block->three)) {
+        for (size_t i = 0; i < 64; i++) codes[i] = (uint64_t)bytes[i] + 1;
+        return block->bytes;
+    }
+    size_t count = 0;
+    for (size_t at = 0; at < block->bytes; count++) {
+        uint32_t code;
+        at += utf8_decode(bytes + at, block->bytes - at, &code);
+        codes[count] = (uint64_t)code + 1;
+    }
+    return count;
+}
+
 static int walk_characters(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                            size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
     uint64_t *codes = walk->codes;
@@ -512,20 +526,34 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
     while (at < end) {
         size_t total = held, stop = held + TEXT_STRETCH_BYTES;
         while (at < length && total < stop) {
-            uint8_t lower[64];
-            uint64_t other = 1;
-            size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
-            if (block == 64) (void)kernels->classify(text + at, lower, &other);
-            if (other == 0) {
-                const uint8_t *bytes = keep_case ? text + at : lower;
-                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)bytes[i] + 1;
-                total += 64;
-                at += 64;
+            uint8_t padded[64], lower[64];
+            const uint8_t *bytes = text + at;
+            size_t n = length - at < 64 ? length - at : 64, taken = 0;
+            if (n < 64) {
+                memset(padded, 0, sizeof padded);
+                memcpy(padded, bytes, n);
+                bytes = padded;
+            }
+            struct text_block block = {.bytes = n};
+            uint64_t other;
+            (void)kernels->classify(bytes, lower, &other);
+            if (!other) {
+                taken = n;
+            } else if (kernels->classify_block) {
+                kernels->classify_block(bytes, lower, &block);
+                if (block.bytes > n) block.bytes = n;
+                look_up_mixed(&block, bytes);
+                if (!keep_case) lower_block(&block, bytes, lower);
+                taken = block.bytes;
+            }
+            if (taken) {
+                total += kernels->decode_block(keep_case ? bytes : lower, &block, codes + total);
+                at += taken;
                 continue;
             }
-            for (size_t edge = at + block; at < edge && total < stop;) {
+            for (size_t edge = at + (kernels->classify_block ? 1 : n); at < edge && total < stop;) {
                 uint32_t code;
-                size_t taken = utf8_decode(text + at, length - at, &code);
+                taken = utf8_decode(text + at, length - at, &code);
                 if (taken == 0) {
                     *bad = at;
                     return 0;
@@ -655,7 +683,8 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {text_tokens_scalar, classify, NULL, text_edges_scalar, text_hash_words_scalar,
+const struct text_kernels text_scalar = {text_tokens_scalar,       classify,          NULL,
+                                         text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
                                          text_word_windows_scalar, text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =

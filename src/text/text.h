@@ -60,6 +60,9 @@ struct text_kernels {
     /* Classify the characters of at most three bytes that text[0..64) begins with, and lower the ASCII ones; block->bytes
      * is 0 where there is none. NULL where such blocks are not faster than single characters. */
     void (*classify_block)(const uint8_t *text, uint8_t *lower, struct text_block *block);
+    /* Write 1 more than the code points of a block whose characters have the given bytes, and return how many they are; the
+     * numbers behind them, up to 64 in all, are left undefined. */
+    size_t (*decode_block)(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
     /* The edges of words: where a bit of `mask` differs from the one before it (`open` before the first), and twice where
      * `breaks`, unless NULL, says that a word begins directly behind another. Writes up to 64 numbers more than it returns. */
     size_t (*edges)(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
@@ -150,6 +153,7 @@ uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, 
 /* The portable tokens, words and windows, which the other levels use for the sizes that they have no faster way for. */
 void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                         size_t n, uint64_t *out);
+size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
 size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
 void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
                             uint64_t *hashes);

@@ -145,11 +145,13 @@ TARGET_AVX512 static inline __mmask64 look_up_bits(const uint8_t *table, __m512i
     return _mm512_test_epi8_mask(_mm512_mask_mov_epi8(first, _mm512_movepi8_mask(index), second), bit);
 }
 
+/* The byte behind each byte. */
+static const uint8_t NEXT[64] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+                                 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
+                                 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 0};
+
 /* Each byte is looked up as if a character began there, and bits of other bytes are dropped. */
 TARGET_AVX512 static void classify_block(const uint8_t *text, uint8_t *lower, struct text_block *block) {
-    static const uint8_t NEXT[64] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
-                                     23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
-                                     45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 0};
     __m512i x = _mm512_loadu_si512(text), y = _mm512_permutexvar_epi8(_mm512_loadu_si512(NEXT), x);
     __m512i small = _mm512_mask_add_epi8(x, in_range(x, 'A', 25), x, _mm512_set1_epi8(0x20));
     _mm512_storeu_si512(lower, small);
@@ -194,6 +196,51 @@ TARGET_AVX512 static void classify_block(const uint8_t *text, uint8_t *lower, st
     block->marks |= three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(MARK));
     block->solos = three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(SOLO));
     block->mixed = three & _mm512_cmpeq_epi8_mask(rows, _mm512_set1_epi8(UNICODE_MIXED));
+}
+
+/* One more than the numbers in 16-bit lanes, as 64-bit numbers. */
+TARGET_AVX512 static inline void write_codes(__m512i codes, uint64_t *out) {
+    const __m512i one = spread(1);
+    _mm512_storeu_si512(out, _mm512_add_epi64(_mm512_cvtepu16_epi64(_mm512_castsi512_si128(codes)), one));
+    _mm512_storeu_si512(out + 8, _mm512_add_epi64(_mm512_cvtepu16_epi64(_mm512_extracti32x4_epi32(codes, 1)), one));
+    _mm512_storeu_si512(out + 16, _mm512_add_epi64(_mm512_cvtepu16_epi64(_mm512_extracti32x4_epi32(codes, 2)), one));
+    _mm512_storeu_si512(out + 24, _mm512_add_epi64(_mm512_cvtepu16_epi64(_mm512_extracti32x4_epi32(codes, 3)), one));
+}
+
+/* Characters of which 16-bit lanes have the first, second and third byte. */
+TARGET_AVX512 static inline __m512i join_bytes(__m256i first, __m256i second, __m256i third, __mmask32 two,
+                                               __mmask32 three) {
+    const __m512i low6 = _mm512_set1_epi16(0x3F);
+    __m512i a = _mm512_cvtepu8_epi16(first), b = _mm512_and_si512(_mm512_cvtepu8_epi16(second), low6);
+    __m512i c = _mm512_and_si512(_mm512_cvtepu8_epi16(third), low6);
+    __m512i of_two = _mm512_or_si512(_mm512_slli_epi16(_mm512_and_si512(a, _mm512_set1_epi16(0x1F)), 6), b);
+    __m512i of_three = _mm512_or_si512(_mm512_slli_epi16(a, 12), _mm512_or_si512(_mm512_slli_epi16(b, 6), c));
+    return _mm512_mask_mov_epi16(_mm512_mask_mov_epi16(a, two, of_two), three, of_three);
+}
+
+TARGET_AVX512 static size_t decode_block(const uint8_t *bytes, const struct text_block *block, uint64_t *codes) {
+    __m512i x = _mm512_loadu_si512(bytes);
+    if (!(block->two | block->three)) {
+        write_codes(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(x)), codes);
+        write_codes(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(x, 1)), codes + 32);
+        return block->bytes;
+    }
+    const __m512i next = _mm512_loadu_si512(NEXT);
+    __m512i y = _mm512_permutexvar_epi8(next, x), z = _mm512_permutexvar_epi8(next, y);
+    uint64_t first = lowest_bits(block->bytes) & ~((block->two | block->three) << 1 | block->three << 2);
+    uint64_t two = _pext_u64(block->two, first), three = _pext_u64(block->three, first);
+    size_t count = (size_t)_mm_popcnt_u64(first);
+    x = _mm512_maskz_compress_epi8(first, x);
+    y = _mm512_maskz_compress_epi8(first, y);
+    z = _mm512_maskz_compress_epi8(first, z);
+    write_codes(join_bytes(_mm512_castsi512_si256(x), _mm512_castsi512_si256(y), _mm512_castsi512_si256(z),
+                           (__mmask32)two, (__mmask32)three), codes);
+    if (count > 32) {
+        write_codes(join_bytes(_mm512_extracti64x4_epi64(x, 1), _mm512_extracti64x4_epi64(y, 1),
+                               _mm512_extracti64x4_epi64(z, 1), (__mmask32)(two >> 32), (__mmask32)(three >> 32)),
+                    codes + 32);
+    }
+    return count;
 }
 
 /* Each product has seven multiply-adds; the sums of up to seven products are reduced once. */
@@ -272,6 +319,6 @@ TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t window
     }
 }
 
-const struct text_kernels text_avx512 = {tokens,     classify,     classify_block,   edges,
-                                         hash_words, word_windows, character_windows};
+const struct text_kernels text_avx512 = {tokens, classify,   classify_block, decode_block,
+                                         edges,  hash_words, word_windows,   character_windows};
 #endif
