@@ -511,7 +511,7 @@ size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *b
     }
     size_t count = 0;
     for (size_t at = 0; at < block->bytes; count++) {
-        uint32_t code;
+        uint32_t code = 0;
         at += utf8_decode(bytes + at, block->bytes - at, &code);
         codes[count] = (uint64_t)code + 1;
     }
