@@ -79,10 +79,9 @@ static inline uint64_t largest(const uint64_t *values, size_t n) {
 }
 
 /* Ask for what comes some blocks behind n tokens, mostly those of the sets that follow: the processor reads nothing ahead
- * while tokens are scattered. There may be no such memory. */
+ * while tokens are scattered. */
 static inline void prefetch_ahead(const uint64_t *tokens, size_t n) {
-    uintptr_t ahead = (uintptr_t)tokens + 2 * SKETCH_BLOCK_TOKENS * sizeof *tokens;
-    for (size_t t = 0; t < n; t += 8) prefetch((const void *)(ahead + t * sizeof *tokens));
+    for (size_t t = 0; t < n; t += 8) prefetch_behind(tokens + t, 2 * SKETCH_BLOCK_TOKENS * sizeof *tokens);
 }
 
 /* In round 0 of a large set, values are first compared with the largest in the slots, which is taken anew at `next`. */
