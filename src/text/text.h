@@ -48,7 +48,7 @@ struct shingler {
 #define TEXT_SHORT_BYTES 14
 
 /* What hash_words may read behind a word. */
-#define TEXT_WORD_PADDING 32
+#define TEXT_WORD_PADDING 16
 
 struct text_kernels {
     /* The tokens of n strings of bytes. */

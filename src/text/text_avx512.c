@@ -110,14 +110,14 @@ TARGET_AVX512 static size_t edges(const uint64_t *mask, const uint64_t *breaks, 
     size_t count = 0;
     uint64_t before = (uint64_t)open;
     for (size_t at = 0; at < bits; at += 64, mask++) {
-        uint64_t changes = *mask ^ (*mask << 1 | before);
+        const uint64_t held = lowest_bits(bits - at);
+        uint64_t changes = (*mask ^ (*mask << 1 | before)) & held;
         before = *mask >> 63;
-        if (bits - at < 64) changes = _bzhi_u64(changes, (unsigned)(bits - at));
         if (!breaks) {
             count += write_numbers(changes, each, at, edges + count);
             continue;
         }
-        uint64_t again = breaks[at / 64], any = changes | again;
+        uint64_t again = breaks[at / 64] & held, any = changes | again;
         uint64_t low = _pdep_u64(any, evens) | _pdep_u64(again, odds);
         uint64_t high = _pdep_u64(any >> 32, evens) | _pdep_u64(again >> 32, odds);
         count += write_numbers(low, pairs, at, edges + count);
