@@ -1,6 +1,7 @@
 /* The portable text kernels, and the two passes that turn a text into shingles, a stretch at a time:
  * normalise (lower case unless it is kept, and a bit a byte that says "part of a word"), then hash what lies between the edges of the
- * bits. Nothing branches on single bytes in ASCII text; other text is decoded character by character. */
+ * bits. Nothing branches on single bytes in ASCII text. Other text is classified a block at a time where the CPU level
+ * has that (blocks.h), and decoded character by character elsewhere. */
 #include "text/text.h"
 
 #include "text/blocks.h"

@@ -1,5 +1,6 @@
-/* Text kernels for AVX-512: eight short tokens at a time with 52-bit multiply-adds, one compare for a block of 64 bytes,
- * straight into a mask register, and eight windows at a time. */
+/* Text kernels for AVX-512: eight short tokens or words at a time with 52-bit multiply-adds, one compare for a block of 64
+ * bytes, straight into a mask register, eight windows at a time, and characters of up to three bytes by tables that are
+ * looked up in registers. */
 #include "text/text.h"
 
 #if LSHFAST_X86

@@ -1884,7 +1884,7 @@ static const uint8_t unicode_stage2[28416] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 };
 
-/* Of the code points c of two bytes in UTF-8, bit c & 7 of byte c >> 3: letters, marks, those with a lower case. */
+/* Of code points c of two bytes, bit c & 7 of byte c >> 3: letters, marks, those with a lower case. */
 static const uint8_t unicode_two_letters[256] = {
     0, 0, 0, 0, 0, 0, 255, 3, 254, 255, 255, 135, 254, 255, 255, 7, 0, 0, 0, 0,
     0, 4, 44, 118, 255, 255, 127, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 255, 255,
@@ -1933,7 +1933,7 @@ static const uint8_t unicode_two_changes[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 };
 
-/* The class of all code points c of up to three bytes with one c >> 6 that lack a lower case, or UNICODE_MIXED. */
+/* Row c >> 6: the class of its 64 code points, or UNICODE_MIXED where it or the case differs. */
 #define UNICODE_MIXED 4
 static const uint8_t unicode_rows[1024] = {
     4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 4, 2, 4, 4, 4, 4, 4, 4, 4,

@@ -409,7 +409,7 @@ def test_bad_utf8_is_placed(level, unit, kind):
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("fill", ["ж", "中", "aж中"])
 def test_bad_utf8_is_placed_behind_other_scripts(level, unit, kind, fill):
-    """What is not UTF-8 stands at each place of a block that is not ASCII, with the same script behind it or nothing."""
+    """What is not UTF-8 stands at each place of a block that is not ASCII, with other text behind it or nothing."""
     bad, offset = BAD[kind]
     for pad in range(64):
         before = b"x" * (pad % 7) + fill.encode() * (pad // len(fill.encode()) + 1)
