@@ -3,6 +3,7 @@
 #ifndef LSHFAST_COMPILER_H
 #define LSHFAST_COMPILER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(_MSC_VER) && !defined(__clang__) && !defined(LSHFAST_MSVC)
@@ -130,6 +131,11 @@ static inline void prefetch(const void *address) {
 #else
     _mm_prefetch((const char *)address, _MM_HINT_T0);
 #endif
+}
+
+/* Ask for what lies so many bytes behind an address, where there need not be memory. */
+static inline void prefetch_behind(const void *address, size_t bytes) {
+    prefetch((const void *)((uintptr_t)address + bytes));
 }
 
 #endif

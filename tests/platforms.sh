@@ -77,7 +77,7 @@ void free(void *), _aligned_free(void *), *malloc(size_t), *calloc(size_t, size_
 END
     for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
     # Clang's own headers for MSVC declare the instructions only of the processor that is named.
-    avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vpopcntdq -msha"
+    avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vbmi -mavx512vbmi2 -mavx512vpopcntdq -msha"
     for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
       # shellcheck disable=SC2086
       clang --target=${target%% *}-pc-windows-msvc -fsyntax-only -fms-extensions -fms-compatibility-version=19.30 \

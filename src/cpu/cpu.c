@@ -39,7 +39,7 @@ enum cpu_level cpu_detect(void) {
     const uint32_t fma_osxsave_avx = 1u << 12 | 1u << 27 | 1u << 28;
     const uint32_t avx2_bmi = 1u << 3 | 1u << 5 | 1u << 8;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 30 | 1u << 31; /* F, DQ, IFMA, BW, VL */
-    const uint32_t vpopcntdq = 1u << 14;
+    const uint32_t vbmi_vpopcntdq = 1u << 1 | 1u << 6 | 1u << 14; /* VBMI, VBMI2 */
     uint32_t r[4];
     cpuid(0, r);
     if (r[0] < 7) return CPU_SCALAR;
@@ -48,7 +48,8 @@ enum cpu_level cpu_detect(void) {
     uint64_t saved = saved_registers();
     cpuid(7, r);
     if ((saved & 0x06) != 0x06 || (r[EBX] & avx2_bmi) != avx2_bmi) return CPU_SCALAR;
-    if ((saved & 0xE6) != 0xE6 || (r[EBX] & avx512) != avx512 || !(r[ECX] & vpopcntdq)) return CPU_AVX2;
+    if ((saved & 0xE6) != 0xE6 || (r[EBX] & avx512) != avx512) return CPU_AVX2;
+    if ((r[ECX] & vbmi_vpopcntdq) != vbmi_vpopcntdq) return CPU_AVX2;
     return CPU_AVX512;
 }
 

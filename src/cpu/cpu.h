@@ -25,7 +25,7 @@
 enum cpu_level {
     CPU_SCALAR,
     CPU_AVX2,   /* and BMI and FMA: Haswell, Excavator and later */
-    CPU_AVX512, /* F, DQ, BW, VL, IFMA and VPOPCNTDQ: Ice Lake, Zen 4 and later */
+    CPU_AVX512, /* F, DQ, BW, VL, IFMA, VBMI, VBMI2 and VPOPCNTDQ: Ice Lake, Zen 4 and later */
     CPU_LEVELS
 };
 #define CPU_TABLE(scalar, avx2, avx512, neon) {scalar, avx2, avx512}
@@ -50,7 +50,7 @@ enum cpu_level cpu_detect(void);
 int cpu_has_sha(void);
 
 #define TARGET_AVX2 TARGET("avx2,bmi,bmi2")
-#define TARGET_AVX512 TARGET("avx2,bmi,bmi2,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma")
+#define TARGET_AVX512 TARGET("avx2,bmi,bmi2,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2")
 #define TARGET_SHA TARGET("sha,sse4.1")
 
 #endif

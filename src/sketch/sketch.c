@@ -61,23 +61,55 @@ static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
     return found;
 }
 
-/* The scatter takes the minimum without a branch: whether a value wins cannot be foretold. */
+/* So many tokens a slot make the values in the slots so small that few others are below the largest of them. */
+#define SETTLED 8
+
+/* Take the minimum without a branch: whether a value wins cannot be foretold. */
+static inline void scatter(const uint64_t *values, const uint32_t *slots, size_t n, uint64_t *out) {
+    for (size_t t = 0; t < n; t++) {
+        uint64_t held = out[slots[t]];
+        out[slots[t]] = values[t] < held ? values[t] : held;
+    }
+}
+
+static inline uint64_t largest(const uint64_t *values, size_t n) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < n; i++) found = values[i] > found ? values[i] : found;
+    return found;
+}
+
+/* Ask for what comes some blocks behind n tokens, mostly those of the sets that follow: the processor reads nothing ahead
+ * while tokens are scattered. */
+static inline void prefetch_ahead(const uint64_t *tokens, size_t n) {
+    for (size_t t = 0; t < n; t += 8) prefetch_behind(tokens + t, 2 * SKETCH_BLOCK_TOKENS * sizeof *tokens);
+}
+
+/* In round 0 of a large set, values are first compared with the largest in the slots, which is taken anew at `next`. */
+static void sketch_round(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, size_t round,
+                         uint64_t constant, size_t k, uint64_t *out) {
+    uint64_t values[SKETCH_BLOCK_TOKENS], limit = EMPTY_SLOT;
+    uint32_t slots[SKETCH_BLOCK_TOKENS];
+    size_t next = kernels->land_below && round == 0 ? SETTLED * k : SIZE_MAX;
+    for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+        size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
+        if (round == 0) prefetch_ahead(tokens + start, block);
+        if (start >= next) {
+            limit = largest(out, k);
+            next = start + start / 4;
+        }
+        if (limit != EMPTY_SLOT) block = kernels->land_below(tokens + start, block, constant, k, limit, values, slots);
+        else kernels->land(tokens + start, block, round, constant, k, values, slots);
+        scatter(values, slots, block, out);
+    }
+}
+
 void sketch_fast_signature(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n,
                            const uint64_t *rounds, const uint64_t *slots, size_t k, uint64_t *out) {
-    uint64_t values[SKETCH_BLOCK_TOKENS];
-    uint32_t landed[SKETCH_BLOCK_TOKENS];
     memset(out, 0xFF, k * sizeof *out);
     if (n == 0) return;
     size_t count = sketch_fast_rounds(k), filled = 0; /* slots before `filled` are filled, and stay so */
     for (size_t r = 0; r < count; r++) {
-        for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
-            size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
-            kernels->land(tokens + start, block, r, rounds[r], k, values, landed);
-            for (size_t t = 0; t < block; t++) {
-                uint64_t held = out[landed[t]];
-                out[landed[t]] = values[t] < held ? values[t] : held;
-            }
-        }
+        sketch_round(kernels, tokens, n, r, rounds[r], k, out);
         while (filled < k && out[filled] != EMPTY_SLOT) filled++;
         if (filled == k) return;
     }
@@ -86,7 +118,7 @@ void sketch_fast_signature(const struct sketch_kernels *kernels, const uint64_t 
     }
 }
 
-const struct sketch_kernels sketch_scalar = {classic, land, least};
+const struct sketch_kernels sketch_scalar = {classic, land, NULL, least};
 
 /* NEON uses the portable kernels. It has no 64-bit products: two tokens are mixed by 18 vector instructions where the
  * scalar code takes 12 (GCC 12), and two values of `classic` take 20 where it takes 31 with mul and umulh, on cores that

@@ -29,6 +29,9 @@ struct sketch_kernels {
      * and what is behind n in them is left undefined. */
     void (*land)(const uint64_t *tokens, size_t n, uint64_t round, uint64_t constant, size_t k, uint64_t *values,
                  uint32_t *slots);
+    /* The same in round 0, of the values below `limit` alone; returns how many they are. NULL where that is not faster. */
+    size_t (*land_below)(const uint64_t *tokens, size_t n, uint64_t constant, size_t k, uint64_t limit, uint64_t *values,
+                         uint32_t *slots);
     /* The least mix64(token ^ constant) mod 2^SKETCH_VALUE_BITS; n > 0. */
     uint64_t (*least)(const uint64_t *tokens, size_t n, uint64_t constant);
 };

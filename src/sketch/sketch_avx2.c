@@ -95,5 +95,5 @@ TARGET_AVX2 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t con
     return lowest;
 }
 
-const struct sketch_kernels sketch_avx2 = {classic, land, least};
+const struct sketch_kernels sketch_avx2 = {classic, land, NULL, least};
 #endif

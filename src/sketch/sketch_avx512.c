@@ -72,6 +72,23 @@ TARGET_AVX512 static void land(const uint64_t *tokens, size_t n, uint64_t round,
     }
 }
 
+TARGET_AVX512 static size_t land_below(const uint64_t *tokens, size_t n, uint64_t constant, size_t k, uint64_t limit,
+                                       uint64_t *values, uint32_t *slots) {
+    const __m512i c = spread(constant), value_mask = spread(SKETCH_VALUE_MASK), width = spread(k), most = spread(limit);
+    size_t count = 0;
+    for (size_t t = 0; t < n; t += LANES) {
+        __mmask8 mask = first_lanes(n - t);
+        __m512i hash = hash_lanes(tokens + t, mask, c), value = _mm512_and_si512(hash, value_mask);
+        __mmask8 below = _mm512_mask_cmplt_epu64_mask(mask, value, most);
+        __m512i slot = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(hash, 32), width), 32);
+        _mm512_storeu_si512(values + count, _mm512_maskz_compress_epi64(below, value));
+        _mm256_storeu_si256((__m256i *)(slots + count),
+                            _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(below, slot)));
+        count += (size_t)_mm_popcnt_u32(below);
+    }
+    return count;
+}
+
 TARGET_AVX512 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
     const __m512i c = spread(constant), value_mask = spread(SKETCH_VALUE_MASK);
     __m512i found = spread(UINT64_MAX);
@@ -82,5 +99,5 @@ TARGET_AVX512 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t c
     return _mm512_reduce_min_epu64(found);
 }
 
-const struct sketch_kernels sketch_avx512 = {classic, land, least};
+const struct sketch_kernels sketch_avx512 = {classic, land, land_below, least};
 #endif

@@ -12,7 +12,8 @@ import unicodedata
 
 UNICODE = "15.1.0"
 BLOCK = 128
-SEPARATOR, LETTER, MARK, SOLO = range(4)
+SEPARATOR, LETTER, MARK, SOLO, MIXED = range(5)
+ROW = 64  # code points that differ in the last byte of their UTF-8 alone
 
 SOLO_NAMES = (
     "CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA",
@@ -50,6 +51,12 @@ def rows(name: str, kind: str, values: list[int]) -> str:
     return f"static const {kind} {name}[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};\n"
 
 
+def bits(name: str, values: list[bool]) -> str:
+    """Return a C array of bits, the lowest first."""
+    packed = [sum(value << i for i, value in enumerate(values[at : at + 8])) for at in range(0, len(values), 8)]
+    return rows(name, "uint8_t", packed)
+
+
 def main() -> None:
     if unicodedata.unidata_version != UNICODE:
         sys.exit(f"this interpreter has Unicode {unicodedata.unidata_version}; the tables are of {UNICODE}")
@@ -62,6 +69,9 @@ def main() -> None:
             for code in range(start, start + BLOCK)
         )
         stage1.append(blocks.setdefault(block, len(blocks)))
+    changes = [lower_of(code) != code for code in range(0x10000)]
+    classes = [MIXED if changed else class_of(code) for code, changed in enumerate(changes)]
+    uniform = [{*classes[start : start + ROW]} for start in range(0, 0x10000, ROW)]
     assert len(properties) <= 256
     assert len(blocks) <= 65536
     print(f"/* Classes and lower case of Unicode {UNICODE}, written by make_unicode_tables.py: do not edit.")
@@ -71,6 +81,13 @@ def main() -> None:
     print(rows("unicode_delta", "int32_t", [d for _, d in properties]))
     print(rows("unicode_stage1", "uint16_t", stage1))
     print(rows("unicode_stage2", "uint8_t", [p for block in blocks for p in block]))
+    print("/* Of code points c of two bytes, bit c & 7 of byte c >> 3: letters, marks, those with a lower case. */")
+    print(bits("unicode_two_letters", [class_of(code) == LETTER for code in range(0x800)]))
+    print(bits("unicode_two_marks", [class_of(code) == MARK for code in range(0x800)]))
+    print(bits("unicode_two_changes", changes[:0x800]))
+    print("/* Row c >> 6: the class of its 64 code points, or UNICODE_MIXED where it or the case differs. */")
+    print(f"#define UNICODE_MIXED {MIXED}")
+    print(rows("unicode_rows", "uint8_t", [row.pop() if len(row) == 1 else MIXED for row in uniform]))
     print("#endif")
 
 

@@ -1,8 +1,10 @@
 /* The portable text kernels, and the two passes that turn a text into shingles, a stretch at a time:
  * normalise (lower case unless it is kept, and a bit a byte that says "part of a word"), then hash what lies between the edges of the
- * bits. Nothing branches on single bytes in ASCII text; other text is decoded character by character. */
+ * bits. Nothing branches on single bytes in ASCII text. Other text is classified a block at a time where the CPU level
+ * has that (blocks.h), and decoded character by character elsewhere. */
 #include "text/text.h"
 
+#include "text/blocks.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -194,13 +196,15 @@ static size_t keep_begun_by_stops(const struct text_stops *stops, const uint64_t
 
 struct words {
     uint8_t buffer[CARRY_BYTES + NORMALISED_BYTES +
-                   16]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
+                   TEXT_WORD_PADDING]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
     uint64_t mask[NORMALISED_BYTES / 64 + 2];
+    uint64_t breaks[NORMALISED_BYTES / 64 + 2]; /* where words begin directly behind others */
+    int broken;                                 /* whether there are breaks */
     size_t filled; /* bytes of this stretch */
     enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
     size_t carried;            /* bytes of the open word before buffer + CARRY_BYTES */
     uint64_t sum, summed;      /* the open word's limbs before these, and their bytes */
-    int32_t edges[NORMALISED_BYTES + 10];
+    int32_t edges[NORMALISED_BYTES + 74];
     uint64_t hashes[TEXT_MAX_SHINGLE + NORMALISED_BYTES / 2 + 8];
     size_t held; /* word hashes carried over, at most size - 1 */
 };
@@ -210,7 +214,7 @@ struct text_walk {
     size_t at, held, made; /* bytes done; codes carried over; shingles written */
     union { /* for words or for characters */
         struct words words;
-        uint64_t codes[TEXT_MAX_SHINGLE + TEXT_STRETCH_BYTES + 8];
+        uint64_t codes[TEXT_MAX_SHINGLE + TEXT_STRETCH_BYTES + 64 + 8]; /* a stretch may end a block late */
     };
 };
 
@@ -220,6 +224,13 @@ static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
     words->mask[word] |= bits << shift;
     words->mask[word + 1] = shift ? bits >> (64 - shift) : 0;
     words->filled += n;
+}
+
+static inline void append_breaks(struct words *words, uint64_t bits) {
+    size_t word = words->filled >> 6, shift = words->filled & 63;
+    words->breaks[word] |= bits << shift;
+    if (shift) words->breaks[word + 1] |= bits >> (64 - shift);
+    words->broken |= bits != 0;
 }
 
 static inline void append_separator(struct words *words) {
@@ -244,12 +255,31 @@ static inline void append_character(struct words *words, uint32_t code, int keep
     append_bits(words, ((uint64_t)1 << n) - 1, n);
 }
 
+/* Append a classified block whose lower case stands at buffer + CARRY_BYTES + filled; return its bytes. */
+static inline size_t append_block(struct words *words, struct text_block *block, const uint8_t *text, int keep_case) {
+    uint8_t *lower = words->buffer + CARRY_BYTES + words->filled;
+    look_up_mixed(block, text);
+    if (keep_case) memcpy(lower, text, 64);
+    else lower_block(block, text, lower);
+    if (!block->bytes) return 0;
+    struct text_word_bits bits = words_of_block(block, words->open);
+    words->open = bits.open;
+    append_breaks(words, bits.breaks);
+    append_bits(words, bits.inside, block->bytes);
+    return block->bytes;
+}
+
+/* How far ahead of the walk text is asked for: 8 % of the time for 9-grams, 10 % for words. */
+#define PREFETCHED_BYTES 1024
+
 /* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
 static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
                         size_t at, int keep_case, size_t *bad) {
     size_t stop = length - at < TEXT_STRETCH_BYTES ? length : at + TEXT_STRETCH_BYTES;
     words->filled = 0;
     words->mask[0] = 0;
+    words->broken = 0;
+    memset(words->breaks, 0, sizeof words->breaks);
     while (at < stop) {
         uint8_t padded[64];
         const uint8_t *block = text + at;
@@ -259,6 +289,7 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
             memcpy(padded, block, n);
             block = padded;
         }
+        prefetch_behind(text + at, PREFETCHED_BYTES);
         uint64_t other, bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
         if (!other) {
             if (words->open == SOLO && (bits & 1)) {
@@ -271,7 +302,16 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
             at += n;
             continue;
         }
-        for (size_t end = at + n; at < end;) {
+        size_t end = at + n;
+        if (kernels->classify_block) {
+            struct text_block found;
+            kernels->classify_block(block, words->buffer + CARRY_BYTES + words->filled, &found);
+            if (found.bytes > n) found.bytes = n;
+            at += append_block(words, &found, block, keep_case);
+            if (found.bytes) continue;
+            end = at + 1;
+        }
+        while (at < end || (at < stop && text[at] >= 0xF0)) {
             uint32_t code;
             size_t taken = utf8_decode(text + at, length - at, &code);
             if (taken == 0) {
@@ -285,37 +325,50 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
     return at;
 }
 
-/* Write the positions where the mask changes, and return their number. */
-static size_t find_edges(const struct words *words, int open, int32_t *edges) {
+size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges) {
     size_t count = 0;
     uint64_t before = (uint64_t)open;
-    for (size_t word = 0; word * 64 < words->filled; word++) {
-        uint64_t mask = words->mask[word], changes = mask ^ (mask << 1 | before);
-        size_t left = words->filled - word * 64;
-        before = mask >> 63;
-        if (left < 64) changes &= ((uint64_t)1 << left) - 1;
+    for (size_t word = 0; word * 64 < bits; word++) {
+        uint64_t changes = mask[word] ^ (mask[word] << 1 | before), twice = breaks ? breaks[word] : 0;
+        before = mask[word] >> 63;
+        changes = (changes | twice) & lowest_bits(bits - word * 64);
         for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
-            edges[count++] = base + (int32_t)lowest_bit(changes);
+            unsigned bit = lowest_bit(changes);
+            edges[count] = edges[count + 1] = base + (int32_t)bit;
+            count += 1 + (twice >> bit & 1);
         }
     }
     return count;
 }
 
-/* Hash the words between the edges, pair by pair. Most words have at most 14 bytes: both limbs are loaded (the buffer
- * is padded) and masked, and the two products added without a branch on the length. */
-static void hash_words(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t pairs,
-                       uint64_t *hashes) {
+/* Of up to four limbs without a loop, whose end would be mispredicted. */
+uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
+    if (length > 4 * LIMB_BYTES) return finish_hash(hasher, 0, 0, word, length);
+    uint64_t mask = ((uint64_t)1 << 8 * ((length - 1) % LIMB_BYTES + 1)) - 1; /* of the last limb */
+    wide first = wide_product(load_little_endian(word) & LIMB_MASK, hasher->a2);
+    wide second = wide_product(load_little_endian(word + LIMB_BYTES) & LIMB_MASK, hasher->a);
+    uint64_t sum = p61_fold(wide_add(first, second));
+    int four = length > 3 * LIMB_BYTES;
+    sum = add_limb(hasher, sum, load_little_endian(word + 2 * LIMB_BYTES) & (four ? LIMB_MASK : mask));
+    uint64_t longer = add_limb(hasher, sum, load_little_endian(word + 3 * LIMB_BYTES) & mask);
+    return (four ? longer : sum) + length;
+}
+
+/* Most words have at most 14 bytes: both limbs are loaded (the buffer is padded) and masked, and the two products added
+ * without a branch on the length. */
+void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
+                            uint64_t *hashes) {
     uint64_t first_mask[15], second_mask[15], first_multiplier[15];
     for (unsigned n = 0; n < 15; n++) {
         first_mask[n] = n < LIMB_BYTES ? ((uint64_t)1 << 8 * n) - 1 : LIMB_MASK;
         second_mask[n] = n < LIMB_BYTES ? 0 : ((uint64_t)1 << 8 * (n - LIMB_BYTES)) - 1;
         first_multiplier[n] = n <= LIMB_BYTES ? hasher->a : hasher->a2;
     }
-    for (size_t i = 0; i < pairs; i++) {
+    for (size_t i = 0; i < words; i++) {
         const uint8_t *word = base + edges[2 * i];
         size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
         if (n > 2 * LIMB_BYTES) {
-            hashes[i] = finish_hash(hasher, 0, 0, word, n);
+            hashes[i] = text_long_word(hasher, word, n);
             continue;
         }
         wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);
@@ -398,10 +451,11 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
 
         size_t edges = 0;
         if (open) words->edges[edges++] = -(int32_t)words->carried;
-        edges += find_edges(words, open, words->edges + edges);
+        const uint64_t *breaks = words->broken ? words->breaks : NULL;
+        edges += kernels->edges(words->mask, breaks, words->filled, open, words->edges + edges);
         size_t pairs = edges / 2;
         uint64_t *hashes = words->hashes + words->held;
-        hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
+        kernels->hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
         if (open && words->summed && pairs) { /* the first word began long before */
             size_t n = (size_t)(words->edges[1] - words->edges[0]);
             const uint8_t *rest = words->buffer + CARRY_BYTES - words->carried;
@@ -455,6 +509,20 @@ void text_character_windows_scalar(const uint64_t *codes, size_t windows, const 
     }
 }
 
+size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes) {
+    if (!(block->two | block->three)) {
+        for (size_t i = 0; i < 64; i++) codes[i] = (uint64_t)bytes[i] + 1;
+        return block->bytes;
+    }
+    size_t count = 0;
+    for (size_t at = 0; at < block->bytes; count++) {
+        uint32_t code = 0;
+        at += utf8_decode(bytes + at, block->bytes - at, &code);
+        codes[count] = (uint64_t)code + 1;
+    }
+    return count;
+}
+
 static int walk_characters(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                            size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
     uint64_t *codes = walk->codes;
@@ -463,20 +531,35 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
     while (at < end) {
         size_t total = held, stop = held + TEXT_STRETCH_BYTES;
         while (at < length && total < stop) {
-            uint8_t lower[64];
-            uint64_t other = 1;
-            size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
-            if (block == 64) (void)kernels->classify(text + at, lower, &other);
-            if (other == 0) {
-                const uint8_t *bytes = keep_case ? text + at : lower;
-                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)bytes[i] + 1;
-                total += 64;
-                at += 64;
+            uint8_t padded[64], lower[64];
+            const uint8_t *bytes = text + at;
+            size_t n = length - at < 64 ? length - at : 64, taken = 0;
+            if (n < 64) {
+                memset(padded, 0, sizeof padded);
+                memcpy(padded, bytes, n);
+                bytes = padded;
+            }
+            struct text_block block = {.bytes = n};
+            uint64_t other;
+            prefetch_behind(text + at, PREFETCHED_BYTES);
+            (void)kernels->classify(bytes, lower, &other);
+            if (!other) {
+                taken = n;
+            } else if (kernels->classify_block) {
+                kernels->classify_block(bytes, lower, &block);
+                if (block.bytes > n) block.bytes = n;
+                look_up_mixed(&block, bytes);
+                if (!keep_case) lower_block(&block, bytes, lower);
+                taken = block.bytes;
+            }
+            if (taken) {
+                total += kernels->decode_block(keep_case ? bytes : lower, &block, codes + total);
+                at += taken;
                 continue;
             }
-            for (size_t edge = at + block; at < edge && total < stop;) {
+            for (size_t edge = at + (kernels->classify_block ? 1 : n); at < edge && total < stop;) {
                 uint32_t code;
-                size_t taken = utf8_decode(text + at, length - at, &code);
+                taken = utf8_decode(text + at, length - at, &code);
                 if (taken == 0) {
                     *bad = at;
                     return 0;
@@ -606,8 +689,9 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {text_tokens_scalar, classify, text_word_windows_scalar,
-                                         text_character_windows_scalar};
+const struct text_kernels text_scalar = {text_tokens_scalar,       classify,          NULL,
+                                         text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
+                                         text_word_windows_scalar, text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =
     CPU_TABLE(&text_scalar, &text_avx2, &text_avx512, &text_neon);

@@ -9,6 +9,8 @@
 #include "cpu/cpu.h"
 #include "field.h"
 
+struct text_block; /* blocks.h */
+
 /* The largest shingle, in words or characters: window hashes of a stretch start with this many carried over. */
 #define TEXT_MAX_SHINGLE 256
 
@@ -45,6 +47,9 @@ struct shingler {
 /* Bytes of a token that are two limbs at most: what the levels with lanes for it hash side by side. */
 #define TEXT_SHORT_BYTES 14
 
+/* What hash_words may read behind a word. */
+#define TEXT_WORD_PADDING 16
+
 struct text_kernels {
     /* The tokens of n strings of bytes. */
     void (*tokens)(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths, size_t n,
@@ -52,6 +57,19 @@ struct text_kernels {
     /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
      * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
     uint64_t (*classify)(const uint8_t *text, uint8_t *lower, uint64_t *other);
+    /* Classify the characters of at most three bytes that text[0..64) begins with, and lower the ASCII ones; block->bytes
+     * is 0 where there is none. NULL where such blocks are not faster than single characters. */
+    void (*classify_block)(const uint8_t *text, uint8_t *lower, struct text_block *block);
+    /* Write 1 more than the code points of a block whose characters have the given bytes, and return how many they are; the
+     * numbers behind them, up to 64 in all, are left undefined. */
+    size_t (*decode_block)(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
+    /* The edges of words: where a bit of `mask` differs from the one before it (`open` before the first), and twice where
+     * `breaks`, unless NULL, says that a word begins directly behind another. Writes up to 64 numbers more than it returns. */
+    size_t (*edges)(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
+    /* Numbers below 2^62 that are H of base[edges[2 i]..edges[2 i + 1]) mod p, of words that are not empty; up to
+     * TEXT_WORD_PADDING bytes behind each are readable. */
+    void (*hash_words)(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
+                       uint64_t *hashes);
     /* The shingles of `windows` > 0 consecutive windows over windows + size - 1 word hashes, each below 2^62. */
     void (*word_windows)(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
     /* The same over code points + 1. Both may read (and not use) up to 8 numbers behind the last window. */
@@ -129,9 +147,16 @@ void text_walk_mark(const struct text_walk *walk, int words, struct text_mark *m
 void text_walk_resume(struct text_walk *walk, int words, const struct text_mark *mark, const uint64_t *before,
                       uint64_t *out);
 
-/* The portable tokens and windows, which the other levels use for the sizes that they have no faster way for. */
+/* H of a word of more than TEXT_SHORT_BYTES, as hash_words has it. */
+uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length);
+
+/* The portable tokens, words and windows, which the other levels use for the sizes that they have no faster way for. */
 void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                         size_t n, uint64_t *out);
+size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
+size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
+void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
+                            uint64_t *hashes);
 void text_word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
 void text_character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler,
                                    uint64_t *out);

@@ -59,5 +59,7 @@ TARGET_AVX2 static void character_windows(const uint64_t *codes, size_t windows,
     }
 }
 
-const struct text_kernels text_avx2 = {text_tokens_scalar, classify, text_word_windows_scalar, character_windows};
+const struct text_kernels text_avx2 = {text_tokens_scalar,       classify,          NULL,
+                                       text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
+                                       text_word_windows_scalar, character_windows};
 #endif

@@ -33,6 +33,7 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits_of(part);
 }
 
-const struct text_kernels text_neon = {text_tokens_scalar, classify, text_word_windows_scalar,
-                                       text_character_windows_scalar};
+const struct text_kernels text_neon = {text_tokens_scalar,       classify,          NULL,
+                                       text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
+                                       text_word_windows_scalar, text_character_windows_scalar};
 #endif

@@ -201,6 +201,64 @@ def test_case(level, unit, upper, lower):
     assert rows_of(*KERNELS[unit](Texts(left), 2, 3)) == rows_of(*KERNELS[unit](Texts(right), 2, 3))
 
 
+# Scripts of two and three bytes a character: letters with and without case, marks, solo characters and separators; at
+# the end characters of four bytes, and those whose lower case has another length.
+SCRIPTS = {
+    "latin": "Ça ÉTÉ œuvré ŸÞĀā, ",
+    "greek": "ΑΒΓ άῴ Σς· ",
+    "cyrillic": "ЖЯ жя Ѐё҉ҊҋӀӏ. ",
+    "hebrew": "שלום שִׁ־ ",
+    "arabic": "سلام مُحَمَّدٰ، ٣ ",
+    "devanagari": "नमस्ते क्षि। १ ",
+    "thai": "ที่นี่ ๑ก ",
+    "kana": "ひらがな カタカナがー、ｱ ",
+    "hangul": "한국어 가각가. ",
+    "chinese": "中文字，。一丁㐀 a中9中_ 〪䷀",
+    "vietnamese": "ẠẤ việt NẴNG ",
+    "edges": "߿ࠀ퟿￿ª҃中҃ ",
+    "four": "😀 𐐀𐐨中𠀀a é ",
+    "other lengths": "İжȺéK中ẞ Ω ",
+}
+UPPER_AND_LOWER = pytest.mark.parametrize("lowercase", [True, False], ids=["lower", "as it is"])
+script_text = st.lists(st.sampled_from([*SCRIPTS.values(), LATIN]), min_size=1, max_size=3).flatmap(
+    lambda scripts: st.text(st.sampled_from("".join(scripts)), max_size=300)
+)
+
+
+@UNITS
+@UPPER_AND_LOWER
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_at_every_offset(level, unit, script, lowercase):
+    """Each character stands at each place of a block, behind ASCII and behind its own script, and ends a text."""
+    line = SCRIPTS[script]
+    lines = ["x" * pad + line * (1 + 150 // len(line)) for pad in range(64)]
+    lines += [(line * 12)[start:] for start in range(len(line))] + [(line * 9)[:n] for n in range(0, 140, 3)]
+    assert_equals_reference(unit, lines, 2, lowercase=lowercase)
+
+
+@pytest.mark.few_cases
+@UNITS
+@settings(max_examples=200)
+@given(line=script_text, size=st.sampled_from([1, 2, 9]), lowercase=st.booleans())
+def test_mixed_scripts(level, unit, line, size, lowercase):
+    assert_equals_reference(unit, [line, line * 20], size, lowercase=lowercase)
+
+
+@pytest.mark.parametrize("script", ["cyrillic", "chinese", "thai", "four"])
+def test_scripts_across_stretches(level, script):
+    """Words, marks and solo characters lie at and across the end of a stretch."""
+    line = SCRIPTS[script] * 3
+    lines = [line[at:] + " " * (STRETCH - n) + line * 2 for at in range(3) for n in range(1, 60, 7)]
+    assert_equals_reference("word", [*lines, SCRIPTS[script].replace(" ", "") * 900], 3)
+
+
+@pytest.mark.parametrize("letter", ["w", "ж", "한", "é"])
+def test_words_of_every_length(level, letter):
+    """One to six limbs, at the start of a text, in it, and at its end."""
+    words = [(letter * n) + tail for n in range(1, 42) for tail in ("", "x", "zz")]
+    assert_equals_reference("word", [*words, " ".join(words), "-".join(reversed(words))], 1)
+
+
 @UNITS
 def test_nul_bytes(level, unit):
     assert_equals_reference(unit, ["\0", "a\0b", "\0" * 65, "a" * 63 + "\0" + "b" * 70, "\0中\0"], 2)
@@ -345,6 +403,19 @@ def test_bad_utf8_is_placed(level, unit, kind):
             with pytest.raises(TextError, match=rf"texts\[2\]: not UTF-8 at byte {before + offset}$") as caught:
                 KERNELS[unit](Texts([b"fine", b"", b"w" * before + bad + behind, b"\xff"]), 3, 1)
             assert caught.value.row == 2
+
+
+@UNITS
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("fill", ["ж", "中", "aж中"])
+def test_bad_utf8_is_placed_behind_other_scripts(level, unit, kind, fill):
+    """What is not UTF-8 stands at each place of a block that is not ASCII, with other text behind it or nothing."""
+    bad, offset = BAD[kind]
+    for pad in range(64):
+        before = b"x" * (pad % 7) + fill.encode() * (pad // len(fill.encode()) + 1)
+        for behind in (b"", "жи中文a".encode() * 20):
+            with pytest.raises(TextError, match=rf"texts\[0\]: not UTF-8 at byte {len(before) + offset}$"):
+                KERNELS[unit](Texts([before + bad + behind]), 2, 1)
 
 
 EDGE_BYTES = b"a\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xe0\xe1\xed\xf0\xf1\xf4\xf5"  # first and last of each kind

@@ -8,6 +8,7 @@
 #include "sets/sets.h"
 #include "sketch/sketch.h"
 #include "slots/slots.h"
+#include "text/blocks.h"
 #include "text/samples.h"
 #include "text/text.h"
 #include "text/utf8.h"
@@ -246,7 +247,7 @@ static const uint32_t POOL[] = {
 
 enum texture {
     BYTES, ASCII, SPARSE, POOLED, ANY, ONE_WORD, LONG_WORDS, GROWING, GROWING_MOST, SHRINKING, SOLO_ONLY, MOST_WORDS,
-    SOLO_AND_LETTER, TEXTURES
+    SOLO_AND_LETTER, CYRILLIC, ARABIC, INDIC, CHINESE, TEXTURES
 };
 
 static uint32_t some_character(enum texture texture, size_t i) {
@@ -261,6 +262,10 @@ static uint32_t some_character(enum texture texture, size_t i) {
     case SHRINKING: return 0x212A;
     case SOLO_ONLY: return below(2) ? 0x4E2D : 0x20000;
     case MOST_WORDS: return i % 2 ? ' ' : 'w';
+    case CYRILLIC: return (uint32_t)(below(7) ? 0x400 + below(0x90) : ' ');
+    case ARABIC: return (uint32_t)(below(7) ? 0x5F0 + below(0x90) : ' ');
+    case INDIC: return (uint32_t)(below(7) ? 0x900 + below(0x80) : 0x1E00 + below(0x100));
+    case CHINESE: return (uint32_t)(below(9) ? 0x4E00 + below(0x5200) : 0x3000 + below(0x100));
     case SOLO_AND_LETTER: return i % 2 ? 0x4E2D : 'w';
     default: {
         uint32_t code = (uint32_t)below(0x110000);
@@ -281,6 +286,107 @@ static size_t fill(enum texture texture, uint8_t *out, size_t length) {
     if (harm == 0 && at < made) out[at] = (uint8_t)anything();
     if (harm == 1) made = length;
     return made;
+}
+
+/* What utf8.h says of the characters of up to three bytes that a block begins with. */
+static struct text_block block_of(const uint8_t *text, uint64_t *codes, size_t *characters) {
+    struct text_block block = {0};
+    uint32_t code;
+    *characters = 0;
+    for (size_t n; block.bytes < 64; block.bytes += n) {
+        n = utf8_decode(text + block.bytes, 64 - block.bytes, &code);
+        if (n == 0 || n == 4) break;
+        uint64_t bit = (uint64_t)1 << block.bytes;
+        unsigned class = unicode_class[unicode_property(code)];
+        if (n == 2) block.two |= bit;
+        if (n == 3) block.three |= bit;
+        if (class == LETTER) block.letters |= bit;
+        if (class == MARK) block.marks |= bit;
+        if (class == SOLO) block.solos |= bit;
+        if (n > 1 && unicode_lower(code) != code) block.changes |= bit;
+        codes[(*characters)++] = (uint64_t)(n == 1 && code >= 'A' && code <= 'Z' ? code + 32 : code) + 1;
+    }
+    return block;
+}
+
+static void check_blocks(void) {
+    for (size_t round = 0; round < 20000; round++) {
+        uint8_t *text = buffer(64), *lower = buffer(64), filled[68];
+        uint64_t codes[64], *found_codes = numbers(64);
+        size_t characters, shift = below(4);
+        fill((enum texture)(round % TEXTURES), filled, 64);
+        memmove(filled, filled + shift, 64 - shift);
+        memcpy(text, filled, 64);
+        const struct text_block expected = block_of(text, codes, &characters);
+        const uint64_t whole = lowest_bits(expected.bytes);
+        note(expected.letters + 3 * expected.marks + 5 * expected.solos + 7 * expected.changes);
+        for EACH_LEVEL(level) {
+            const struct text_kernels *kernels = text_levels[level];
+            struct text_block found = expected;
+            if (kernels->classify_block) {
+                kernels->classify_block(text, lower, &found);
+                CHECK(found.bytes == expected.bytes);
+                look_up_mixed(&found, text);
+            } else {
+                for (size_t i = 0; i < 64; i++) lower[i] = text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i];
+            }
+            CHECK((found.two & whole) == expected.two && (found.three & whole) == expected.three);
+            CHECK((found.letters & whole) == expected.letters && (found.marks & whole) == expected.marks);
+            CHECK((found.solos & whole) == expected.solos && (found.changes & whole) == expected.changes);
+            if (!characters) continue;
+            CHECK(kernels->decode_block(lower, &found, found_codes) == characters);
+            CHECK(memcmp(found_codes, codes, characters * sizeof *codes) == 0);
+        }
+        free(text);
+        free(lower);
+        free(found_codes);
+    }
+}
+
+/* Edges of random bits, and the hashes of the words between them, in a buffer that ends with its padding. */
+static void check_words_between_edges(void) {
+    for (size_t round = 0; round < 4000; round++) {
+        size_t bits = 1 + below(round % 8 ? 300 : 2000), n = (bits + 63) / 64, count = 0;
+        int open = (int)below(2), broken = (int)below(2);
+        uint64_t *mask = numbers(n), *breaks = numbers(n), inside = (uint64_t)open, kind = below(3);
+        int32_t *expected = buffer((2 * bits + 66) * sizeof *expected), *found = buffer((2 * bits + 66) * sizeof *found);
+        for (size_t i = 0; i < n; i++) {
+            mask[i] = anything();
+            if (kind) mask[i] |= anything();
+            if (kind == 2) mask[i] |= anything() | anything();
+            breaks[i] = anything() & mask[i] & (mask[i] << 1 | (i ? mask[i - 1] >> 63 : (uint64_t)open));
+        }
+        for (size_t i = 0; i < bits; i++) {
+            uint64_t bit = mask[i / 64] >> i % 64 & 1;
+            if (bit != inside) expected[count++] = (int32_t)i;
+            else if (broken && breaks[i / 64] >> i % 64 & 1) expected[count++] = (int32_t)i, expected[count++] = (int32_t)i;
+            inside = bit;
+        }
+        for EACH_LEVEL(level) {
+            CHECK(text_levels[level]->edges(mask, broken ? breaks : NULL, bits, open, found) == count);
+            CHECK(memcmp(found, expected, count * sizeof *found) == 0);
+        }
+        size_t skipped = (size_t)open, words = count > skipped ? (count - skipped) / 2 : 0;
+        struct token_hasher hasher = text_hasher_of(edge_or_random());
+        uint8_t *text = buffer(bits + TEXT_WORD_PADDING);
+        uint64_t *hashes = numbers(words);
+        for (size_t i = 0; i < bits + TEXT_WORD_PADDING; i++) text[i] = (uint8_t)(round % 3 ? anything() : 255);
+        for EACH_LEVEL(level) {
+            text_levels[level]->hash_words(&hasher, text, expected + skipped, words, hashes);
+            for (size_t i = 0; i < words; i++) {
+                const int32_t *edge = expected + skipped + 2 * i;
+                uint64_t token = text_token_of_bytes(&hasher, text + edge[0], (size_t)(edge[1] - edge[0]));
+                CHECK(hashes[i] >> 62 == 0 && mix64(p61_of(hashes[i])) == token);
+                if (level == CPU_SCALAR) note(token);
+            }
+        }
+        free(mask);
+        free(breaks);
+        free(expected);
+        free(found);
+        free(text);
+        free(hashes);
+    }
 }
 
 static size_t some_length(size_t round) {
@@ -444,6 +550,8 @@ static void check_rounds(void) {
     for (size_t n = 0; n <= SKETCH_BLOCK_TOKENS; n++) {
         uint64_t *tokens = tokens_of(n), constant = edge_or_random(), round = below(255);
         size_t k = below(3) ? 1 + below(SKETCH_MAX_SLOTS) : SKETCH_MAX_SLOTS;
+        uint64_t drawn = anything();
+        if (drawn % 4 == 0) drawn = 0;
         for EACH_LEVEL(level) {
             const struct sketch_kernels *kernels = sketch_levels[level];
             uint64_t *values = numbers(SKETCH_BLOCK_TOKENS), least = EMPTY_SLOT;
@@ -456,6 +564,17 @@ static void check_rounds(void) {
                 if ((hash & SKETCH_VALUE_MASK) < least) least = hash & SKETCH_VALUE_MASK;
             }
             if (n) CHECK(kernels->least(tokens, n, constant) == least);
+            if (kernels->land_below) {
+                uint64_t limit = drawn ? drawn & SKETCH_VALUE_MASK : least;
+                size_t count = kernels->land_below(tokens, n, constant, k, limit, values, slots), expected = 0;
+                for (size_t t = 0; t < n; t++) {
+                    uint64_t hash = mix64(tokens[t] ^ constant), value = hash & SKETCH_VALUE_MASK;
+                    if (value >= limit) continue;
+                    CHECK(expected < count && values[expected] == value && slots[expected] == (hash >> 32) * k >> 32);
+                    expected++;
+                }
+                CHECK(count == expected);
+            }
             free(values);
             free(slots);
         }
@@ -949,7 +1068,8 @@ static void check_rows(void) {
 
 int main(void) {
     static void (*const checks[])(void) = {
-        check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_windows, check_shingles, check_sketches,
+        check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_blocks,
+        check_words_between_edges, check_windows, check_shingles, check_sketches,
         check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
         check_rows_that_begin_alike,
         check_words_at, check_samples, check_overlap, check_similarities, check_agreement, check_groups, check_rows,
