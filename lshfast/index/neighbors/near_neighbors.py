@@ -16,6 +16,7 @@ from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others
 from lshfast.index.keys import as_column, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
@@ -73,6 +74,10 @@ class NearNeighbors(StoredIndex):
     bands, rows_per_band, probes : int, optional
         Tables, hash functions of a table, and searched buckets of a table, instead of a choice. With `bands`, the
         recall is what `describe` says.
+    method : {"tables", "codes"}, optional
+        With "codes", which are for "cosine", a query scans the codes of all entries, and computes its distance to those
+        with near codes. With "tables", it reads buckets of hash tables. By default, the one that is expected to cost
+        less: codes, up to about a million entries.
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
@@ -144,18 +149,19 @@ class NearNeighbors(StoredIndex):
         bands: int | None = None,
         rows_per_band: int | None = None,
         probes: int | None = None,
+        method: Literal["tables", "codes"] | None = None,
         seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
     ) -> None:
         points = PointFormat(metric, dim, dtype, nonzeros)
-        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes)
+        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes, method)
         plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
         store = MemoryStore() if store is None else check_store(store)
         measure = points.measure
         store.bind(
             Parameters(
-                plan.bands, plan.bands, 1, "", 0, None,
+                plan.slots, plan.bands, 1, "", 0, None,
                 family=plan.describe(), payload=measure.words, measure=measure.text,
             )
         )  # fmt: skip
@@ -215,9 +221,9 @@ class NearNeighbors(StoredIndex):
         column = as_column([keys] if single else keys)
         if len(column) != len(words):
             raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
-        bands = self.plan.bands
-        rows = np.empty((len(words), bands + words.shape[1]), np.uint64)
-        rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
+        slots = self.plan.slots
+        rows = np.empty((len(words), slots + words.shape[1]), np.uint64)
+        rows[:, :slots], rows[:, slots:] = self.plan.row_slots(items, threads=threads), words
         return self.store.insert(column, rows, on_duplicate, copy=False)
 
     # ---- reading ----
@@ -467,15 +473,18 @@ class NearNeighbors(StoredIndex):
         limit: Limit | None = None,
     ) -> NeighborLists:
         """Search for checked points."""
+        plan, parts = self.plan, list[Neighbors]()
         value = None if within is None else self._points.value_at(within)
-        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows_per_band))
-        parts: list[Neighbors] = []
+        ends: Any = {"most": most, "within": value, "limit": limit, "threads": threads}
+        by_codes = isinstance(plan, CodesPlan)
+        step = max(1, BLOCK_WORDS // (plan.slots if by_codes else plan.searched * plan.rows_per_band))
         for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
-            buckets = self.plan.probe(items[block], threads)
-            parts.append(
-                self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
-            )
+            if isinstance(plan, CodesPlan):
+                codes = plan.row_slots(items[block], threads=threads)
+                parts.append(self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends))
+            else:
+                parts.append(self.store.search(plan.probe(items[block], threads), words[block], **ends))
         found = joined(parts)
         return NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
 
