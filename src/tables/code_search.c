@@ -6,6 +6,8 @@
 
 #define SOON 3       /* prefetch distance of points, in rows; of each, LINES lines */
 #define LINES 48
+#define TAILS_SOON 16 /* tails that are prefetched at once */
+#define MANY 16      /* so many queries read most of the tails of a piece */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
 
@@ -229,6 +231,7 @@ static int scan_piece(struct code_search *search, struct code_search_query *quer
     size_t count = search->kernels->near_columns(heads, size, index->head, code, near, search->found);
     if (!count) return 1;
     if (!have_hits(query, count)) return 0;
+    for (size_t p = 0; p < count && p < TAILS_SOON; p++) prefetch(tails + (uint32_t)found[p] * (index->slots - index->head));
     search->kernels->differences(tails, found, count, index->slots - index->head, code + index->head, search->more);
     const size_t before = query->count;
     size_t after = before;
@@ -243,6 +246,13 @@ static int scan_piece(struct code_search *search, struct code_search_query *quer
     }
     search->hits += query->count - before;
     return query->count < query->mark || lessen(search, query, point);
+}
+
+static void prefetch_tails(const struct code_search *search, size_t size) {
+    const struct band_tables *index = search->tables[search->table];
+    const size_t tail = index->slots - index->head;
+    const uint64_t *tails = index->tails + search->row * tail;
+    for (size_t word = 0; word < size * tail; word += 8) prefetch(tails + word);
 }
 
 /* Let the last half of a group go, to be searched for later. */
@@ -283,6 +293,7 @@ enum band_tables_outcome code_search_run(struct code_search *search, const uint6
             for (; search->row < limit; search->row += piece) {
                 if (done >= search->work) return BAND_TABLES_UNFINISHED;
                 size_t size = limit - search->row < piece ? limit - search->row : piece;
+                if (search->queries >= MANY) prefetch_tails(search, size);
                 for (size_t i = 0; i < search->queries; i++) {
                     const uint64_t *code = codes + (*next + i) * words, *point = points + (*next + i) * payload;
                     if (!scan_piece(search, search->query + i, code, point, size)) return BAND_TABLES_NO_ROOM;

@@ -21,7 +21,7 @@
 #include "tables/band_tables.h"
 #include "tables/band_tables_search.h"
 
-#define CODE_SEARCH_GROUP 32 /* queries that are compared with a piece of the codes */
+#define CODE_SEARCH_GROUP 256 /* queries that are compared with a piece of the codes */
 #define CODE_SEARCH_MOST ((size_t)1 << 22) /* hits of a group; if there are more, it gets fewer queries */
 
 struct code_search_hit {

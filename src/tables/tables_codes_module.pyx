@@ -95,8 +95,12 @@ cdef check(code_search* search, const uint64_t[:, ::1] codes, const uint64_t[:, 
         raise ValueError(f"points must be ({m}, {first.k - first.slots}), not ({points.shape[0]}, {points.shape[1]})")
     if not 1 <= <size_t>len(enough) <= 64 * first.slots + 1:
         raise ValueError(f"enough must have 1 to {64 * first.slots + 1} distances, not {len(enough)}")
-    if len(near) != len(enough) or (np.diff(near) < 0).any():
-        raise ValueError(f"near must have {len(enough)} numbers that do not fall")
+    cdef size_t level, levels = enough.shape[0]
+    cdef bint falls = <size_t>near.shape[0] != levels
+    for level in range(1, 0 if falls else levels):
+        falls = falls or near[level] < near[level - 1]
+    if falls:
+        raise ValueError(f"near must have {levels} numbers that do not fall")
 
 
 cdef size_t run(code_search* search, const uint64_t* codes, const uint64_t* points, size_t m, int64_t* examined,

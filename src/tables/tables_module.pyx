@@ -814,7 +814,7 @@ def search_codes(list tables not None, const uint64_t[:, ::1] codes not None, co
     near : ndarray of uint8, shape (r + 1,)
         Numbers that do not fall. Rows of the levels 0..r are examined.
     enough : ndarray of float64, shape (r + 1,)
-        With `most`, no row of a level above v is examined if the last of the nearest rows is at the distance enough[v] or
+        Numbers that do not fall. With `most`, no row of a level above v is examined if the last of the nearest rows is at the distance enough[v] or
         less.
     room : int, optional
         As for `BandTables.search`.

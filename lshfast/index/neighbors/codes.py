@@ -24,7 +24,7 @@ from lshfast.index.stores.values import HEAD_WORDS
 HEAD_BITS = 64 * HEAD_WORDS
 
 # The share of the misses for which the heads of codes are the reason. More misses by heads let fewer codes pass.
-HEAD_MISSES = 0.3
+HEAD_MISSES = 0.5
 
 # Angles at which probabilities are computed.
 ANGLES = 1024
@@ -177,7 +177,7 @@ def levels_of(bits: int, recall: float) -> tuple[npt.NDArray[np.uint8], Float64A
     near = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[np.maximum(last, 0)]
     near = np.minimum(np.maximum.accumulate(near), np.arange(bits + 1, dtype=np.int64))
     chance = np.diff(heads, axis=1, prepend=0)
-    angles = np.full(bits + 1, -1.0)
+    angles = np.full(bits + 1, -1, np.float64)
     for level in range(bits + 1):
         differ = np.arange(min(near[level], HEAD_BITS) + 1, dtype=np.int64)
         often = (chance[:, differ] * tails[:, np.minimum(level - differ, bits - HEAD_BITS)]).sum(axis=1)
