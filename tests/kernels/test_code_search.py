@@ -1,4 +1,4 @@
-"""The search of neighbors by codes, beside its definition: on each CPU level, in one table and in several, with limits."""
+"""The search of neighbors by codes, beside its definition: on each CPU level, in one table and in several."""
 
 from itertools import pairwise
 
@@ -150,7 +150,7 @@ def test_rows_that_are_used_again():
 
 
 def test_equal_codes_do_not_stall():
-    """With many equal codes, a limit bounds the distances that are computed, and all equal rows are found without one."""
+    """A limit bounds the distances that are computed; without one, all equal rows are found."""
     rows, queries, points = drawn(5, 1, 3, 4)
     rows = np.repeat(rows, 20_000, axis=0)
     held, (near, enough) = held_of(rows, 2), ends(60)

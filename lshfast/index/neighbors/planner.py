@@ -217,9 +217,8 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
             )
         )  # fmt: skip
     if not plans and request.method == "codes":
-        raise ValueError(
-            f"memory must be at least {request.n * bytes_of_codes(CODE_BITS[0], points):,} bytes for codes"
-        )
+        least = request.n * bytes_of_codes(CODE_BITS[0], points)
+        raise ValueError(f"memory must be at least {least:,} bytes for codes of {request.n:,} entries")
     plan = min(plans, key=cost_of, default=None)
     while plan is not None and plan.reach < plan.bits and plan.recall_at(plan.radius) < plan.recall:
         plan = replace(plan, reach=plan.reach + 1)
