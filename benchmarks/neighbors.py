@@ -29,7 +29,27 @@ from lshfast.index.neighbors.near_neighbors import NearNeighbors
 
 TOPICS, SHAPE, NOISE, NEAREST = 64, 0.05, 0.1, 10
 INSIDE = 0.97  # the share of the nearest points within the radius
-PROMISES = (*np.linspace(0.4, 0.9, 51).tolist(), *np.linspace(0.905, 0.995, 19).tolist(), 0.998, 0.999)
+PROMISES = (
+    0.5,
+    0.6,
+    0.65,
+    0.7,
+    0.74,
+    0.78,
+    0.82,
+    0.85,
+    0.88,
+    0.9,
+    0.92,
+    0.94,
+    0.95,
+    0.96,
+    0.97,
+    0.98,
+    0.99,
+    0.995,
+    0.999,
+)
 RABITQ_BITS = 4
 Answers = Callable[[], Any]
 

@@ -25,16 +25,18 @@ static inline const uint64_t *point_of(const struct code_search *search, const s
 /* ---- memory ---- */
 
 enum tables_outcome code_search_begin(struct code_search *search) {
-    memset(search->query, 0, sizeof search->query);
+    const unsigned most = search->near[search->reach];
     search->rows = NULL;
     search->distances = search->nearest = NULL;
     search->sorted = NULL;
     search->used = search->capacity = search->sorted_capacity = search->nearest_capacity = search->held = 0;
     search->queries = search->hits = 0;
+    search->query = calloc(CODE_SEARCH_GROUP, sizeof *search->query);
+    search->found = malloc(HAMMING_PIECE * sizeof *search->found);
+    search->more = malloc(HAMMING_PIECE * sizeof *search->more);
     search->levels = malloc((search->reach + 2) * sizeof *search->levels);
-    const unsigned most = search->near[search->reach];
     search->levels_of_heads = malloc((most + 1) * sizeof *search->levels_of_heads);
-    if (!search->levels || !search->levels_of_heads) {
+    if (!search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
         code_search_end(search);
         return TABLES_NO_MEMORY;
     }
@@ -46,16 +48,10 @@ enum tables_outcome code_search_begin(struct code_search *search) {
 }
 
 void code_search_end(struct code_search *search) {
-    for (size_t i = 0; i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
-    memset(search->query, 0, sizeof search->query);
-    void *all[] = {search->rows,   search->distances,       search->sorted,
-                   search->levels, search->levels_of_heads, search->nearest};
+    for (size_t i = 0; search->query && i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
+    void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
+                   search->levels, search->levels_of_heads, search->nearest, search->sorted};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    search->rows = NULL;
-    search->distances = search->nearest = NULL;
-    search->sorted = NULL;
-    search->levels = NULL;
-    search->levels_of_heads = NULL;
 }
 
 /* Have memory for `wanted` items of an array; 0 if there is none. */

@@ -41,9 +41,11 @@ class NearNeighbors(StoredIndex):
     """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
-    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. It may
-    miss an entry, but every distance is exact. The number of tables, hash functions and searched buckets is planned for
-    the least product of expected work and memory before anything is inserted: see `describe`.
+    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. Up to
+    about a million vectors with "cosine", it scans codes instead: the sides of random hyperplanes on which the vectors
+    lie. Then it computes its distance to the entries with near codes. It may miss an entry, but every distance is
+    exact. The tables, or the bits of a code, are planned for the least product of expected work and memory before
+    anything is inserted: see `describe`.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class NearNeighbors(StoredIndex):
     method : {"tables", "codes"}, optional
         With "codes", which are for "cosine", a query scans the codes of all entries, and computes its distance to those
         with near codes. With "tables", it reads buckets of hash tables. By default, the one that is expected to cost
-        less: codes, up to about a million entries.
+        less, or tables if `bands`, `rows_per_band` or `probes` is given.
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
@@ -266,7 +268,10 @@ class NearNeighbors(StoredIndex):
     def query(
         self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the k nearest entries that share a searched bucket with each query.
+        """Find the k nearest entries that share a searched bucket with each query, or have near codes.
+
+        With codes, a query ends when nearer entries would have nearer codes than those that are left. Each of the k
+        nearest within the radius is found with the recall of the plan.
 
         Parameters
         ----------
@@ -276,8 +281,8 @@ class NearNeighbors(StoredIndex):
             At least 1. Fewer are returned if fewer are found.
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
-            are in the same buckets, and the recall is then not promised: those in the most promising buckets are
-            examined first. By default, all are examined.
+            are in the same buckets, and the recall is then not promised: those in the most promising buckets, or with
+            the nearest codes, are examined first. By default, all are examined.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
@@ -346,7 +351,7 @@ class NearNeighbors(StoredIndex):
     def within(
         self, points: Any, radius: float | None = None, *, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the entries within a radius that share a searched bucket with each query.
+        """Find the entries within a radius that share a searched bucket with each query, or have near codes.
 
         Parameters
         ----------
@@ -391,7 +396,8 @@ class NearNeighbors(StoredIndex):
     ) -> Neighbor | NeighborLists | None:
         """Find an entry within c * radius of each query, after a bounded number of distances.
 
-        Let L be the number of searched buckets, ``plan.searched``. "first" returns the first entry within c * radius,
+        Let L be the number of searched buckets, ``plan.searched``. With codes, L is the expected number of entries with
+        near codes, if all are c * radius away. "first" returns the first entry within c * radius,
         and gives up after 2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first
         3 L entries, if it is within c * radius. An entry counts once, in however many buckets it is.
 
