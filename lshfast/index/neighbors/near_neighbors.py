@@ -397,9 +397,9 @@ class NearNeighbors(StoredIndex):
         """Find an entry within c * radius of each query, after a bounded number of distances.
 
         Let L be the number of searched buckets, ``plan.searched``. With codes, L is the expected number of entries with
-        near codes, if all are c * radius away. "first" returns the first entry within c * radius,
-        and gives up after 2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first
-        3 L entries, if it is within c * radius. An entry counts once, in however many buckets it is.
+        near codes, if all are c * radius away. "first" returns the first entry within c * radius, and gives up after
+        2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first 3 L entries, if it
+        is within c * radius. An entry counts once, in however many buckets it is.
 
         If there is an entry within `radius`, and a searched bucket contains at most one entry from beyond c * radius on
         average, then "first" succeeds with a probability of at least recall - 1/2, and "closest" with recall - 1/3. An
