@@ -384,6 +384,9 @@ def test_which_plan_is_taken():
     assert isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000).plan, CodesPlan)
     for options in ({"n": 10**10}, {"n": 100, "method": "tables"}, {"n": 100, "bands": 2}, {"n": 100, "probes": 1}):
         assert not isinstance(NearNeighbors("cosine", 0.3, **{"dim": 16, "recall": 0.5} | options).plan, CodesPlan)
+    store = MemoryStore()
+    store.scans = False  # as a RedisStore
+    assert not isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000, store=store).plan, CodesPlan)
     plan = by_codes(n=1000, recall=0.97).plan
     assert plan.recall_at(0.5) >= 0.97
     assert family_of(plan.describe()) == plan

@@ -79,7 +79,7 @@ class NearNeighbors(StoredIndex):
     method : {"tables", "codes"}, optional
         With "codes", which are for "cosine", a query scans the codes of all entries, and computes its distance to those
         with near codes. With "tables", it reads buckets of hash tables. By default, the one that is expected to cost
-        less, or tables if `bands`, `rows_per_band` or `probes` is given.
+        less; tables if `bands`, `rows_per_band` or `probes` is given, or with a `RedisStore`.
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
@@ -157,9 +157,11 @@ class NearNeighbors(StoredIndex):
         store: Store | None = None,
     ) -> None:
         points = PointFormat(metric, dim, dtype, nonzeros)
+        store = MemoryStore() if store is None else check_store(store)
+        if method is None and not store.scans:
+            method = "tables"
         request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes, method)
         plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
-        store = MemoryStore() if store is None else check_store(store)
         measure = points.measure
         store.bind(
             Parameters(

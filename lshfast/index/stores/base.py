@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,12 @@ class Store(ABC):
     ----------
     parameters : Parameters or None
         Parameters of the entries; None until `bind` is called.
+    scans : bool
+        Whether `search_codes` scans the entries where they are, without a copy of them.
     """
 
     parameters: Parameters | None
+    scans: ClassVar[bool] = False
 
     @property
     @abstractmethod

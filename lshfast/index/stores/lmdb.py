@@ -108,6 +108,8 @@ class LmdbStore(Store):
 
     path: str
 
+    scans = True
+
     def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
         self._lmdb = optional("lmdb", "lmdb")
         self.path = os.fspath(path)

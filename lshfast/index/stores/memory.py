@@ -29,6 +29,7 @@ class LockedStore(Store):
     closed : bool
     """
 
+    scans = True
     gate: Gate
     closed: bool
 
