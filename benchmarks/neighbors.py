@@ -51,6 +51,7 @@ PROMISES = (
     0.999,
 )
 RABITQ_BITS = 4
+MOST_BITS = 1 << 14  # of IndexLSH, whose time grows with them
 Answers = Callable[[], Any]
 
 
@@ -150,6 +151,8 @@ def with_index_lsh(world: World, recalls: Sequence[float]) -> Iterator[Made]:
                 return index.search(world.queries, NEAREST)[1].tolist()
 
             found = recall_of(lists(), world.places)
+            if bits > MOST_BITS:
+                return
         yield Made(f"{bits:,} bits", lists, found, bits / 8, seconds)
 
 
