@@ -40,6 +40,7 @@ FOLDERS = {
     "sets": ["sets", "slots"],
     "tables": TABLES,
     "tables_queries": TABLES,
+    "tables_codes": [*TABLES, "distances", "hamming"],
     "tables_search": [*TABLES, "distances"],
 }
 

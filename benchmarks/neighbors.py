@@ -1,33 +1,87 @@
-"""NearNeighbors beside faiss's IndexLSH and hnswlib: queries a second at one recall of the ten nearest, by angle.
+"""NearNeighbors beside hnswlib and faiss: queries a second at one recall of the ten nearest, by angle.
 
-    python benchmarks/neighbors.py [--n 200000] [--dim 768] [--queries 500] [--recall 0.9] [--repeat 3]
+    python benchmarks/neighbors.py [--n 200000] [--dim 768] [--queries 500] [--recall 0.9 0.95 0.99] [--repeat 3]
 
 The points are mixtures of topics, as averages of word vectors are: 64 topics are random vectors; the weights of a point
 are gamma variates of shape 0.05, so that a few topics dominate; noise of length 0.1 is added to a mixture of length 1.
 Queries are further points. All use one thread, in one process, and take turns; the medians of the turns are printed,
 and the medians of the ratios in a turn.
 
-lshfast gets a sample of distances, and the radius at which its plan expects the recall for the distances of the ten
-nearest points of 200 other queries. IndexLSH scans the codes of all points; its number of bits is doubled, and then
-refined, until it has the recall. hnswlib is a graph (M = 16, ef_construction = 200), whose ef is raised until it has
-the recall. Pass --without hnswlib to save the minutes that it takes to build.
+The setting of each one is raised until it has the recall for the queries. lshfast, by codes and by tables: the radius
+is one within which 97 of 100 of the ten nearest points of 200 other queries are, with a sample of distances, and the
+promised recall is raised. hnswlib is a graph (M = 16, ef_construction = 200), whose ef is raised. faiss IVF-RaBitQ has
+4 sqrt(n) lists and 4 bits a coordinate, and nprobe is raised. faiss IndexLSH scans the codes of all points, and its
+bits are doubled, and then refined. "Built" is the CPU time until all points are in. Pass --with to choose among them.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from contest import installed, keep_to_one_cpu, timed
+from contest import installed, keep_to_one_cpu
 
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 
 TOPICS, SHAPE, NOISE, NEAREST = 64, 0.05, 0.1, 10
-MARGIN = 0.01  # of the recall, since the queries are others than those that the plan is made with
+INSIDE = 0.97  # the share of the nearest points within the radius
+PROMISES = (
+    0.5,
+    0.6,
+    0.65,
+    0.7,
+    0.74,
+    0.78,
+    0.82,
+    0.85,
+    0.88,
+    0.9,
+    0.92,
+    0.94,
+    0.95,
+    0.96,
+    0.97,
+    0.98,
+    0.99,
+    0.995,
+    0.999,
+)
+RABITQ_BITS = 4
+MOST_BITS = 1 << 14  # of IndexLSH, whose time grows with them
 Answers = Callable[[], Any]
+
+
+class World(NamedTuple):
+    """Points, queries, other queries for settings, and the places of the nearest points of the queries."""
+
+    points: np.ndarray
+    queries: np.ndarray
+    other: np.ndarray
+    places: np.ndarray
+
+
+class Made(NamedTuple):
+    """What answers the queries with a setting, its recall, the bytes of a point, and the CPU seconds of building it."""
+
+    setting: str
+    lists: Answers
+    recall: float
+    size: float
+    seconds: float
+
+
+Peer = Callable[[World, Sequence[float]], Iterator[Made]]
+
+
+def cpu_seconds(call: Callable[[], Any]) -> float:
+    """Return the CPU time of this process for a call: the machine may be busy with other things."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
 
 
 def mixtures(n: int, topics: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -54,109 +108,159 @@ def recall_of(found: Sequence[Sequence[int]], places: np.ndarray) -> float:
     return float(np.mean([len({*mine} & {*right}) / NEAREST for mine, right in pairs]))
 
 
-def with_lshfast(points: np.ndarray, queries: np.ndarray, recall: float, other: np.ndarray) -> tuple[Answers, float]:
-    """Return what answers the queries, and the bytes of a point."""
-    _, angles, sample = nearest(points, other)
-    n, dim = points.shape
-    best = None
-    for share in (0.6, 0.7, 0.8, 0.9):
-        radius = float(np.quantile(angles, share))
-        options = {"dim": dim, "n": n, "sample": sample}
-        low, high = 0.3, 0.99
-        while high - low > 0.01:  # the recall at the radius with which the ten nearest have the recall together
-            middle = (low + high) / 2
-            plan = NearNeighbors("cosine", radius, recall=middle, **options).plan
-            reached = plan.recall_at(angles.ravel()).mean() >= recall + MARGIN
-            low, high = (low, middle) if reached else (middle, high)
-            if reached and (best is None or plan.work < best[0]):
-                best = (plan.work, radius, middle, options)
-    assert best is not None
-    _, radius, middle, options = best
-    index = NearNeighbors("cosine", radius, recall=middle, **options)
-    print(index.describe())
-    seconds = timed(lambda: index.insert(range(n), points, threads=1))
-    print(f"  inserted in {seconds:.1f} s, {index.stats().nbytes / n:,.0f} bytes a point\n", flush=True)
-
+def lists_of(index: NearNeighbors, queries: np.ndarray) -> Answers:
     def lists() -> list[list[int]]:
         found = index.query(queries, NEAREST, threads=1)
         return [found.keys[low:high].tolist() for low, high in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
 
-    return lists, index.stats().nbytes / n
+    return lists
 
 
-def with_faiss(points: np.ndarray, queries: np.ndarray, recall: float, places: np.ndarray) -> tuple[Answers, float]:
+def with_lshfast(method: Literal["codes", "tables"]) -> Peer:
+    def run(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+        _, angles, sample = nearest(world.points, world.other)
+        n, dim = world.points.shape
+        radius, promised = float(np.quantile(angles, INSIDE)), iter(PROMISES)
+        for recall in recalls:
+            found = 0.0
+            while found < recall:
+                promise = next(promised)
+                options: Any = {"dim": dim, "n": n, "sample": sample, "recall": promise, "method": method}
+                index = NearNeighbors("cosine", radius, **options)
+                seconds = cpu_seconds(lambda index=index: index.insert(range(n), world.points, threads=1))
+                lists = lists_of(index, world.queries)
+                found = recall_of(lists(), world.places)
+            yield Made(f"promised {promise:g} within {radius:.3f}", lists, found, index.stats().nbytes / n, seconds)
+
+    return run
+
+
+def with_index_lsh(world: World, recalls: Sequence[float]) -> Iterator[Made]:
     import faiss
 
     faiss.omp_set_num_threads(1)
+    bits = 2048
+    for recall in recalls:
+        found = 0.0
+        while found < recall:
+            bits = bits * 3 // 2
+            index = faiss.IndexLSH(world.points.shape[1], bits, True, False)
+            seconds = cpu_seconds(lambda index=index: index.add(world.points))
 
-    def made(bits: int) -> tuple[Answers, float]:
-        index = faiss.IndexLSH(points.shape[1], bits, True, False)
-        index.add(points)
+            def lists(index: Any = index) -> Any:
+                return index.search(world.queries, NEAREST)[1].tolist()
 
-        def lists() -> Any:
-            return index.search(queries, NEAREST)[1].tolist()
-
-        found = recall_of(lists(), places)
-        print(f"faiss IndexLSH with {bits:,} bits: recall {found:.3f}", flush=True)
-        return lists, found
-
-    bits = 4096
-    lists, found = made(bits)
-    while found < recall:
-        bits = bits * 3 // 2
-        lists, found = made(bits)
-    return lists, bits / 8
+            found = recall_of(lists(), world.places)
+            if bits > MOST_BITS:
+                return
+        yield Made(f"{bits:,} bits", lists, found, bits / 8, seconds)
 
 
-def with_hnswlib(points: np.ndarray, queries: np.ndarray, recall: float, places: np.ndarray) -> tuple[Answers, float]:
-    import hnswlib
+def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+    import faiss
 
-    index = hnswlib.Index("cosine", points.shape[1])
-    index.init_index(len(points), ef_construction=200, M=16)
-    seconds = timed(lambda: index.add_items(points, num_threads=1))
+    faiss.omp_set_num_threads(1)
+    n, dim = world.points.shape
+    lists_count = int(4 * np.sqrt(n))
+    index = faiss.index_factory(dim, f"IVF{lists_count},RaBitQ{RABITQ_BITS}", faiss.METRIC_INNER_PRODUCT)
+    seconds = cpu_seconds(
+        lambda: (index.train(world.points[:: max(1, n // (64 * lists_count))]), index.add(world.points))
+    )
 
     def lists() -> Any:
-        return index.knn_query(queries, NEAREST, num_threads=1)[0].tolist()
+        return index.search(world.queries, NEAREST)[1].tolist()
 
-    for ef in (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320):
-        index.set_ef(ef)
-        found = recall_of(lists(), places)
-        if found >= recall:
+    for nprobe in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256):
+        index.nprobe = nprobe
+        found = recall_of(lists(), world.places)
+        for _ in [recall for recall in recalls if recall <= found]:
+            yield Made(
+                f"nprobe {nprobe}", at(index, "nprobe", nprobe, lists), found, dim * RABITQ_BITS / 8 + 12, seconds
+            )
+        recalls = [recall for recall in recalls if recall > found]
+        if not recalls:
             break
-    print(f"hnswlib with ef {ef}: recall {found:.3f}; built in {seconds:.1f} s", flush=True)
-    return lists, 4 * points.shape[1] + 16 * 2 * 4 * 1.1
+
+
+def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+    import hnswlib
+
+    n, dim = world.points.shape
+    index = hnswlib.Index("cosine", dim)
+    index.init_index(n, ef_construction=200, M=16)
+    seconds = cpu_seconds(lambda: index.add_items(world.points, num_threads=1))
+
+    def lists() -> Any:
+        return index.knn_query(world.queries, NEAREST, num_threads=1)[0].tolist()
+
+    for ef in (10, 11, 12, 13, 15, 17, 20, 23, 26, 30, 35, 40, 50, 60, 80, 120, 160, 240, 320):
+        index.set_ef(ef)
+        found = recall_of(lists(), world.places)
+        for _ in [recall for recall in recalls if recall <= found]:
+            yield Made(
+                f"ef {ef}", lambda ef=ef: (index.set_ef(ef), lists())[1], found, 4 * dim + 16 * 2 * 4 * 1.1, seconds
+            )
+        recalls = [recall for recall in recalls if recall > found]
+        if not recalls:
+            break
+
+
+def at(index: Any, name: str, value: int, lists: Answers) -> Answers:
+    """Return answers with a setting of an index."""
+
+    def with_setting() -> Any:
+        setattr(index, name, value)
+        return lists()
+
+    return with_setting
+
+
+PEERS: dict[str, tuple[str, Peer]] = {
+    "codes": ("lshfast", with_lshfast("codes")),
+    "tables": ("lshfast", with_lshfast("tables")),
+    "hnswlib": ("hnswlib", with_hnswlib),
+    "rabitq": ("faiss", with_rabitq),
+    "lsh": ("faiss", with_index_lsh),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="neighbors.py", description="Near neighbours by angle, beside faiss and hnswlib."
+        prog="neighbors.py", description="Near neighbours by angle, beside hnswlib and faiss."
     )
     parser.add_argument("--n", type=int, default=200_000, help="points")
     parser.add_argument("--dim", type=int, default=768)
     parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--recall", type=float, default=0.9, help="of the ten nearest")
+    parser.add_argument("--recall", type=float, nargs="+", default=[0.9, 0.95, 0.99], help="of the ten nearest")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
-    parser.add_argument("--without", nargs="*", default=[], choices=["faiss", "hnswlib"])
+    parser.add_argument("--with", dest="peers", nargs="+", default=["codes", "hnswlib", "rabitq"], choices=[*PEERS])
     a = parser.parse_args(argv)
     keep_to_one_cpu()
     rng = np.random.default_rng(1)
     topics = rng.standard_normal((TOPICS, a.dim)).astype(np.float32) / np.float32(np.sqrt(a.dim))
     points, queries, other = (mixtures(n, topics, rng) for n in (a.n, a.queries, 200))
-    places, _, _ = nearest(points, queries)
-    made: dict[str, tuple[Answers, float]] = {"lshfast": with_lshfast(points, queries, a.recall, other)}
-    for name, package, peer in (("faiss IndexLSH", "faiss", with_faiss), ("hnswlib", "hnswlib", with_hnswlib)):
-        if package not in a.without and installed(package):
-            made[name] = peer(points, queries, a.recall, places)
-    took: dict[str, list[float]] = {name: [] for name in made}
-    for _ in range(a.repeat):
-        for name, (lists, _) in made.items():
-            took[name].append(timed(lists) / a.queries)
-    for name, (lists, size) in made.items():
-        ratio = median(theirs / own for theirs, own in zip(took[name], took["lshfast"], strict=True))
-        print(
-            f"{name:<16} recall {recall_of(lists(), places):.3f}  {1 / median(took[name]):9,.0f} queries/s  "
-            f"{size:7,.0f} bytes a point  lshfast takes 1/{ratio:.2f} of its time"
-        )
+    world = World(points, queries, other, nearest(points, queries)[0])
+    made: dict[str, list[Made]] = {}
+    for name in a.peers:
+        package, peer = PEERS[name]
+        if package == "lshfast" or installed(package):
+            made[name] = [*peer(world, sorted(a.recall))]
+            print(f"{name}: built in {made[name][0].seconds:.2f} s", flush=True)
+    for i, recall in enumerate(sorted(a.recall)):
+        took: dict[str, list[float]] = {name: [] for name, found in made.items() if i < len(found)}
+        for _ in range(a.repeat):
+            for name in took:
+                took[name].append(cpu_seconds(made[name][i].lists) / a.queries)
+        print(f"recall {recall:g}, {a.n:,} x {a.dim}:")
+        for name in took:
+            one, first = made[name][i], took[next(iter(took))]
+            ratio = median(theirs / own for theirs, own in zip(took[name], first, strict=True))
+            print(
+                f"  {name:<8} recall {one.recall:.3f}  {1 / median(took[name]):9,.0f} queries/s  "
+                f"{ratio:5.2f} times the time of the first  {one.size:7,.0f} bytes a point  "
+                f"built in {one.seconds:.2f} s  {one.setting}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,11 @@ def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
 
 def for_each_piece(work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None) -> None:
     """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
-    for _ in ordered_map(work, pieces(costs, most), thread_count(threads)):
+    threads = thread_count(threads)
+    if len(costs) == 1:  # a single query: the rest takes longer than its work
+        work(slice(0, 1))
+        return
+    for _ in ordered_map(work, pieces(costs, most), threads):
         pass
 
 

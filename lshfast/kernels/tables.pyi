@@ -16,6 +16,18 @@ _UInt64: TypeAlias = npt.NDArray[np.uint64]
 _Gone: TypeAlias = Iterable[tuple[npt.NDArray[np.uint8], _Int64]]
 
 def mark(gone: _Gone) -> None: ...
+def search_codes(
+    tables: list[BandTables],
+    codes: _UInt64,
+    points: _UInt64,
+    measure: tuple[str, str, int],
+    near: npt.NDArray[np.uint8],
+    enough: npt.NDArray[np.float64],
+    most: int | None = None,
+    within: float | None = None,
+    limit: tuple[str, int] | None = None,
+    room: int | None = None,
+) -> tuple[_Int64, _Int64, npt.NDArray[np.float64], _Int64]: ...
 
 @disjoint_base
 class BandTables:
@@ -29,6 +41,7 @@ class BandTables:
         payload: int = 0,
         apart: bool = False,
         bits: int = 0,
+        head: int = 0,
     ) -> BandTables: ...
     def __len__(self) -> int: ...
     @property
@@ -89,6 +102,7 @@ class BandTables:
         payload: int = 0,
         apart: bool = False,
         bits: int = 0,
+        head: int = 0,
     ) -> BandTables: ...
     def tidy(self) -> None: ...
     def room(self) -> int: ...

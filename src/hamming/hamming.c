@@ -38,6 +38,14 @@ static size_t near_columns(const uint64_t *columns, size_t n, size_t words, cons
     return count;
 }
 
+static void differences(const uint64_t *codes, const uint64_t *found, size_t n, size_t words, const uint64_t *query,
+                        uint32_t *distances) {
+    for (size_t p = 0; p < n; p++) {
+        if (p + HAMMING_AHEAD < n) prefetch(codes + (uint32_t)found[p + HAMMING_AHEAD] * words);
+        distances[p] = hamming_distance(codes + (uint32_t)found[p] * words, query, words);
+    }
+}
+
 void hamming_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts) {
     for (size_t i = 0; i < n; i++, codes += words) {
         uint64_t sum = 0;
@@ -62,7 +70,8 @@ void hamming_select(const uint64_t *codes, size_t n, size_t words, const uint64_
     }
 }
 
-const struct hamming_kernels hamming_scalar = {near_words, hamming_transpose, near_columns, hamming_ones, hamming_select};
+const struct hamming_kernels hamming_scalar = {near_words,  hamming_transpose, near_columns,
+                                               differences, hamming_ones,      hamming_select};
 
 const struct hamming_kernels *const hamming_levels[CPU_LEVELS] =
     CPU_TABLE(&hamming_scalar, &hamming_avx2, &hamming_avx512, &hamming_neon);

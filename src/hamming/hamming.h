@@ -59,6 +59,9 @@ struct hamming_kernels {
      * whole groups; rows from n on are never found. */
     size_t (*near_columns)(const uint64_t *columns, size_t n, size_t words, const uint64_t *query, unsigned radius,
                            uint64_t *found);
+    /* Write the number of bits in which each code at a position, the lower half of found[p], differs from `query`. */
+    void (*differences)(const uint64_t *codes, const uint64_t *found, size_t n, size_t words, const uint64_t *query,
+                        uint32_t *distances);
     /* Write the number of ones of each code. */
     void (*ones)(const uint64_t *codes, size_t n, size_t words, uint16_t *counts);
     /* Write the bits of each code at the positions of a mask, the lowest first. */

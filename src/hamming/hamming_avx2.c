@@ -126,6 +126,17 @@ TARGET_AVX2 static size_t near_columns(const uint64_t *columns, size_t n, size_t
     return (size_t)(out - found);
 }
 
+TARGET_AVX2 static void differences(const uint64_t *codes, const uint64_t *found, size_t n, size_t words,
+                                    const uint64_t *query, uint32_t *distances) {
+    for (size_t p = 0; p < n; p++) {
+        const uint64_t *code = codes + (uint32_t)found[p] * words;
+        uint64_t sum = 0;
+        if (p + HAMMING_AHEAD < n) prefetch(codes + (uint32_t)found[p + HAMMING_AHEAD] * words);
+        for (size_t w = 0; w < words; w++) sum += (uint64_t)_mm_popcnt_u64(code[w] ^ query[w]);
+        distances[p] = (uint32_t)sum;
+    }
+}
+
 TARGET_AVX2 static void count_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts) {
     for (size_t i = 0; i < n; i++, codes += words) {
         __m256i sum = _mm256_setzero_si256();
@@ -153,5 +164,6 @@ TARGET_AVX2 static void select_bits(const uint64_t *codes, size_t n, size_t word
     }
 }
 
-const struct hamming_kernels hamming_avx2 = {near_words, transpose, near_columns, count_ones, select_bits};
+const struct hamming_kernels hamming_avx2 = {near_words,  transpose,  near_columns,
+                                             differences, count_ones, select_bits};
 #endif

@@ -46,6 +46,14 @@ TARGET_POPCNT static void transpose(const uint64_t *codes, const uint32_t *order
     hamming_avx2.transpose(codes, order, words, columns);
 }
 
+/* Write (sum << 32 | position) of the marked lanes, the lowest 8 of a mask; the words of all lanes are overwritten. */
+TARGET_POPCNT static inline uint64_t *write_marked(uint64_t *out, __m512i sums, size_t start, unsigned marked) {
+    const __m512i at = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), spread(start));
+    const __m512i found = _mm512_or_si512(_mm512_slli_epi64(sums, 32), at);
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi64((__mmask8)marked, found));
+    return out + _mm_popcnt_u32(marked & 0xFF);
+}
+
 TARGET_POPCNT static size_t near_columns(const uint64_t *columns, size_t n, size_t words, const uint64_t *query,
                                          unsigned radius, uint64_t *found) {
     const __m512i most = spread(radius);
@@ -66,15 +74,51 @@ TARGET_POPCNT static size_t near_columns(const uint64_t *columns, size_t n, size
             __m512i least = _mm512_min_epu16(_mm512_min_epu16(a, b), _mm512_min_epu16(c, d));
             if (_mm512_cmple_epu64_mask(least, most) == 0) goto next;
         }
+        unsigned marked = near_mask(a, b, c, d, most);
+        if (n - start >= HAMMING_GROUP) { /* without branches that depend on the codes */
+            out = write_marked(out, a, start, marked);
+            out = write_marked(out, b, start + LANES, marked >> LANES);
+            out = write_marked(out, c, start + 2 * LANES, marked >> 2 * LANES);
+            out = write_marked(out, d, start + 3 * LANES, marked >> 3 * LANES);
+            continue;
+        }
         uint64_t sums[HAMMING_GROUP];
         _mm512_storeu_si512(sums, a);
         _mm512_storeu_si512(sums + LANES, b);
         _mm512_storeu_si512(sums + 2 * LANES, c);
         _mm512_storeu_si512(sums + 3 * LANES, d);
-        out = hamming_write(out, sums, near_mask(a, b, c, d, most), start, n);
+        out = hamming_write(out, sums, marked, start, n);
     next:;
     }
     return (size_t)(out - found);
+}
+
+TARGET_POPCNT static inline uint32_t sum_of(__m256i x) {
+    __m128i two = _mm_add_epi64(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    return (uint32_t)(_mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1));
+}
+
+TARGET_POPCNT static void differences(const uint64_t *codes, const uint64_t *found, size_t n, size_t words,
+                                      const uint64_t *query, uint32_t *distances) {
+    const __m256i four = _mm256_maskz_loadu_epi64(first_lanes(words < 4 ? words : 4), query);
+    for (size_t p = 0; p < n; p++) {
+        const uint64_t *code = codes + (uint32_t)found[p] * words;
+        if (p + HAMMING_AHEAD < n) prefetch(codes + (uint32_t)found[p + HAMMING_AHEAD] * words);
+        if (words == 1) {
+            distances[p] = (uint32_t)_mm_popcnt_u64(*code ^ *query);
+        } else if (words <= 4) {
+            __m256i x = _mm256_maskz_loadu_epi64(first_lanes(words), code);
+            distances[p] = sum_of(_mm256_popcnt_epi64(_mm256_xor_si256(x, four)));
+        } else {
+            __m512i sum = _mm512_setzero_si512();
+            for (size_t w = 0; w < words; w += LANES) {
+                const __mmask8 there = first_lanes(words - w);
+                __m512i x = _mm512_maskz_loadu_epi64(there, code + w), y = _mm512_maskz_loadu_epi64(there, query + w);
+                sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_xor_si512(x, y)));
+            }
+            distances[p] = sum_of(_mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1)));
+        }
+    }
 }
 
 TARGET_POPCNT static void count_ones(const uint64_t *codes, size_t n, size_t words, uint16_t *counts) {
@@ -93,5 +137,6 @@ TARGET_POPCNT static void select_bits(const uint64_t *codes, size_t n, size_t wo
     hamming_avx2.select(codes, n, words, mask, values);
 }
 
-const struct hamming_kernels hamming_avx512 = {near_words, transpose, near_columns, count_ones, select_bits};
+const struct hamming_kernels hamming_avx512 = {near_words,  transpose,  near_columns,
+                                               differences, count_ones, select_bits};
 #endif

@@ -6,7 +6,7 @@
 
 #include <arm_neon.h>
 
-static inline uint64x2_t distances(uint64x2_t x, uint64x2_t query) {
+static inline uint64x2_t different(uint64x2_t x, uint64x2_t query) {
     uint8x16_t ones = vcntq_u8(vreinterpretq_u8_u64(veorq_u64(x, query)));
     return vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(ones)));
 }
@@ -15,8 +15,8 @@ static size_t near_words(const uint64_t *codes, size_t n, uint64_t query, unsign
     const uint64x2_t q = vdupq_n_u64(query), most = vdupq_n_u64(radius);
     size_t i = 0, count = 0;
     for (; i + 4 <= n; i += 4) {
-        uint64x2_t a = vcleq_u64(distances(vld1q_u64(codes + i), q), most);
-        uint64x2_t b = vcleq_u64(distances(vld1q_u64(codes + i + 2), q), most);
+        uint64x2_t a = vcleq_u64(different(vld1q_u64(codes + i), q), most);
+        uint64x2_t b = vcleq_u64(different(vld1q_u64(codes + i + 2), q), most);
         uint64x2_t any = vorrq_u64(a, b);
         if (!(vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1))) continue;
         for (size_t j = i; j < i + 4; j++) {
@@ -69,5 +69,19 @@ static size_t near_columns(const uint64_t *columns, size_t n, size_t words, cons
     return (size_t)(out - found);
 }
 
-const struct hamming_kernels hamming_neon = {near_words, hamming_transpose, near_columns, hamming_ones, hamming_select};
+static void differences(const uint64_t *codes, const uint64_t *found, size_t n, size_t words, const uint64_t *query,
+                        uint32_t *distances) {
+    for (size_t p = 0; p < n; p++) {
+        const uint64_t *code = codes + (uint32_t)found[p] * words;
+        uint64x2_t sum = vdupq_n_u64(0);
+        size_t w = 0;
+        if (p + HAMMING_AHEAD < n) prefetch(codes + (uint32_t)found[p + HAMMING_AHEAD] * words);
+        for (; w + 2 <= words; w += 2) sum = vaddq_u64(sum, different(vld1q_u64(code + w), vld1q_u64(query + w)));
+        distances[p] = (uint32_t)(vgetq_lane_u64(sum, 0) + vgetq_lane_u64(sum, 1));
+        if (w < words) distances[p] += (uint32_t)ones_of(code[w] ^ query[w]);
+    }
+}
+
+const struct hamming_kernels hamming_neon = {near_words,  hamming_transpose, near_columns,
+                                             differences, hamming_ones,      hamming_select};
 #endif

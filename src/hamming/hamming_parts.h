@@ -4,6 +4,9 @@
 
 #include "hamming/hamming.h"
 
+/* Prefetch distance of the codes that `differences` reads. */
+#define HAMMING_AHEAD 8
+
 /* Items whose memory is requested before the first of them is used. */
 #define HAMMING_TILE 16
 

@@ -18,6 +18,8 @@
 #include "bits/bits.h"
 #include "tables/names.h"
 
+#include <string.h>
+
 /* A block of signatures in memory that is not ours. */
 struct band_tables_kept {
     uint32_t rows, used; /* the rows that the memory has, 0 for a block that is not kept; those in use */
@@ -30,12 +32,16 @@ struct band_tables {
     int apart;             /* 1: each band is judged alone, and rows is 1 */
     size_t bits;           /* with `apart`: of the code in the payload whose equal bits are counted; 0: count equal slots */
     const struct bits_kernels *bits_kernels; /* of a CPU level */
+    size_t head;           /* with `apart`: the slots are the words of a code, and so many are its head; 0: no code */
     uint64_t *starts;      /* of bands_starts */
     band_key_kernel *keys; /* of a CPU level, and so is the next */
     const struct tables_kernels *kernels;
     size_t limit;     /* rows below it may be in use */
     uint64_t **blocks; /* signatures, 1 << shift rows a block, so that growing moves none; NULL: not yet written */
     unsigned shift;
+    /* The heads of the codes of each BAND_TABLES_GROUP rows: their first words, their second words, ..; and the other words
+     * of each code. NULL of fixed tables at first. */
+    uint64_t *heads, *tails;
     struct tables_table *tables;     /* one a band, and that of the names */
     struct tables_pool pool;  /* shared by all tables */
     struct names names;
@@ -53,6 +59,16 @@ struct band_tables {
 
 static inline uint64_t *band_tables_signature(const struct band_tables *index, size_t row) {
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
+}
+
+#define BAND_TABLES_GROUP 32 /* rows whose heads are transposed */
+
+/* Copy the code of a row to where a search reads it, if there are codes. */
+static inline void band_tables_lay_code(struct band_tables *index, size_t row, const uint64_t *signature) {
+    const size_t head = index->head, tail = index->slots - head, t = row % BAND_TABLES_GROUP;
+    if (!head) return;
+    for (size_t word = 0; word < head; word++) index->heads[(row - t) * head + word * BAND_TABLES_GROUP + t] = signature[word];
+    memcpy(index->tails + row * tail, signature + head, tail * sizeof *signature);
 }
 
 #define BAND_TABLES_SOON 2 /* prefetch distance of signatures, in rows */
@@ -78,6 +94,9 @@ void band_tables_end(struct band_tables *index);
 
 /* Make the tables fixed: over n signatures, which are not ours, without any tables yet. */
 enum tables_outcome band_tables_fix(struct band_tables *index, const uint64_t *signatures, size_t n);
+
+/* Copy the codes of fixed tables to memory. */
+enum tables_outcome band_tables_code(struct band_tables *index);
 
 /* Have memory for so many more rows. */
 enum tables_outcome band_tables_reserve(struct band_tables *index, size_t more);

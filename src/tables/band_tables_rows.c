@@ -51,13 +51,18 @@ static void end_memory(struct band_tables *index) {
     for (size_t i = 0; i < index->capacity >> index->shift; i++) {
         if (!index->kept[i].rows) tables_memory_free(index->blocks[i]);
     }
-    void *all[] = {index->pool.words, index->alive, index->free,     index->kept,
-                   names->integers,   names->bytes, names->starts, names->lengths};
+    void *all[] = {index->pool.words, index->alive,  index->free,  index->kept,    index->heads, index->tails,
+                   names->integers,   names->bytes,  names->starts, names->lengths};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) tables_memory_free(all[i]);
 }
 
 void band_tables_end(struct band_tables *index) {
-    if (!index->fixed) end_memory(index);
+    if (index->fixed) {
+        tables_memory_free(index->heads);
+        tables_memory_free(index->tails);
+    } else {
+        end_memory(index);
+    }
     names_end_crowd(&index->names.crowd);
     tables_heap_sweep(&index->heap);
     tables_memory_free(index->blocks);
@@ -71,12 +76,33 @@ enum tables_outcome band_tables_fix(struct band_tables *index, const uint64_t *s
     if (!pointers) return TABLES_NO_MEMORY;
     for (size_t i = 0; i < blocks; i++) pointers[i] = (uint64_t *)signatures + (i << index->shift) * index->k;
     end_memory(index);
+    index->heads = index->tails = NULL;
     memset(index->tables, 0, (index->bands + 1) * sizeof *index->tables);
     memset(&index->pool, 0, sizeof index->pool);
     tables_memory_free(index->blocks);
     index->blocks = pointers;
     index->fixed = 1;
     index->limit = index->names.limit = n;
+    return TABLES_DONE;
+}
+
+/* Rows of as many whole groups as it takes. */
+static inline size_t whole_groups(size_t rows) {
+    return (rows + BAND_TABLES_GROUP - 1) / BAND_TABLES_GROUP * BAND_TABLES_GROUP;
+}
+
+enum tables_outcome band_tables_code(struct band_tables *index) {
+    const size_t limit = index->limit, rows = whole_groups(limit);
+    uint64_t *heads = tables_memory_get(&index->heap, rows * index->head, sizeof *heads);
+    uint64_t *tails = tables_memory_get(&index->heap, limit * (index->slots - index->head), sizeof *tails);
+    if (!heads || !tails) {
+        tables_memory_free(heads);
+        tables_memory_free(tails);
+        return TABLES_NO_MEMORY;
+    }
+    index->heads = heads;
+    index->tails = tails;
+    for (size_t row = 0; row < limit; row++) band_tables_lay_code(index, row, band_tables_signature(index, row));
     return TABLES_DONE;
 }
 
@@ -113,25 +139,30 @@ static size_t longer_than(size_t length, size_t wanted) {
 static enum tables_outcome reserve_rows(struct band_tables *index, size_t wanted) {
     struct names *names = &index->names;
     struct tables_heap *heap = &index->heap;
-    size_t room = longer_than(index->room, wanted), limit = index->limit;
-    size_t n = names->kind == NAMES_NONE ? 2 : names->kind == NAMES_INTEGERS ? 3 : 4;
+    const size_t room = whole_groups(longer_than(index->room, wanted)), limit = index->limit;
+    const size_t head = index->head, tail = index->slots - head;
     if (wanted <= index->room) return TABLES_DONE;
-    struct longer arrays[4] = {{index->alive, limit, sizeof *index->alive, NULL},
-                               {index->free, index->free_count, sizeof *index->free, NULL}};
-    if (names->kind == NAMES_INTEGERS) {
-        arrays[2] = (struct longer){names->integers, limit, sizeof *names->integers, NULL};
-    } else if (names->kind == NAMES_STRINGS) {
-        arrays[2] = (struct longer){names->starts, limit, sizeof *names->starts, NULL};
-        arrays[3] = (struct longer){names->lengths, limit, sizeof *names->lengths, NULL};
+    struct longer arrays[] = {{index->alive, limit, sizeof *index->alive, NULL},
+                              {index->free, index->free_count, sizeof *index->free, NULL},
+                              {index->heads, whole_groups(limit), sizeof *index->heads * head, NULL},
+                              {index->tails, limit, sizeof *index->tails * tail, NULL},
+                              {names->integers, limit, sizeof *names->integers, NULL},
+                              {names->starts, limit, sizeof *names->starts, NULL},
+                              {names->lengths, limit, sizeof *names->lengths, NULL}};
+    void **const places[] = {(void **)&index->alive,    (void **)&index->free,   (void **)&index->heads,
+                             (void **)&index->tails,    (void **)&names->integers,
+                             (void **)&names->starts,   (void **)&names->lengths};
+    const int strings = names->kind == NAMES_STRINGS, coded = head != 0;
+    const int needed[] = {1, 1, coded, coded, names->kind == NAMES_INTEGERS, strings, strings};
+    enum { ARRAYS = sizeof arrays / sizeof *arrays };
+    struct longer some[ARRAYS];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        if (needed[i]) some[n++] = arrays[i];
     }
-    if (copy_all(heap, arrays, n, room) != TABLES_DONE) return TABLES_NO_MEMORY;
-    index->alive = replaced(heap, index->alive, arrays);
-    index->free = replaced(heap, index->free, arrays + 1);
-    if (names->kind == NAMES_INTEGERS) {
-        names->integers = replaced(heap, names->integers, arrays + 2);
-    } else if (names->kind == NAMES_STRINGS) {
-        names->starts = replaced(heap, names->starts, arrays + 2);
-        names->lengths = replaced(heap, names->lengths, arrays + 3);
+    if (copy_all(heap, some, n, room) != TABLES_DONE) return TABLES_NO_MEMORY;
+    for (size_t i = 0, at = 0; i < ARRAYS; i++) {
+        if (needed[i]) *places[i] = replaced(heap, *places[i], some + at++);
     }
     memset(index->alive + limit, 0, room - limit);
     index->room = room;

@@ -67,6 +67,7 @@ static void lay_down(struct band_tables *index, struct band_tables_batch *batch,
         uint64_t *place = band_tables_signature(index, (size_t)rows[i]);
         if (i + BAND_TABLES_SOON < batch->n) band_tables_prefetch(index, signature + BAND_TABLES_SOON * k);
         if (place != signature) memcpy(place, signature, k * sizeof *place);
+        band_tables_lay_code(index, (size_t)rows[i], signature);
         tag_row(index, batch, signature, i);
     }
     if (batch->n == 1) {
@@ -185,6 +186,7 @@ enum tables_outcome band_tables_insert_one(struct band_tables *index, struct ban
     outcome = band_tables_prepare(index, row, 1);
     if (outcome == TABLES_DONE) {
         memcpy(band_tables_signature(index, (size_t)*row), signature, index->k * sizeof *signature);
+        band_tables_lay_code(index, (size_t)*row, signature);
         outcome = put_all(index, batch, row, 0, 0);
     }
     if (outcome != TABLES_DONE) band_tables_release(index, row, 1);

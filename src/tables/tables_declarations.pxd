@@ -70,12 +70,13 @@ cdef extern from "tables/band_tables.h":
     struct band_tables_kept:
         uint32_t rows
     struct band_tables:
-        size_t k, bands, rows, slots, bits, limit, capacity, room, free_count, idle
+        size_t k, bands, rows, slots, head, bits, limit, capacity, room, free_count, idle
         bint apart
         const bits_kernels* bits_kernels
         band_key_kernel* keys
         const tables_kernels* kernels
         uint64_t** blocks
+        uint64_t* heads
         unsigned shift
         tables_table* tables
         tables_pool pool
@@ -102,6 +103,7 @@ cdef extern from "tables/band_tables.h":
         band_tables*, void* (*)(size_t) noexcept nogil, size_t, size_t, size_t, names_kind, size_t) nogil
     void band_tables_end(band_tables*) nogil
     tables_outcome band_tables_fix(band_tables*, const uint64_t*, size_t) nogil
+    tables_outcome band_tables_code(band_tables*) nogil
     tables_outcome band_tables_reserve(band_tables*, size_t) nogil
     tables_outcome band_tables_prepare(band_tables*, const int64_t*, size_t) nogil
     size_t band_tables_same_block(const band_tables*, const int64_t*, size_t) nogil

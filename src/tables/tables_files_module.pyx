@@ -163,6 +163,8 @@ cdef tuple sizes_of(const void* tables):
         names = (c.tables[c.bands].length + 1) * sizeof(uint64_t) + c.names.size + room * sizeof(int64_t)
     if c.names.kind == NAMES_STRINGS:
         names += room * sizeof(uint32_t)
+    if c.heads != NULL:
+        entries += room * c.slots * sizeof(uint64_t)
     if c.fixed:
         return c.limit * c.k * sizeof(uint64_t), entries, names
     for i in range(c.capacity >> c.shift):

@@ -7,10 +7,11 @@ cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import os
+import threading
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from lshfast.kernels.keys cimport keys_clean, keys_forget, keys_move, keys_of_ro
 from lshfast.kernels.names cimport (
     admit_keys, admit_names, check_outcome, find_names, gather_crowd, names_at, tags_at,
 )
+from lshfast.kernels.tables_codes cimport codes_search_of
 from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
 from lshfast.kernels.tables_queries cimport answer_one, answers_of
 from lshfast.kernels.tables_search cimport search_of
@@ -38,6 +40,7 @@ BLOCK_BYTES = 1 << 21
 
 cdef enum:
     MOST_SLOTS = 1 << 16
+    MOST_CODE_WORDS = 64
 
 cdef const int* in_use = level_in_use()
 cdef uint64_t[2] secret = [int.from_bytes(os.urandom(8), "little") for _ in range(2)]  # hashes names that share a public hash
@@ -78,6 +81,9 @@ cdef class BandTables:
     bits : int
         Bits of the code in the payload, if bands are judged apart; queries count its equal bits. With 0 they count
         equal slots.
+    head : int
+        With bands apart: the slots of a row are the words of a code, by which `search_codes` finds rows, and this is the
+        number of words of its head. With 0, they are no code.
     """
     cdef band_tables c
     cdef band_tables_batch one
@@ -89,13 +95,15 @@ cdef class BandTables:
     cdef object gone_array
 
     def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None, size_t payload=0, bint apart=False,
-                  size_t bits=0):
+                  size_t bits=0, size_t head=0):
         if bands < 1 or rows < 1 or bands > num_perm // rows:
             raise ValueError(f"bands x rows must be in 1..{num_perm}, the length of the signatures, not {bands} x {rows}")
         if num_perm > MOST_SLOTS or payload > MOST_SLOTS - num_perm:
             raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm + payload}")
         if apart and rows != 1:
             raise ValueError(f"rows must be 1 if bands are judged apart, not {rows}")
+        if head and not (apart and head < num_perm <= MOST_CODE_WORDS):
+            raise ValueError(f"a code must have {head + 1} to {MOST_CODE_WORDS} slots of bands apart, not {num_perm}")
         if bits > 64 * payload or (bits and not apart):
             raise ValueError(f"bits must be at most {64 * payload * apart}, those of a payload of bands apart, not {bits}")
         if kind not in (None, "int", "str"):
@@ -107,6 +115,7 @@ cdef class BandTables:
         names_set_key(&self.c.names, secret[0], secret[1])
         self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
         self.c.slots, self.c.apart, self.c.bits, self.c.bits_kernels = num_perm, apart, bits, bits_levels[in_use[0]]
+        self.c.head = head
         check_outcome(band_tables_batch_begin(&self.one, &self.c, 1))
         check_outcome(band_tables_answers_begin(&self.asking, bands, 1))
 
@@ -669,14 +678,14 @@ cdef class BandTables:
 
     @staticmethod
     def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None, size_t payload=0,
-             bint apart=False, size_t bits=0):
+             bint apart=False, size_t bits=0, size_t head=0):
         """Make fixed tables over the arrays of `sections`, each in one piece, which stay where they are if aligned.
 
         They may be a file's: shapes are checked here, and what leads from one to the other whenever it is followed.
 
         Parameters
         ----------
-        num_perm, bands, rows, kind, payload, apart, bits
+        num_perm, bands, rows, kind, payload, apart, bits, head
             As for the constructor.
         sections : dict of str to ndarray
             "shape" uint64 (tables, 3); "tables", all entries in a row, uint64; "pool" uint32; "signatures" uint64
@@ -684,7 +693,8 @@ cdef class BandTables:
         gone : ndarray of uint8, shape (n,), optional
             1 where a row does not count; may change later.
         """
-        cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind, payload, apart, bits)
+        cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind, payload, apart, bits,
+                                                     head)
         made.given = {name: np.require(array, requirements="A") for name, array in sections.items()}
         made.gone_array = np.zeros(len(made.given["signatures"]), np.uint8) if gone is None else gone
         made._fix(made.given["signatures"])
@@ -699,6 +709,14 @@ cdef class BandTables:
             raise ValueError(f"there must be at most {TABLES_MOST_ROWS} rows, not {n}")
         check_outcome(band_tables_fix(&self.c, &signatures[0, 0] if n else NULL, n))
         self.fixed = True
+
+    cdef _lay_codes(self):
+        """Copy the codes of fixed tables to memory."""
+        with _coding:
+            if self.c.heads == NULL:
+                with nogil:
+                    outcome = band_tables_code(&self.c)
+                check_outcome(outcome)
 
     def unsound(self):
         """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""
@@ -772,6 +790,63 @@ cdef inline int64_t find_name(band_tables* c, const names_one* one) except? -1:
     if compared:
         gather_crowd(c, compared)
     return -1 if row == TABLES_NO_ROW else <int64_t>row
+
+
+_coding = threading.Lock()
+
+
+def search_codes(list tables not None, const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] points not None,
+                 tuple measure not None, const uint8_t[::1] near not None, const double[::1] enough not None, most=None,
+                 within=None, limit=None, room=None):
+    """Return the rows of several tables that have near codes, and their distances to each query.
+
+    The level of a row is the least v such that its code differs from that of the query in at most v bits, and in at most
+    near[v] bits of its head. Rows are examined level by level. The codes of fixed tables are copied to memory by the
+    first search.
+
+    Parameters
+    ----------
+    tables : list of BandTables
+        At least one. They have codes, and their rows have the same lengths.
+    codes : ndarray of uint64, shape (m, num_perm)
+    points, measure, most, within, limit
+        As for `BandTables.search`.
+    near : ndarray of uint8, shape (r + 1,)
+        Numbers that do not fall. Rows of the levels 0..r are examined.
+    enough : ndarray of float64, shape (r + 1,)
+        Numbers that do not fall. With `most`, no row of a level above v is examined if the last of the nearest rows is at the distance enough[v] or
+        less.
+    room : int, optional
+        As for `BandTables.search`.
+
+    Returns
+    -------
+    offsets : ndarray of int64, shape (a + 1,)
+    rows : ndarray of int64, shape (offsets[a],)
+        In no particular order: rows of table t are increased by t * 2**32.
+    distances : ndarray of float64, shape (offsets[a],)
+    examined : ndarray of int64, shape (a,)
+        Number of rows whose distance was computed.
+    """
+    cdef size_t t, count = len(tables)
+    cdef BandTables one
+    if not 1 <= count < MOST_SLOTS:
+        raise ValueError(f"there must be 1 to {MOST_SLOTS - 1} tables, not {count}")
+    cdef const void** pointers = <const void**>malloc(count * sizeof(void*))
+    if not pointers:
+        raise MemoryError
+    try:
+        for t in range(count):
+            one = tables[t]
+            if not one.c.head:
+                raise ValueError("only tables with codes can be searched by codes")
+            if one.fixed:
+                one._lay_codes()
+            pointers[t] = &one.c
+        return codes_search_of(pointers, count, aligned_rows(codes), aligned_rows(points), measure, near, enough, most,
+                               within, limit, SIZE_MAX if room is None else room)
+    finally:
+        free(pointers)
 
 
 def mark(gone):

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+from importlib.util import find_spec
 
 import numpy as np
 import pandas
@@ -12,8 +13,10 @@ import pytest
 import scipy.sparse
 
 from lshfast import LSHIndex
+from lshfast.families import family_of
 from lshfast.index import DuplicateKeyError
 from lshfast.index.neighbors.answers import Neighbor
+from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
@@ -302,6 +305,108 @@ def check_store_of(metric, store):
     assert [*NearNeighbors.on(store).within(points)] == [*index.within(points)]
     assert list(stored.pairs()) == list(index.pairs())
     stored.close()
+
+
+# Codes
+
+
+def by_codes(**options):
+    return NearNeighbors("cosine", **{"radius": 0.5, "dim": 16, "n": 100, "method": "codes"} | options)
+
+
+def test_codes_in_stores(tmp_path):
+    """The answers do not depend on the store, on the segments, nor on what was removed and compacted."""
+    points = random_points("cosine", 300, 16, 2)
+    queries = planted("cosine", points, np.linspace(0, 0.6, 300), 16)
+    indexes = [by_codes()]
+    if find_spec("lmdb"):
+        indexes.append(by_codes(store=LmdbStore(tmp_path / "lmdb", map_size=1 << 30, sync=False)))
+    by_codes().save(tmp_path / "file")
+    indexes.append(NearNeighbors.open(tmp_path / "file", "r+"))
+    for index in indexes:
+        for start in range(0, 300, 100):
+            index.insert(range(start, start + 100), points[start : start + 100])
+            index.commit()
+        index.insert(range(1000, 1100), points[:100] + 0.1)
+        index.remove(range(1000, 1100))
+        index.remove(range(0, 300, 7))
+        index.insert(range(0, 300, 7), points[::7])
+    answers = [[[*index.query(queries, 4)], [*index.within(queries)], list(index.pairs(0.6))] for index in indexes]
+    assert all(answer == answers[0] for answer in answers)
+    indexes[-1].compact()
+    indexes[-1].close()
+    with NearNeighbors.open(tmp_path / "file", verify=True) as opened:
+        opened.verify()
+        assert isinstance(opened.plan, CodesPlan)
+        assert [[*opened.query(queries, 4)], [*opened.within(queries)], list(opened.pairs(0.6))] == answers[0]
+
+
+@needs_redis
+def test_codes_in_redis(redis_server):
+    points, store = random_points("cosine", 50, 16, 2), RedisStore(redis_server.url, "codes")
+    stored, index = by_codes(store=store), by_codes()
+    for each in (stored, index):
+        each.insert(range(50), points)
+    assert [*stored.query(points, 3)] == [*index.query(points, 3)]
+    assert [*NearNeighbors.on(store).within(points)] == [*index.within(points)]
+
+
+def test_codes_of_sparse_points():
+    sparse = sparse_points(100, 40, 6)
+    options = {"radius": 0.5, "dim": 40}
+    given, dense = by_codes(**options, nonzeros=6), by_codes(**options)
+    given.insert(range(100), sparse)
+    dense.insert(range(100), sparse.toarray())
+    for index in (given, dense):
+        assert [answer[0].key for answer in index.query(sparse, 2)] == list(range(100))
+
+
+def test_codes_have_as_many_threads_as_wanted():
+    points = random_points("cosine", 500, 16, 3)
+    index = by_codes()
+    index.insert(range(500), points)
+    one, four = (index.query(points, 3, threads=threads) for threads in (1, 4))
+    assert [*one] == [*four]
+
+
+def test_equal_points_of_codes():
+    """`examine` and `near` bound the distances that are computed, and `query` finds all equal points."""
+    index = by_codes(n=2000)
+    index.insert(range(2000), np.ones((2000, 16)))
+    assert len(index.within(np.ones(16))) == 2000
+    assert index.query(np.ones((1, 16)), 3, examine=7).examined.tolist() == [7]
+    assert index.near(np.ones((1, 16))).examined.tolist() == [1]
+    assert [neighbor.key for neighbor in index.query(np.ones(16), 3)] == [0, 1, 2]
+
+
+def test_which_plan_is_taken():
+    """Codes for angles up to many points, unless tables are wanted."""
+    assert isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000).plan, CodesPlan)
+    for options in ({"n": 10**10}, {"n": 100, "method": "tables"}, {"n": 100, "bands": 2}, {"n": 100, "probes": 1}):
+        assert not isinstance(NearNeighbors("cosine", 0.3, **{"dim": 16, "recall": 0.5} | options).plan, CodesPlan)
+    store = MemoryStore()
+    store.scans = False  # as a RedisStore
+    assert not isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000, store=store).plan, CodesPlan)
+    plan = by_codes(n=1000, recall=0.97).plan
+    assert plan.recall_at(0.5) >= 0.97
+    assert family_of(plan.describe()) == plan
+    assert f"{plan.bits} bits, which a query scans" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "graph"}, "method must be 'tables' or 'codes', not 'graph'"),
+        ({"bands": 3}, "bands is for method 'tables', not 'codes'"),
+        ({"probes": 3}, "probes is for method 'tables', not 'codes'"),
+        ({"memory": 1000}, "memory must be at least 18,000 bytes for codes of 100 entries"),
+    ],
+)
+def test_codes_that_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        by_codes(**options)
+    with pytest.raises(ValueError, match="method 'codes' is for the metric 'cosine', not 'euclidean'"):
+        NearNeighbors("euclidean", 1.0, dim=2, n=10, method="codes")
 
 
 def test_other_indexes_are_refused(tmp_path):

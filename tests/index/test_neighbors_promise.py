@@ -39,6 +39,42 @@ def test_recall_within_the_radius(metric):
     check_promise(metric, 0.9, 1000, 1000, 1, probes=1)
 
 
+@pytest.mark.parametrize("recall", [0.8, 0.9, 0.95])
+def test_recall_of_codes_within_the_radius(recall):
+    check_promise("cosine", recall, 1000, 1000, 1, method="codes")
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("radius", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("dim", [3, 64, 300])
+def test_recall_of_codes_at_the_radius(dim, radius):
+    """Bits of one rotation vary no more than independent ones: the share is not below what is computed for these.
+
+    Both without an end, and where the search for the nearest one ends early.
+    """
+    shares, n = [], 300
+    for seed in range(20):
+        index = NearNeighbors("cosine", radius, dim=dim, n=n, recall=0.9, seed=seed, method="codes")
+        points = random_points("cosine", n, dim, seed)
+        index.insert(range(n), points)
+        queries = planted("cosine", points, np.full(n, radius * (1 - 1e-4)), dim, seed + 1)
+        angles = np.arccos(np.clip(unit(queries) @ unit(points).T, -1, 1))
+        nearest = angles.argmin(axis=1)
+        within, one = index.within(queries), index.query(queries, 1)
+        found = {*zip(np.repeat(range(n), np.diff(within.offsets)).tolist(), within.keys.tolist(), strict=True)}
+        first = {*zip(np.repeat(range(n), np.diff(one.offsets)).tolist(), one.keys.tolist(), strict=True)}
+        shares.append([sum((i, i) in found for i in range(n)), sum((i, j) in first for i, j in enumerate(nearest))])
+    mean, error = np.mean(shares, axis=0) / n, np.std(shares, axis=0) / n / math.sqrt(len(shares) - 1)
+    theory = float(index.plan.recall_at(radius))
+    assert theory >= 0.9
+    assert mean[0] >= theory - 4 * error[0]
+    assert mean[1] >= 0.9 - 4 * error[1]
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("metric", METRICS)

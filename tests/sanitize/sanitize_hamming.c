@@ -83,6 +83,11 @@ static void check_near(size_t n, size_t words) {
         }
         for EACH_LEVEL(level) {
             const struct hamming_kernels *kernels = hamming_levels[level];
+            uint64_t *positions = numbers(n);
+            for (size_t i = 0; i < n; i++) positions[i] = positions[i] >> 32 << 32 | order[i];
+            kernels->differences(codes, positions, n, words, query, places);
+            for (size_t i = 0; i < n; i++) CHECK(places[i] == distance_of(codes + order[i] * words, query, words));
+            free(positions);
             CHECK(kernels->near_columns(wanted_columns, n, words, query, radii[r], found) == wanted);
             CHECK(same_bytes(found, expected, wanted * sizeof *found));
             if (words == 1) {

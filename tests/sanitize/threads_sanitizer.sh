@@ -44,7 +44,7 @@ racy "C without a lock" $plain "$folder/threads_tables" without
 include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
 cp -r lshfast "$folder/lshfast"
-for module in tables names tables_queries tables_search; do
+for module in tables names tables_codes tables_queries tables_search; do
     rm -f "$folder/lshfast/kernels/$module$suffix"
     "$python" -m cython -3 -I . -I src/tables "src/tables/${module}_module.pyx" --module-name "lshfast.kernels.$module" \
         -o "$folder/${module}_module.c" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }

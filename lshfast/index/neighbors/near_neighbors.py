@@ -16,6 +16,7 @@ from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others
 from lshfast.index.keys import as_column, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
@@ -40,9 +41,11 @@ class NearNeighbors(StoredIndex):
     """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
-    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. It may
-    miss an entry, but every distance is exact. The number of tables, hash functions and searched buckets is planned for
-    the least product of expected work and memory before anything is inserted: see `describe`.
+    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. Up to
+    about a million vectors with "cosine", it scans codes instead: the sides of random hyperplanes on which the vectors
+    lie. Then it computes its distance to the entries with near codes. It may miss an entry, but every distance is
+    exact. The tables, or the bits of a code, are planned for the least product of expected work and memory before
+    anything is inserted: see `describe`.
 
     Parameters
     ----------
@@ -73,6 +76,10 @@ class NearNeighbors(StoredIndex):
     bands, rows_per_band, probes : int, optional
         Tables, hash functions of a table, and searched buckets of a table, instead of a choice. With `bands`, the
         recall is what `describe` says.
+    method : {"tables", "codes"}, optional
+        With "codes", which are for "cosine", a query scans the codes of all entries, and computes its distance to those
+        with near codes. With "tables", it reads buckets of hash tables. By default, the one that is expected to cost
+        less; tables if `bands`, `rows_per_band` or `probes` is given, or with a `RedisStore`.
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
@@ -144,18 +151,21 @@ class NearNeighbors(StoredIndex):
         bands: int | None = None,
         rows_per_band: int | None = None,
         probes: int | None = None,
+        method: Literal["tables", "codes"] | None = None,
         seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
     ) -> None:
         points = PointFormat(metric, dim, dtype, nonzeros)
-        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes)
-        plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
         store = MemoryStore() if store is None else check_store(store)
+        if method is None and not store.scans:
+            method = "tables"
+        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows_per_band, probes, method)
+        plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
         measure = points.measure
         store.bind(
             Parameters(
-                plan.bands, plan.bands, 1, "", 0, None,
+                plan.slots, plan.bands, 1, "", 0, None,
                 family=plan.describe(), payload=measure.words, measure=measure.text,
             )
         )  # fmt: skip
@@ -215,9 +225,9 @@ class NearNeighbors(StoredIndex):
         column = as_column([keys] if single else keys)
         if len(column) != len(words):
             raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
-        bands = self.plan.bands
-        rows = np.empty((len(words), bands + words.shape[1]), np.uint64)
-        rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
+        slots = self.plan.slots
+        rows = np.empty((len(words), slots + words.shape[1]), np.uint64)
+        rows[:, :slots], rows[:, slots:] = self.plan.row_slots(items, threads=threads), words
         return self.store.insert(column, rows, on_duplicate, copy=False)
 
     # ---- reading ----
@@ -260,7 +270,10 @@ class NearNeighbors(StoredIndex):
     def query(
         self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the k nearest entries that share a searched bucket with each query.
+        """Find the k nearest entries that share a searched bucket with each query, or have near codes.
+
+        With codes, a query ends when nearer entries would have nearer codes than those that are left. Each of the k
+        nearest within the radius is found with the recall of the plan.
 
         Parameters
         ----------
@@ -270,8 +283,8 @@ class NearNeighbors(StoredIndex):
             At least 1. Fewer are returned if fewer are found.
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
-            are in the same buckets, and the recall is then not promised: those in the most promising buckets are
-            examined first. By default, all are examined.
+            are in the same buckets, and the recall is then not promised: those in the most promising buckets, or with
+            the nearest codes, are examined first. By default, all are examined.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
@@ -340,7 +353,7 @@ class NearNeighbors(StoredIndex):
     def within(
         self, points: Any, radius: float | None = None, *, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the entries within a radius that share a searched bucket with each query.
+        """Find the entries within a radius that share a searched bucket with each query, or have near codes.
 
         Parameters
         ----------
@@ -385,9 +398,10 @@ class NearNeighbors(StoredIndex):
     ) -> Neighbor | NeighborLists | None:
         """Find an entry within c * radius of each query, after a bounded number of distances.
 
-        Let L be the number of searched buckets, ``plan.searched``. "first" returns the first entry within c * radius,
-        and gives up after 2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first
-        3 L entries, if it is within c * radius. An entry counts once, in however many buckets it is.
+        Let L be the number of searched buckets, ``plan.searched``. With codes, L is the expected number of entries with
+        near codes, if all are c * radius away. "first" returns the first entry within c * radius, and gives up after
+        2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first 3 L entries, if it
+        is within c * radius. An entry counts once, in however many buckets it is.
 
         If there is an entry within `radius`, and a searched bucket contains at most one entry from beyond c * radius on
         average, then "first" succeeds with a probability of at least recall - 1/2, and "closest" with recall - 1/3. An
@@ -467,15 +481,18 @@ class NearNeighbors(StoredIndex):
         limit: Limit | None = None,
     ) -> NeighborLists:
         """Search for checked points."""
+        plan, parts = self.plan, list[Neighbors]()
         value = None if within is None else self._points.value_at(within)
-        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows_per_band))
-        parts: list[Neighbors] = []
+        ends: Any = {"most": most, "within": value, "limit": limit, "threads": threads}
+        by_codes = isinstance(plan, CodesPlan)
+        step = max(1, BLOCK_WORDS // (plan.slots if by_codes else plan.searched * plan.rows_per_band))
         for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
-            buckets = self.plan.probe(items[block], threads)
-            parts.append(
-                self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
-            )
+            if isinstance(plan, CodesPlan):
+                codes = plan.row_slots(items[block], threads=threads)
+                parts.append(self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends))
+            else:
+                parts.append(self.store.search(plan.probe(items[block], threads), words[block], **ends))
         found = joined(parts)
         return NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
 

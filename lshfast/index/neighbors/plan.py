@@ -89,12 +89,21 @@ class NeighborsPlan(Family[Any]):
         return entry_bytes_of(self.bands, self.points)
 
     @property
+    def slots(self) -> int:
+        """Words of a row before its point."""
+        return self.bands
+
+    @property
     def searched(self) -> int:
         """Buckets that a query searches: bands * probes."""
         return self.bands * self.probes
 
     def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
         return self.base.buckets(items, count, self.rows_per_band, threads=threads)
+
+    def row_slots(self, items: Any, *, threads: int | None = None) -> UInt64Array:
+        """Return the words of rows before their points, uint64 (n, slots)."""
+        return self.hash(items, self.bands, threads=threads)
 
     def distance(self, a: Any, b: Any) -> Float64Array:
         return self.base.distance(a, b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from lshfast.common.checks import array_of, check_int, check_number
 from lshfast.common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
+from lshfast.families.vectors import Hyperplanes
+from lshfast.index.neighbors.codes import CodesPlan, bytes_of_codes, found_within, reach_for
 from lshfast.index.neighbors.plan import (
     NeighborsPlan,
     entry_bytes_of,
@@ -37,6 +39,11 @@ LOOKUP_NS = 60.0
 PROBE_NS = 100.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.12
+
+# Bits of codes that the planner considers. Nanoseconds of a bit of a query's code; of a head that is scanned; of a code
+# whose head is near, and of each bit of it.
+CODE_BITS = (256, 320, 384, 512, 640)
+HASH_BIT_NS, SCAN_NS, PASS_NS, PASS_BIT_NS = 5.0, 0.12, 4.0, 0.008
 
 # If the user gives no sample of distances: the factor between the radius and the distance of the nearest other points,
 # and their share for angles and bits, where the rest is as far away as independent vectors or codes are.
@@ -76,6 +83,7 @@ class PlanRequest:
     bands: int | None = None
     rows_per_band: int | None = None
     probes: int | None = None
+    method: str | None = None
 
     def __post_init__(self) -> None:
         values = {
@@ -96,6 +104,21 @@ class PlanRequest:
         for name, most in (("memory", 2**62), ("bands", 2**15), ("rows_per_band", 2**10), ("probes", 2**12)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
+
+        if self.method not in (None, "tables", "codes"):
+            raise ValueError(f"method must be 'tables' or 'codes', not {self.method!r}")
+        if self.method == "codes":
+            if self.points.metric != "cosine":
+                raise ValueError(f"method 'codes' is for the metric 'cosine', not {self.points.metric!r}")
+            for name in ("bands", "rows_per_band", "probes"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} is for method 'tables', not 'codes'")
+
+    @property
+    def by_codes(self) -> bool:
+        """Whether a plan by codes is possible."""
+        tables = (self.bands, self.rows_per_band, self.probes) != (None, None, None)
+        return self.method != "tables" and self.points.metric == "cosine" and not tables
 
     @cached_property
     def others(self) -> tuple[Float64Array, Float64Array]:
@@ -144,6 +167,9 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     ValueError
         If no plan keeps the promise within the memory.
     """
+    codes = plan_codes(request, groups) if request.by_codes else None
+    if codes is not None and request.method == "codes":
+        return codes
     planners = [NeighborsPlanner(request, group) for group in groups]
     starts = [planner.start() for planner in planners]
     least = min(cost for _, cost in starts)
@@ -153,6 +179,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
         if cost <= WORSE * least
     ]
     kept = [plan for plan in plans if plan.bands <= request.most_bands]
+    kept += [] if codes is None else [codes]
     if not kept:
         fewest = min(plan.bands for plan in plans)
         raise ValueError(
@@ -161,6 +188,41 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
             "allow more memory, or a lower recall or radius"
         )
     return min(kept, key=cost_of)
+
+
+def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) -> CodesPlan | None:
+    """Return the plan by codes that costs least, or None if all need too much memory.
+
+    Raises
+    ------
+    ValueError
+        If `method` is "codes" and there is none.
+    """
+    points, p = request.points, request.radius / math.pi
+    base = next(family for group in groups for family in group if isinstance(family, Hyperplanes))
+    distances, shares = request.others
+    plans: list[CodesPlan] = []
+    for bits in CODE_BITS:
+        if request.memory is not None and request.n * bytes_of_codes(bits, points) > request.memory:
+            continue
+        near, reach = reach_for(bits, request.recall, p)
+        passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
+        candidates = request.n * float(shares @ found_within(distances / math.pi, bits, near, reach))
+        work = bits * HASH_BIT_NS + request.n * (SCAN_NS + passing * (PASS_NS + bits * PASS_BIT_NS))
+        work += candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
+        plans.append(
+            CodesPlan(
+                points.metric, points.dim, points.dtype, points.nonzeros, base, 1, 1, 1, request.radius,
+                request.recall, request.n, request.c, candidates, work, bits, reach,
+            )
+        )  # fmt: skip
+    if not plans and request.method == "codes":
+        least = request.n * bytes_of_codes(CODE_BITS[0], points)
+        raise ValueError(f"memory must be at least {least:,} bytes for codes of {request.n:,} entries")
+    plan = min(plans, key=cost_of, default=None)
+    while plan is not None and plan.reach < plan.bits and plan.recall_at(plan.radius) < plan.recall:
+        plan = replace(plan, reach=plan.reach + 1)
+    return plan
 
 
 class NeighborsPlanner:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.checks import check_int, check_number
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed
 from lshfast.index.measure import measure_of
-from lshfast.index.stores.searching import search_candidates
-from lshfast.index.stores.values import Found, Limit, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.searching import search_all_codes, search_candidates
+from lshfast.index.stores.values import CodesRequest, Found, Limit, Neighbors, OnDuplicate, Parameters, SearchRequest
 
 
 class Store(ABC):
@@ -27,9 +28,12 @@ class Store(ABC):
     ----------
     parameters : Parameters or None
         Parameters of the entries; None until `bind` is called.
+    scans : bool
+        Whether `search_codes` scans the entries where they are, without a copy of them.
     """
 
     parameters: Parameters | None
+    scans: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -138,19 +142,56 @@ class Store(ABC):
         threads : int
             At least 1; the result does not depend on it.
         """
+        p = self._searched(points, len(buckets))
+        if buckets.ndim != 3 or buckets.shape[1] != p.bands or not buckets.shape[2] or buckets.dtype != np.uint64:
+            raise ValueError(f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} {buckets.shape}")
+        most, within = _ends(most, within)
+        buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
+        return self._search(SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads))
+
+    def search_codes(
+        self,
+        codes: UInt64Array,
+        points: UInt64Array,
+        near: npt.NDArray[np.uint8],
+        enough: Float64Array,
+        *,
+        most: int | None = None,
+        within: float | None = None,
+        limit: Limit | None = None,
+        threads: int = 1,
+    ) -> Neighbors:
+        """Find the entries whose codes are near those of m queries, and their distances to it.
+
+        Parameters
+        ----------
+        codes : ndarray of uint64, shape (m, num_perm)
+        near, enough
+            The levels that are examined, as for `lshfast.kernels.tables.search_codes`.
+        points, most, within, limit, threads
+            As for `search`.
+        """
+        p = self._searched(points, len(codes))
+        if not p.head or codes.shape != (len(codes), p.num_perm) or codes.dtype != np.uint64:
+            raise ValueError(f"codes must be uint64 (m, {p.num_perm}) of an index of codes, not {codes.shape}")
+        most, within = _ends(most, within)
+        codes, points = np.ascontiguousarray(codes), np.ascontiguousarray(points)
+        measure = measure_of(p.measure)
+        return self._search_codes(CodesRequest(codes, points, near, enough, measure, most, within, limit, threads))
+
+    def _searched(self, points: UInt64Array, m: int) -> Parameters:
+        """Return the parameters, or raise ValueError if points are not those of m queries."""
         p = self.parameters
         if p is None or not p.measure or not p.apart:
             raise ValueError("the parameters of the store name no measure: its rows have no distances")
-        if buckets.ndim != 3 or buckets.shape[1] != p.bands or not buckets.shape[2] or buckets.dtype != np.uint64:
-            raise ValueError(f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} {buckets.shape}")
-        if points.shape != (len(buckets), p.payload) or points.dtype != np.uint64:
-            raise ValueError(f"points must be uint64 {len(buckets), p.payload}, not {points.dtype} {points.shape}")
-        if most is not None:
-            most = check_int("most", most, 1, 2**62)
-        if within is not None and np.isnan(check_number("within", within)):
-            raise ValueError("within must be a number, not NaN")
-        buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
-        return self._search(SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads))
+        if points.shape != (m, p.payload) or points.dtype != np.uint64:
+            raise ValueError(f"points must be uint64 {m, p.payload}, not {points.dtype} {points.shape}")
+        return p
+
+    def _search_codes(self, search: CodesRequest) -> Neighbors:
+        """Do what `search_codes` does, with checked arguments. The default copies all entries to memory."""
+        assert self.parameters is not None
+        return search_all_codes(self.items, self.parameters, search)
 
     def _search(self, search: SearchRequest) -> Neighbors:
         """Do what `search` does, with checked arguments."""
@@ -225,3 +266,12 @@ class Store(ABC):
     def abandon(self) -> None:
         """Close without a commit."""
         self.close()
+
+
+def _ends(most: int | None, within: float | None) -> tuple[int | None, float | None]:
+    """Check what ends a search."""
+    if most is not None:
+        most = check_int("most", most, 1, 2**62)
+    if within is not None and np.isnan(check_number("within", within)):
+        raise ValueError("within must be a number, not NaN")
+    return most, within

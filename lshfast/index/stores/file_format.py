@@ -208,7 +208,7 @@ def open_segment(
     try:
         tables = BandTables.over(
             p.num_perm, p.bands, p.rows_per_band, directory.kind, arrays, deleted,
-            payload=p.payload, apart=p.apart, bits=p.bits,
+            payload=p.payload, apart=p.apart, bits=p.bits, head=p.head,
         )  # fmt: skip
     except ValueError as error:
         raise FormatError(f"tables: {error}") from None

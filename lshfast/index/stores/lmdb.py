@@ -41,7 +41,7 @@ from lshfast.index.stores.file_format import (
 )
 from lshfast.index.stores.segment import Segment, built
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import Found, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.values import CodesRequest, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 
@@ -107,6 +107,8 @@ class LmdbStore(Store):
     """
 
     path: str
+
+    scans = True
 
     def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
         self._lmdb = optional("lmdb", "lmdb")
@@ -240,6 +242,9 @@ class LmdbStore(Store):
 
     def _search(self, search: SearchRequest) -> Neighbors:
         return self._read(lambda directory, segments: _as_one(directory, segments).search(search))
+
+    def _search_codes(self, search: CodesRequest) -> Neighbors:
+        return self._read(lambda directory, segments: _as_one(directory, segments).search_codes(search))
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         return self._read(lambda directory, segments: _as_one(directory, segments).entries_of(keys))

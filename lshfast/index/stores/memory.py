@@ -11,7 +11,7 @@ from lshfast.index.keys import Column, DuplicateKeyError
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import Found, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.values import CodesRequest, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.gate import Gate
 
 
@@ -29,6 +29,7 @@ class LockedStore(Store):
     closed : bool
     """
 
+    scans = True
     gate: Gate
     closed: bool
 
@@ -133,6 +134,10 @@ class LockedStore(Store):
     def _search(self, search: SearchRequest) -> Neighbors:
         with self.gate.reading():
             return self.segments.search(search)
+
+    def _search_codes(self, search: CodesRequest) -> Neighbors:
+        with self.gate.reading():
+            return self.segments.search_codes(search)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         with self.gate.reading():

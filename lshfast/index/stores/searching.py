@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lshfast.common.types import UInt64Array
 from lshfast.index.keys import Column, as_column, kind_of, listed
 from lshfast.index.stores.segment import empty_segment
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import Found, Neighbors, Parameters, SearchRequest
+from lshfast.index.stores.values import CodesRequest, Found, Neighbors, Parameters, SearchRequest
 
 
 def search_candidates(
@@ -31,10 +31,23 @@ def search_candidates(
     return search_entries(parameters, keys, entries, search)
 
 
+def search_all_codes(
+    items: Callable[[], Iterable[tuple[Column, UInt64Array]]], parameters: Parameters, search: CodesRequest
+) -> Neighbors:
+    """Search the codes of a store that can only yield its entries: all of them are copied to tables in memory."""
+    batches = list(items())
+    keys = as_column([key for some, _ in batches for key in listed(some)])
+    rows = np.concatenate([np.empty((0, parameters.words), np.uint64), *(rows for _, rows in batches)])
+    return _in_memory(parameters, keys, rows).search_codes(search)
+
+
 def search_entries(parameters: Parameters, keys: Column, entries: UInt64Array, search: SearchRequest) -> Neighbors:
     """Search entries, which may contain others than the candidates; no key may be there twice."""
+    return _in_memory(parameters, keys, entries).search(search)
+
+
+def _in_memory(parameters: Parameters, keys: Column, entries: UInt64Array) -> Segments:
     segment = empty_segment(parameters, kind_of(keys))
-    segments = Segments(parameters, growing=segment)
     if len(keys):
         segment.tables.write(segment.admit(keys)[0], entries)
-    return segments.search(search)
+    return Segments(parameters, growing=segment)

@@ -130,7 +130,9 @@ def empty_segment(parameters: Parameters, kind: str) -> Segment:
     """Return a segment in memory without any rows."""
     names = kind if kind != "object" else None
     p = parameters
-    tables = BandTables(p.num_perm, p.bands, p.rows_per_band, names, payload=p.payload, apart=p.apart, bits=p.bits)
+    tables = BandTables(
+        p.num_perm, p.bands, p.rows_per_band, names, payload=p.payload, apart=p.apart, bits=p.bits, head=p.head
+    )
     return Segment(tables, kind)
 
 

@@ -18,6 +18,7 @@ from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, 
 from lshfast.index.matches import best_first, nearest_first
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.index.stores.values import (
+    CodesRequest,
     Found,
     FoundOrNeighbors,
     Neighbors,
@@ -26,7 +27,7 @@ from lshfast.index.stores.values import (
     SearchRequest,
     joined,
 )
-from lshfast.kernels.tables import mark
+from lshfast.kernels.tables import mark, search_codes
 
 # FAN segments of about the same size are merged into one.
 FAN_BITS = 4
@@ -192,6 +193,25 @@ class Segments:
         step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
         return joined(_in_pieces(answer, m, m if search.threads == 1 else step, search.threads))
 
+    def search_codes(self, search: CodesRequest) -> Neighbors:
+        """Search the codes of all segments together: see `Store.search_codes`."""
+        m, segments = len(search.codes), self.all
+        limit = None if search.limit is None else (search.limit.kind, search.limit.count)
+
+        def answer(part: slice) -> Neighbors:
+            if not segments:
+                return Neighbors(np.zeros(part.stop - part.start + 1, np.int64), [], np.empty(0), np.zeros(m, np.int64))
+            offsets, rows, distances, examined = search_codes(
+                [segment.tables for segment in segments], search.codes[part], search.points[part],
+                search.measure.kernel, search.near, search.enough, search.most, search.within, limit,
+                max(1, ROOM // search.threads),
+            )  # fmt: skip
+            keys = _names_in(segments, rows)
+            return Neighbors(*nearest_first(offsets, keys, distances, search.most), examined)
+
+        step = max(PIECE_SEARCHES, -(-m // search.threads))
+        return joined(_in_pieces(answer, m, step, search.threads))
+
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         """Query all segments for one signature: see `Store.query_one`."""
         keys: list[Any] = []
@@ -328,6 +348,19 @@ def _joined(
     query = np.concatenate([np.repeat(np.arange(m, dtype=np.int64), count) for count in counts])
     order = np.argsort(query, kind="stable")
     return offsets, take(keys, order), values[order] if len(values) else values
+
+
+def _names_in(segments: list[Segment], rows: Int64Array) -> Column:
+    """Return the keys of rows, of which those of segment i are increased by i * 2**32."""
+    if len(segments) == 1:
+        return segments[0].names_of(rows)
+    numbers, places = rows >> 32, np.empty(len(rows), np.int64)
+    order = np.argsort(numbers, kind="stable")
+    places[order] = np.arange(len(rows), dtype=np.int64)
+    ends = np.searchsorted(numbers[order], np.arange(len(segments) + 1, dtype=np.int64))
+    rows = rows[order] & 0xFFFFFFFF
+    names = [segment.names_of(rows[ends[i] : ends[i + 1]]) for i, segment in enumerate(segments)]
+    return take(concatenate(names), places)
 
 
 def _tier(rows: int) -> int:

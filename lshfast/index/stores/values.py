@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.checks import check_int
 from lshfast.common.choices import OnDuplicate as OnDuplicate
@@ -16,6 +17,9 @@ from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 # The most bytes of the description of a family.
 MOST_FAMILY = 1 << 20
+
+# Words of the head of a code, which a search by codes scans.
+HEAD_WORDS = 2
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,11 @@ class Parameters:
     def apart(self) -> bool:
         """Whether each band is judged alone: a slot of all ones is a value that is missing in one band."""
         return bool(self.family) and self.rows_per_band == 1
+
+    @property
+    def head(self) -> int:
+        """Words of the head of a code, if the slots of a row are one: with a measure and fewer bands than slots."""
+        return HEAD_WORDS if self.apart and self.measure and self.num_perm > max(self.bands, HEAD_WORDS) else 0
 
     @property
     def bits(self) -> int:
@@ -212,6 +221,21 @@ class SearchRequest:
 
     buckets: UInt64Array
     points: UInt64Array
+    measure: Measure
+    most: int | None
+    within: float | None
+    limit: Limit | None
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class CodesRequest:
+    """The arguments of `Store.search_codes`, which checks them."""
+
+    codes: UInt64Array
+    points: UInt64Array
+    near: npt.NDArray[np.uint8]
+    enough: Float64Array
     measure: Measure
     most: int | None
     within: float | None

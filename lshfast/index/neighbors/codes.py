@@ -1,0 +1,190 @@
+"""`CodesPlan`: near-neighbour search by a scan of codes, and what is known of codes at a distance.
+
+A code has the sides of random hyperplanes on which a vector lies. Two vectors at the angle a lie on different sides of
+each one with probability a / pi, so the number of different bits has a binomial distribution. The bits of one rotation
+vary less together than independent ones, so a promise that is computed for independent bits is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int
+from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.index.neighbors.plan import BUCKET_BYTES, KEY_BYTES, NeighborsPlan
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.stores.values import HEAD_WORDS
+
+HEAD_BITS = 64 * HEAD_WORDS
+
+# The share of the misses for which the heads of codes are the reason. More misses by heads let fewer codes pass.
+HEAD_MISSES = 0.5
+
+# Angles at which probabilities are computed.
+ANGLES = 1024
+
+
+@dataclass(frozen=True)
+class CodesPlan(NeighborsPlan):
+    """What an index of near neighbours by codes consists of, and what to expect of it; it is stored with the entries.
+
+    A query scans the codes of all entries, and computes its distance to those with near codes, the nearest codes first.
+    It has one table, which no query reads: a store needs one.
+
+    Attributes
+    ----------
+    bits : int
+        Bits of a code.
+    reach : int
+        The distance of an entry is computed if its code differs from that of the query in at most so many bits, and
+        the first 128 bits of it in at most a part of them.
+    """
+
+    name: ClassVar[str] = "near-neighbors-codes"
+
+    bits: int
+    reach: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.metric != "cosine":
+            raise ValueError(f"codes are for the metric 'cosine', not {self.metric!r}")
+        bits = check_int("bits", self.bits, HEAD_BITS + 64, 4096)
+        if bits % 64:
+            raise ValueError(f"bits must be a multiple of 64, not {bits}")
+        check_int("reach", self.reach, 0, bits)
+        if not 0 < self.recall < 1:
+            raise ValueError(f"recall must be in (0, 1), not {self.recall}")
+
+    @property
+    def slots(self) -> int:
+        return self.bits // 64
+
+    @property
+    def entry_bytes(self) -> int:
+        return bytes_of_codes(self.bits, self.points)
+
+    @cached_property
+    def searched(self) -> int:
+        """Entries beyond c times the radius whose distance a query may compute, if all are there."""
+        far = min((self.c or 2.0) * self.radius, math.pi)
+        return max(1, math.ceil(self.n * float(self.recall_at(far))))
+
+    def row_slots(self, items: Any, *, threads: int | None = None) -> UInt64Array:
+        """Return the codes of items, uint64 (n, slots)."""
+        words: UInt64Array = self.base.codes(items, self.bits, threads=threads).words  # type: ignore[attr-defined]
+        return words
+
+    @cached_property
+    def near(self) -> npt.NDArray[np.uint8]:
+        """For each level v up to `reach`, in how many bits the head of a code of this level may differ."""
+        return levels_of(self.bits, self.recall)[0][: self.reach + 1]
+
+    @cached_property
+    def enough(self) -> Float64Array:
+        """For each level, the greatest value of the measure at which an entry has it, or a lower one, often enough.
+
+        -1 if there is none.
+        """
+        angles = levels_of(self.bits, self.recall)[1][: self.reach + 1]
+        return np.where(angles < 0, -1.0, 2 * np.sin(angles / 2) ** 2)
+
+    def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
+        """Return the probability that `within` finds an entry at these distances.
+
+        `query` stops earlier if it has found k entries. It finds each of the k nearest at least with this probability
+        or that of the promise, whichever is less.
+        """
+        angles = np.asarray(distance, np.float64)
+        near = int(self.near[-1])
+        found = found_within(angles.reshape(-1) / np.pi, self.bits, near, self.reach)
+        return np.asarray(found.reshape(angles.shape))
+
+    def expected_candidates(self, distances: npt.ArrayLike) -> float:
+        return self.n * float(np.mean(self.recall_at(distances)))
+
+    def __str__(self) -> str:
+        size = self.entry_bytes
+        at, half = (float(self.recall_at(distance)) for distance in (self.radius, self.radius / 2))
+        near = "" if self.c is None else f", c {self.c:g}"
+        return "\n".join(
+            [
+                f"{self.metric}, {self.dim} dimensions, radius {self.radius:g}{near}, for {self.n:,} entries",
+                f"  family      {self.base!r}",
+                f"  codes       {self.bits} bits, which a query scans; up to {self.reach} may differ",
+                f"  recall      {at:.4f} at the radius, {half:.4f} at half of it",
+                f"  candidates  about {self.candidates:,.0f} a query, of {8 * self.points.measure.words:,} bytes each",
+                f"  work        about {self.work / 1e6:.2g} ms a query",
+                f"  memory      {size:,} bytes an entry, {self.n * size / 1e6:,.1f} MB in all",
+            ]
+        )
+
+
+def bytes_of_codes(bits: int, points: PointFormat) -> int:
+    """Return the bytes of an entry: its code twice, in the row and for the scan, its point, its key and its bucket."""
+    return 2 * bits // 8 + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES
+
+
+# ---- probabilities ----
+
+
+def binomial(n: int, p: npt.ArrayLike) -> Float64Array:
+    """Return the probabilities of 0..n successes in n trials; p is float64 (m,), and the result (m, n + 1)."""
+    logs = np.array([math.lgamma(i + 1) for i in range(n + 1)], np.float64)
+    p = np.clip(np.asarray(p, np.float64)[:, np.newaxis], 1e-300, 1 - 1e-16)
+    successes = np.arange(n + 1, dtype=np.int64)
+    return np.asarray(np.exp(logs[n] - logs - logs[::-1] + successes * np.log(p) + (n - successes) * np.log1p(-p)))
+
+
+def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Array:
+    """Return the probability that at most `near` bits of the head differ, and at most `reach` in all; float64 (m,)."""
+    near = min(near, HEAD_BITS, reach)
+    heads = binomial(HEAD_BITS, p)[:, : near + 1]
+    tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
+    most = np.minimum(reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS)
+    return np.asarray(np.minimum((heads * tails[:, most]).sum(axis=1), 1.0))
+
+
+def quantile(n: int, p: float, share: float) -> int:
+    """Return the least number of successes that n trials do not exceed with a probability of `share`."""
+    chances = np.cumsum(binomial(n, np.array([p], np.float64))[0], dtype=np.float64)
+    return min(int(np.searchsorted(chances, share)), n)
+
+
+def reach_for(bits: int, recall: float, p: float) -> tuple[int, int]:
+    """Return (near, reach) that find an entry whose bits differ with probability p often enough."""
+    near = quantile(HEAD_BITS, p, 1 - (1 - recall) * HEAD_MISSES)
+    reach = quantile(bits, p, recall)
+    while reach < bits and found_within(np.array([p], np.float64), bits, near, reach)[0] < recall:
+        reach += 1
+    return near, reach
+
+
+@lru_cache(maxsize=16)
+def levels_of(bits: int, recall: float) -> tuple[npt.NDArray[np.uint8], Float64Array]:
+    """Return for each level its `near`, and the greatest angle whose entries are within it often enough, or -1."""
+    p = np.arange(1, ANGLES, dtype=np.int64) / ANGLES
+    heads, tails = (np.cumsum(binomial(n, p), axis=1, dtype=np.float64) for n in (HEAD_BITS, bits - HEAD_BITS))
+    whole = np.cumsum(binomial(bits, p), axis=1, dtype=np.float64)
+    # Angles of the levels if the heads had no misses, and the bits of heads at these angles.
+    last = (whole >= 1 - (1 - recall) * (1 - HEAD_MISSES)).sum(axis=0) - 1
+    near = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[np.maximum(last, 0)]
+    near = np.minimum(np.maximum.accumulate(near), np.arange(bits + 1, dtype=np.int64))
+    chance = np.diff(heads, axis=1, prepend=0)
+    angles = np.full(bits + 1, -1, np.float64)
+    for level in range(bits + 1):
+        differ = np.arange(min(near[level], HEAD_BITS) + 1, dtype=np.int64)
+        often = (chance[:, differ] * tails[:, np.minimum(level - differ, bits - HEAD_BITS)]).sum(axis=1)
+        count = int((often >= recall).sum())
+        if count:
+            angles[level] = np.pi * p[count - 1]
+    found = np.minimum(near, HEAD_BITS).astype(np.uint8), np.maximum.accumulate(angles)
+    for array in found:
+        array.flags.writeable = False
+    return found

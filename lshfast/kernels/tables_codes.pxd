@@ -1,0 +1,10 @@
+# For the tables module of this package. `tables` are pointers to structs band_tables.
+from libc.stdint cimport uint8_t, uint64_t
+
+# Return what `search_codes` does for `count` tables: the neighbours of m `points`, (m, words), with `codes`, (m, slots), by
+# `measure`, (distance, layout, dim). Rows of the levels of `near` and `enough`, (r + 1,), are examined. `most`, `within`
+# and `limit` are None or end a search. At least one point is searched, and further ones until the answers have `room`
+# rows.
+cdef tuple codes_search_of(const void** tables, size_t count, const uint64_t[:, ::1] codes,
+                           const uint64_t[:, ::1] points, tuple measure, const uint8_t[::1] near,
+                           const double[::1] enough, object most, object within, object limit, size_t room)

@@ -1,0 +1,310 @@
+/* Points come from all over memory, so each is prefetched some rows before its distance is computed. */
+#include "tables/code_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SOON 3       /* prefetch distance of points, in rows; of each, LINES lines */
+#define LINES 48
+#define TAILS_SOON 16 /* tails that are prefetched at once */
+#define MANY 16      /* so many queries read most of the tails of a piece */
+#define LEAST 64    /* hits of a query before they are examined for the first time */
+#define LEVEL_BITS 48
+
+static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
+
+static inline uint64_t number_of(const struct code_search_hit *hit) {
+    return hit->place & (((uint64_t)1 << LEVEL_BITS) - 1);
+}
+
+static inline const uint64_t *point_of(const struct code_search *search, const struct code_search_hit *hit) {
+    const struct band_tables *index = search->tables[number_of(hit) >> 32];
+    return band_tables_signature(index, (uint32_t)number_of(hit)) + index->slots;
+}
+
+/* ---- memory ---- */
+
+enum tables_outcome code_search_begin(struct code_search *search) {
+    const unsigned most = search->near[search->reach];
+    search->rows = NULL;
+    search->distances = search->nearest = NULL;
+    search->sorted = NULL;
+    search->used = search->capacity = search->sorted_capacity = search->nearest_capacity = search->held = 0;
+    search->queries = search->hits = 0;
+    search->query = calloc(CODE_SEARCH_GROUP, sizeof *search->query);
+    search->found = malloc(HAMMING_PIECE * sizeof *search->found);
+    search->more = malloc(HAMMING_PIECE * sizeof *search->more);
+    search->levels = malloc((search->reach + 2) * sizeof *search->levels);
+    search->levels_of_heads = malloc((most + 1) * sizeof *search->levels_of_heads);
+    if (!search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
+        code_search_end(search);
+        return TABLES_NO_MEMORY;
+    }
+    for (unsigned bits = 0, level = 0; bits <= most; bits++) {
+        while (search->near[level] < bits) level++;
+        search->levels_of_heads[bits] = (uint16_t)level;
+    }
+    return TABLES_DONE;
+}
+
+void code_search_end(struct code_search *search) {
+    for (size_t i = 0; search->query && i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
+    void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
+                   search->levels, search->levels_of_heads, search->nearest, search->sorted};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* Have memory for `wanted` items of an array; 0 if there is none. */
+static int have(void **array, size_t *capacity, size_t wanted, size_t width) {
+    size_t length = wanted + wanted / 2 + 64;
+    if (wanted <= *capacity) return 1;
+    void *longer = length > PTRDIFF_MAX / width ? NULL : realloc(*array, length * width);
+    if (!longer) return 0;
+    *array = longer;
+    *capacity = length;
+    return 1;
+}
+
+static int have_hits(struct code_search_query *query, size_t more) {
+    return have((void **)&query->hits, &query->capacity, query->count + more, sizeof *query->hits);
+}
+
+/* ---- the hits of a query ---- */
+
+/* Put a distance into the heap; of a full heap it takes the place of the greatest. 0: there is no memory. */
+static int note(struct code_search *search, double distance) {
+    double *heap = search->nearest;
+    size_t at;
+    if (search->held < search->most) {
+        if (!have((void **)&search->nearest, &search->nearest_capacity, search->held + 1, sizeof *heap)) return 0;
+        heap = search->nearest;
+        for (at = search->held++; at && heap[(at - 1) / 2] < distance; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    } else {
+        if (distance >= heap[0]) return 1;
+        at = 0;
+        for (size_t child; (child = 2 * at + 1) < search->held; at = child) {
+            child += child + 1 < search->held && heap[child + 1] > heap[child];
+            if (heap[child] <= distance) break;
+            heap[at] = heap[child];
+        }
+    }
+    heap[at] = distance;
+    return 1;
+}
+
+/* Sort the hits by level, and those of a level as they are; levels[v + 1] becomes the end of level v. */
+static int sort_hits(struct code_search *search, struct code_search_query *query) {
+    size_t *ends = search->levels, levels = query->reach + 1;
+    if (!have((void **)&search->sorted, &search->sorted_capacity, query->count, sizeof *search->sorted)) return 0;
+    memset(ends, 0, (levels + 1) * sizeof *ends);
+    for (size_t i = 0; i < query->count; i++) ends[level_of(query->hits + i) + 1]++;
+    for (size_t level = 1; level <= levels; level++) ends[level] += ends[level - 1];
+    /* Each level's start moves to its end while it is filled, and is the start of the next one then. */
+    for (size_t i = 0; i < query->count; i++) search->sorted[ends[level_of(query->hits + i)]++] = query->hits[i];
+    memmove(ends + 1, ends, levels * sizeof *ends);
+    ends[0] = 0;
+    struct code_search_hit *hits = query->hits;
+    size_t capacity = query->capacity;
+    query->hits = search->sorted;
+    query->capacity = search->sorted_capacity;
+    search->sorted = hits;
+    search->sorted_capacity = capacity;
+    return 1;
+}
+
+/* Compute the distance of a hit unless it is known, and prefetch what comes soon. */
+static double examine(const struct code_search *search, struct code_search_query *query, size_t i,
+                      const uint64_t *point) {
+    struct code_search_hit *hit = query->hits + i;
+    if (i + SOON < query->count && query->hits[i + SOON].distance < 0) {
+        const struct band_tables *index = search->tables[0];
+        const uint64_t *soon = point_of(search, query->hits + i + SOON);
+        size_t payload = index->k - index->slots, words = payload < 8 * LINES ? payload : 8 * LINES;
+        for (size_t word = 0; word < words; word += 8) prefetch(soon + word);
+    }
+    if (hit->distance < 0) {
+        hit->distance = search->distance(point, point_of(search, hit), search->dim);
+        query->examined++;
+    }
+    return hit->distance;
+}
+
+/* Examine hits level by level, and leave those of the levels that were not needed out. 0: there is no memory. */
+static int examine_levels(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
+    size_t kept = 0, at = 0;
+    if (!sort_hits(search, query)) return 0;
+    search->held = 0;
+    for (unsigned level = 0; level <= query->reach; level++) {
+        for (; at < search->levels[level + 1]; at++) {
+            if (examine(search, query, at, point) > search->within) continue;
+            query->hits[kept++] = query->hits[at];
+            if (search->most != SIZE_MAX && !note(search, query->hits[kept - 1].distance)) return 0;
+        }
+        if (search->held == search->most && search->nearest[0] <= search->enough[level]) query->reach = level;
+    }
+    search->hits -= query->count - kept;
+    query->count = kept;
+    return 1;
+}
+
+/* Examine hits until the limit ends the query. 0: there is no memory. */
+static int examine_some(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
+    size_t kept = 0, counted = 0;
+    int ended = 0;
+    if (!sort_hits(search, query)) return 0;
+    search->held = 0;
+    for (size_t at = 0; at < query->count && !ended; at++) {
+        /* Before the first hit of a level: is what was found enough? */
+        unsigned level = level_of(query->hits + at);
+        if (level && search->held == search->most && at == search->levels[level] &&
+            search->nearest[0] <= search->enough[level - 1]) {
+            break;
+        }
+        int is_near = examine(search, query, at, point) <= search->within;
+        if (is_near) {
+            query->hits[kept++] = query->hits[at];
+            if (search->most != SIZE_MAX && !note(search, query->hits[kept - 1].distance)) return 0;
+        }
+        counted += !search->first || !is_near;
+        ended = (search->first && is_near) || counted >= search->limit;
+    }
+    search->hits -= query->count - kept;
+    query->count = kept;
+    return 1;
+}
+
+/* Leave out the levels that come after as many hits as the limit lets examine. 0: there is no memory. */
+static int cut_levels(struct code_search *search, struct code_search_query *query) {
+    if (query->count <= search->limit) return 1;
+    if (!sort_hits(search, query)) return 0;
+    unsigned level = 0;
+    while (level < query->reach && search->levels[level + 1] <= search->limit) level++;
+    search->hits -= query->count - search->levels[level + 1];
+    query->count = search->levels[level + 1];
+    query->reach = level;
+    return 1;
+}
+
+/* Make do with fewer hits of a query that has many. 0: there is no memory. */
+static int lessen(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
+    int done = search->limit == SIZE_MAX ? examine_levels(search, query, point) : cut_levels(search, query);
+    query->mark = query->count > LEAST ? 2 * query->count : LEAST;
+    return done;
+}
+
+/* Examine what is left to examine, and append the answer. 0: there is no memory. */
+static int answer(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
+    int done = search->limit == SIZE_MAX ? examine_levels(search, query, point) : examine_some(search, query, point);
+    size_t wanted = search->used + query->count, capacity = search->capacity;
+    if (!done || !have((void **)&search->rows, &capacity, wanted, sizeof *search->rows)) return 0;
+    if (!have((void **)&search->distances, &search->capacity, wanted, sizeof *search->distances)) return 0;
+    double bound = search->held == search->most ? search->nearest[0] : search->within;
+    for (size_t i = 0; i < query->count; i++) {
+        if (query->hits[i].distance > bound) continue;
+        search->rows[search->used] = number_of(query->hits + i);
+        search->distances[search->used++] = query->hits[i].distance;
+    }
+    return 1;
+}
+
+/* ---- the scan ---- */
+
+/* 1 if a row has an entry. */
+static inline int is_there(const struct band_tables *index, size_t row) {
+    const int64_t one = (int64_t)row;
+    if (index->fixed) return !(index->gone && index->gone[row]);
+    return index->alive[row] && band_tables_unwritten(index, &one, 1);
+}
+
+/* Add the hits among some rows of a table; 0: there is no memory. */
+static int scan_piece(struct code_search *search, struct code_search_query *query, const uint64_t *code,
+                      const uint64_t *point, size_t size) {
+    const struct band_tables *index = search->tables[search->table];
+    const uint64_t *heads = index->heads + search->row * index->head, *found = search->found;
+    const uint64_t *tails = index->tails + search->row * (index->slots - index->head);
+    const uint64_t number = (uint64_t)search->table << 32 | search->row;
+    const unsigned near = search->near[query->reach];
+    size_t count = search->kernels->near_columns(heads, size, index->head, code, near, search->found);
+    if (!count) return 1;
+    if (!have_hits(query, count)) return 0;
+    for (size_t p = 0; p < count && p < TAILS_SOON; p++) prefetch(tails + (uint32_t)found[p] * (index->slots - index->head));
+    search->kernels->differences(tails, found, count, index->slots - index->head, code + index->head, search->more);
+    const size_t before = query->count;
+    size_t after = before;
+    for (size_t p = 0; p < count; p++) {
+        const unsigned head = (unsigned)(found[p] >> 32), least = search->levels_of_heads[head];
+        const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
+        query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | (number + (uint32_t)found[p]), -1};
+        after += level <= query->reach;
+    }
+    for (size_t i = before; i < after; i++) {
+        if (is_there(index, (uint32_t)query->hits[i].place)) query->hits[query->count++] = query->hits[i];
+    }
+    search->hits += query->count - before;
+    return query->count < query->mark || lessen(search, query, point);
+}
+
+static void prefetch_tails(const struct code_search *search, size_t size) {
+    const struct band_tables *index = search->tables[search->table];
+    const size_t tail = index->slots - index->head;
+    const uint64_t *tails = index->tails + search->row * tail;
+    for (size_t word = 0; word < size * tail; word += 8) prefetch(tails + word);
+}
+
+/* Let the last half of a group go, to be searched for later. */
+static void halve(struct code_search *search) {
+    size_t left = search->queries / 2;
+    for (size_t i = left; i < search->queries; i++) {
+        struct code_search_query *query = search->query + i;
+        search->hits -= query->count;
+        free(query->hits);
+        query->hits = NULL;
+        query->count = query->capacity = 0;
+    }
+    search->queries = left;
+}
+
+static void begin_group(struct code_search *search, size_t left) {
+    search->queries = left < CODE_SEARCH_GROUP ? left : CODE_SEARCH_GROUP;
+    search->table = search->row = search->hits = 0;
+    for (size_t i = 0; i < search->queries; i++) {
+        struct code_search_query *query = search->query + i;
+        query->count = 0;
+        query->examined = 0;
+        query->mark = LEAST;
+        query->reach = search->reach;
+    }
+}
+
+enum band_tables_outcome code_search_run(struct code_search *search, const uint64_t *codes, const uint64_t *points,
+                                         size_t n, size_t *next, int64_t *examined, int64_t *offsets) {
+    const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
+    const size_t head = search->tables[0]->head, rows = HAMMING_COLUMNS / head / HAMMING_GROUP * HAMMING_GROUP;
+    const size_t piece = rows < HAMMING_PIECE ? rows : HAMMING_PIECE;
+    size_t done = 0;
+    while (*next < n) {
+        if (!search->queries) begin_group(search, n - *next);
+        for (; search->table < search->count; search->table++, search->row = 0) {
+            size_t limit = search->tables[search->table]->limit;
+            for (; search->row < limit; search->row += piece) {
+                if (done >= search->work) return BAND_TABLES_UNFINISHED;
+                size_t size = limit - search->row < piece ? limit - search->row : piece;
+                if (search->queries >= MANY) prefetch_tails(search, size);
+                for (size_t i = 0; i < search->queries; i++) {
+                    const uint64_t *code = codes + (*next + i) * words, *point = points + (*next + i) * payload;
+                    if (!scan_piece(search, search->query + i, code, point, size)) return BAND_TABLES_NO_ROOM;
+                    if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
+                }
+                done += search->queries * size;
+            }
+        }
+        for (size_t i = 0; i < search->queries; i++, ++*next) {
+            if (!answer(search, search->query + i, points + *next * payload)) return BAND_TABLES_NO_ROOM;
+            examined[*next] = search->query[i].examined;
+            offsets[*next + 1] = (int64_t)search->used;
+        }
+        search->queries = 0;
+        if (*next < n) return BAND_TABLES_UNFINISHED;
+    }
+    return BAND_TABLES_ANSWERED;
+}
