@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
+from lshfast.common.nearest import nearest
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast.startup import CLOSED_PIPE
 
@@ -85,15 +87,58 @@ def usage_message(error: Any) -> str:
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if option is not None and context is not None and (instead := INSTEAD.get((context.command.name, option))):
         return f"{option} is not an option of lshfast {context.command.name}: {instead}"
-    said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
+    said = error.format_message() if option is None else f"{error.message}{nearest_option(option, context)}"
+    said = said.rstrip(".").replace(": Value error, ", ": ")
     with suppress(AttributeError, LookupError):  # typer names the value only in the cause of its own error
         value = repr(error.__cause__.errors()[0]["input"])
         said += "" if value in said else f": {value}"
     return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
 
 
+def nearest_option(name: str, context: Any) -> str:
+    """Return a question with the options that `name` may stand for, as the end of a message."""
+    options = [option for one in context.command.params for option in one.opts] if context else []
+    if name.startswith("--"):
+        near = nearest(name, options, 0.7)
+    else:  # a letter, which few options have
+        near = [option for option in options if option.startswith(f"-{name}")]
+    if near:
+        return f". Did you mean {' or '.join(near)}?"
+    if context and context.parent is None and name not in ("-h", "--help"):
+        return ". Options of a command come after its name: lshfast COMMAND OPTIONS"
+    return ""
+
+
+# What newcomers may call a command.
+OTHER_NAMES = {
+    "search": "index query",
+    "find": "pairs",
+    "link": "records match",
+    "cluster": "dedup",
+    "help": "--help",
+    "version": "--version",
+}
+
+
 class Commands(TyperGroup):
     """Commands whose usage errors and interrupts are reported in one line, like all other errors."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError as error:
+            if "Did you mean" not in error.message:
+                error.message = f"{error.message.rstrip('.')}{self._meant(args[0])}"
+            raise
+
+    def _meant(self, name: str) -> str:
+        """Return a question with the command that an unknown word may stand for, as the end of a message."""
+        inner = [f"{group} {name}" for group, one in self.commands.items() if name in getattr(one, "commands", ())]
+        if inner or (name in OTHER_NAMES and "index" in self.commands):
+            return f". Did you mean {' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
+        if os.path.exists(name) and "dedup" in self.commands:
+            return f". A command comes first: lshfast dedup {shlex.quote(name)} -o OUT"
+        return f". There are {', '.join(self.commands)}"
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with one_line_errors():
