@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -15,8 +16,8 @@ from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
-from lshfast.common.nearest import nearest
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
+from lshfast.common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     """
 
     def leave(message: object, status: int) -> typer.Exit:
-        say(f"lshfast: error: {' '.join(str(message).split())}", stream or sys.stderr)
+        said = " ".join(str(message).split())
+        say(f"lshfast: error: {said}{next_step(said)}", stream or sys.stderr)
         return typer.Exit(status)
 
     try:
@@ -61,8 +63,10 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except (ValueError, TypeError, ImportError) as error:
         raise leave(error, 2) from None
     except OSError as error:
+        from lshfast.readers.files import reason_of  # it needs numpy
+
         named = error.filename is not None and error.strerror
-        raise leave(f"{error.filename}: {error.strerror}" if named else error or type(error).__name__, 1) from None
+        raise leave(f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1) from None
     except MemoryError as error:
         raise leave(str(error) or "out of memory", 1) from None
     except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
@@ -70,6 +74,30 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         if ended is None and isinstance(error, SystemError):
             raise
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
+
+
+# What to do about errors whose messages do not say it: options know nothing of percents, nor an index of its maker.
+NEXT_STEPS = (
+    (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
+    (r"number, unable to parse string as a number: '(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
+    (r"number, unable to parse string as a number: '(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
+    (r"header: not an index of lshfast$", lambda _: "; lshfast index build INPUT -o FILE.lsh makes one"),
+)
+
+
+def next_step(message: str) -> str:
+    """Return what to do about an error, as the end of its message; "" if that says it already.
+
+    Examples
+    --------
+    >>> next_step("threshold must be in (0, 1], not 80.0")
+    '; 80 % is 0.8'
+    """
+    return next((step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), "")
+
+
+def _percent(value: float) -> str:
+    return f"; {value:g} % is {value / 100:g}" if 1 < value <= 100 else ""
 
 
 # Options of runs that a command does not have, and what to do instead.

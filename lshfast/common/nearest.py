@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
@@ -11,6 +12,11 @@ from lshfast.common.atomic_files import printable
 
 # The most names that are compared: of columns of a wide table, or of files of a folder.
 MOST_NAMES = 10_000
+# The most columns, and characters of each, that a message shows.
+MOST_SHOWN = 30
+MOST_CHARACTERS = 60
+# The most files that a message shows.
+MOST_FILES = 5
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
@@ -57,22 +63,64 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def nearest_file(path: str) -> str:
-    """Return where the path of a file ends that is not there, as the end of a message.
+def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> str:
+    """Return the message for a column that is not there: the columns that are, and the nearest one.
 
-    That is the nearest name in its folder; or the first folder of the path that does not exist.
+    Parameters
+    ----------
+    name : str
+        The column that is looked for.
+    columns : iterable of str
+        The columns that there are. Those of the first rows of JSON Lines are a part of them.
+    fault : str, default "no column"
+        What is wrong.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> no_column("txt", ["id", "text"])
+    "no column 'txt'; columns are: id, text; did you mean 'text'?"
     """
+    there = list(columns)
+    shown = ", ".join(
+        one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..." for one in there[:MOST_SHOWN]
+    )
+    more = f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
+    return f"{fault} {name!r}; columns are: {shown}{more}{did_you_mean(name, there)}"
+
+
+def nearest_file(error: OSError) -> str:
+    """Return what there is in place of a file that is not there, as the end of a message.
+
+    That is the nearest name in its folder; or the first folder of its path that does not exist.
+    """
+    return _nearest_in(error.filename) if isinstance(error.filename, str) else ""
+
+
+def _nearest_in(path: str) -> str:
     folder, name = os.path.split(path)
-    while folder and not os.path.isdir(folder):
-        parent, inner = os.path.split(folder)
-        if parent == folder:
-            return ""
-        if not parent or os.path.isdir(parent):
-            other = nearest_file(folder)
-            return f"; there is no folder {printable(folder)}{other}"
-        folder, name = parent, inner
+    if folder and not os.path.isdir(folder):
+        return f"; there is no folder {printable(folder)}{_nearest_in(folder)}" if folder != path else ""
     with suppress(OSError), os.scandir(folder or ".") as entries:
-        found = nearest(name, (entry.name for entry in entries))
+        by_stem = defaultdict[str, list[str]](list)  # a common suffix does not make names alike
+        for entry in islice(entries, MOST_NAMES):
+            by_stem[entry.name.partition(".")[0].lower()].append(entry.name)
+        found = nearest(name.partition(".")[0], by_stem, 0.7)
         if found:
-            return f"; did you mean {printable(os.path.join(folder, found[0]))}?"
+            other = nearest(name, sorted(by_stem[found[0]]), 0)[0]
+            return f"; did you mean {printable(os.path.join(folder, other))}?"
+    return ""
+
+
+def files_of(pattern: str) -> str:
+    """Return some names of the folder of a pattern that no file matches, as the end of a message."""
+    folder = os.path.dirname(pattern)
+    with suppress(OSError):
+        there = sorted(one for one in islice(os.listdir(folder or "."), MOST_NAMES) if not one.startswith("."))
+        if there:
+            more = f" and {len(there) - MOST_FILES:,} more" if len(there) > MOST_FILES else ""
+            return f"; in its folder are {', '.join(map(printable, there[:MOST_FILES]))}{more}"
     return ""

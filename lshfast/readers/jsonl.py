@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, scan, scan_spans
 from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
@@ -422,7 +423,7 @@ def _member(record: dict[str, Any], column: str) -> Any:
     try:
         return value_at(record, column)
     except (LookupError, TypeError):
-        raise ValueError(f"no column {column!r}; columns are: {', '.join(_names(record)[:12])}") from None
+        raise ValueError(no_column(column, _names(record))) from None
 
 
 def _text_of(record: dict[str, Any], column: str) -> str:

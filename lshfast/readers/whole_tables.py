@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising, delimiter_advice
 from lshfast.readers.delimiters import other_delimiters
@@ -92,7 +93,7 @@ class WholeTable:
         self._keys.close()
         wanted = self._layout.id_column
         if wanted is not None and wanted not in self.columns and self.read:
-            raise self.files[0].fault(None, f"no column {wanted!r}; columns are: {', '.join(self.columns)}")
+            raise self.files[0].fault(None, no_column(wanted, self.columns))
 
     def _csv(self, file: File, tell: Callable[[int], None]) -> None:
         records = csv_files.records(file)
@@ -167,7 +168,7 @@ class WholeTable:
         if wanted is None or not names:
             return None
         if wanted not in names:
-            raise file.fault(None, f"no column {wanted!r}; columns are: {', '.join(names)}")
+            raise file.fault(None, no_column(wanted, names))
         return list(names).index(wanted)
 
     def _admit(self, file: File, line: int, reason: str | None) -> bool:
