@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
 
 
 # What to do about errors whose messages do not say it: options know nothing of percents, nor an index of its maker.
-NEXT_STEPS = (
+NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
     (r"number, unable to parse string as a number: '(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
     (r"number, unable to parse string as a number: '(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),

@@ -351,7 +351,7 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
             b.column(one.column_of(1))
     if not chosen:
         shown = visible(" and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None))
-        raise ValueError(f"there is no field to compare; columns are: {shown}; {FIELDS_OF_TWO_NAMES}")
+        raise ValueError(f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others")
     return chosen, held_out
 
 
