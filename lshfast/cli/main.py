@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from lshfast.cli.check import check_command
+from lshfast.cli.completion import columns
 from lshfast.cli.console import (
     Watch,
     curve_table,
@@ -160,9 +161,13 @@ def dedup(
     delimiter: DelimiterOption = None,
     max_columns: MaxColumns = MAX_COLUMNS,
     kind: KindOption = None,
-    group_by: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"))] = None,
-    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"))] = None,
-    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("weight"))] = None,
+    group_by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"), autocompletion=columns)
+    ] = None,
+    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"), autocompletion=columns)] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help=help_of("weight"), autocompletion=columns)
+    ] = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
     unit: UnitOption = "word",
