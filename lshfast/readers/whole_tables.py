@@ -15,6 +15,7 @@ from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising, delimiter_advice
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject, kind_of, shortened
+from lshfast.readers.json_text import dumps
 from lshfast.readers.keys import RowKeys, writable
 from lshfast.readers.listing import list_files
 from lshfast.readers.row_types import too_many
@@ -202,11 +203,10 @@ def _unwritable(names: Iterable[str]) -> str | None:
 
 def _flatten(record: dict[str, Any]) -> str | None:
     """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be written."""
-    dumps = optional("orjson").dumps
     for name, value in record.items():
         if isinstance(value, (dict, list)):
             try:
-                record[name] = dumps(value).decode()
+                record[name] = dumps(value)
             except TypeError as error:
                 return f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: {error}"
     return None

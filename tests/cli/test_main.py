@@ -485,7 +485,7 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
 
 LITTLE_MEMORY = """
 import resource, sys
-import lshfast.cli.main, orjson, pyarrow.parquet
+import lshfast.cli.main, lshfast.drivers.files.run, pyarrow.parquet
 from lshfast.__main__ import main
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = held + (int(sys.argv.pop(1)) << 20)

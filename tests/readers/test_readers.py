@@ -405,7 +405,7 @@ def test_bad_order_values(tmp_path: Path, value: str, reason: str) -> None:
     assert corpus.order.tolist() == [1, 3]
 
 
-EXTRAS = ("pyarrow", "orjson", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
+EXTRAS = ("pyarrow", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
 
 
 def test_the_package_imports_without_its_extras() -> None:
@@ -422,9 +422,7 @@ list(open_corpus(sys.argv[2]).batches())
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [("orjson", "a.jsonl"), ("pyarrow", "a.parquet"), ("pyarrow", "a.csv.zst")]
-)
+@pytest.mark.parametrize(("module", "name"), [("pyarrow", "a.parquet"), ("pyarrow", "a.csv.zst")])
 def test_a_missing_extra_says_what_to_install(tmp_path: Path, module: str, name: str) -> None:
     make(tmp_path / name, ROWS)
     command = [sys.executable, "-c", WITHOUT_MODULE, module, str(tmp_path / name)]

@@ -92,7 +92,7 @@ def dedup_files(
 
     The arguments are the options of ``lshfast dedup``, without ``--split`` (see `lshfast.jobs.paragraphs`). Either all
     outputs are written completely or none. Texts are held in memory, unless `memory` is given; other columns are not.
-    Parquet and Arrow require pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
+    Parquet and Arrow require pyarrow (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
