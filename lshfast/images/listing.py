@@ -59,6 +59,10 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     ValueError
         If there are no inputs.
 
+    See Also
+    --------
+    lshfast.images.hash_files : Hash the images of files and folders.
+
     Examples
     --------
     >>> import os, tempfile

@@ -223,6 +223,14 @@ def dedup_files(
     ShortTextsWarning
         As for `dedup`.
 
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.check : Measure what a deduplication finds and misses.
+    lshfast.DedupResult : What a deduplication returns.
+    lshfast.DataError : An error in the data, with file and line.
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+
     Examples
     --------
     >>> import lshfast, pathlib, tempfile
