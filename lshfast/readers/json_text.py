@@ -37,8 +37,13 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
     """
     if _HALF.search(data) and _HALF.search(_PAIR.sub(b"", data)):
         raise ValueError("a surrogate")
+    text = str(data, "utf-8")
     try:
-        return _DECODER.decode(str(data, "utf-8"))
+        if "." not in text:  # many integers, as in sets, are checked faster afterwards than one by one
+            value = _PLAIN.decode(text)
+            if not _is_wide(value):
+                return value
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -144,8 +149,21 @@ def _rounded(digits: str) -> int | float:
     return rounded
 
 
+def _is_wide(value: Any) -> bool:
+    """Return whether a value may hold an integer beyond 64 bits."""
+    if isinstance(value, list):
+        try:
+            return bool(value) and not _LEAST <= min(value) <= max(value) < _BEYOND
+        except TypeError:  # not numbers alone
+            return any(map(_is_wide, value))
+    if isinstance(value, dict):
+        return any(map(_is_wide, value.values()))
+    return isinstance(value, int) and not _LEAST <= value < _BEYOND
+
+
 def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
+_PLAIN = json.JSONDecoder(parse_constant=_refuse)
 _DECODER = json.JSONDecoder(parse_int=_rounded, parse_constant=_refuse)
