@@ -150,15 +150,21 @@ def _rounded(digits: str) -> int | float:
 
 
 def _is_wide(value: Any) -> bool:
-    """Return whether a value may hold an integer beyond 64 bits."""
-    if isinstance(value, list):
-        try:
-            return bool(value) and not _LEAST <= min(value) <= max(value) < _BEYOND
-        except TypeError:  # not numbers alone
-            return any(map(_is_wide, value))
-    if isinstance(value, dict):
-        return any(map(_is_wide, value.values()))
-    return isinstance(value, int) and not _LEAST <= value < _BEYOND
+    """Return whether a value may hold an integer beyond 64 bits, at any depth."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            try:
+                if value and not _LEAST <= min(value) <= max(value) < _BEYOND:
+                    return True
+            except TypeError:  # not numbers alone
+                left += value
+        elif isinstance(value, int) and not _LEAST <= value < _BEYOND:
+            return True
+    return False
 
 
 def _refuse(name: str) -> Any:

@@ -124,7 +124,7 @@ main()
 
 
 # Megabytes more than are in use; pyarrow itself ends a process that cannot start a thread.
-LIMITS = {"sets.jsonl": (20, 40, 60, 90, 800), "texts.parquet": (60, 80, 100, 130, 160, 200, 250, 800)}
+LIMITS = {"sets.jsonl": (20, 40, 60, 90, 800), "texts.parquet": (120, 160, 200, 250, 800)}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
