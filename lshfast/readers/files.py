@@ -235,7 +235,7 @@ def reason_of(error: OSError) -> str:
     """Return a short reason for the error; errors of remote file systems often have no message."""
     if isinstance(error, FileNotFoundError):
         return os.strerror(errno.ENOENT) + nearest_file(error)
-    if isinstance(error, PermissionError) and error.filename is not None:
+    if error.errno == errno.EACCES and error.filename is not None and error.strerror == os.strerror(errno.EACCES):
         return f"{error.strerror}: its owner decides who may read it (chmod)"
     return error.strerror or str(error) or type(error).__name__
 
