@@ -1,16 +1,39 @@
-"""lshfast: locality-sensitive hashing, exact and fast.
+"""Locality-sensitive hashing: find and remove near-duplicates, search for similar items, and link records.
+
+By default, whatever is removed was verified: its exact similarity with what is kept in its place reaches the threshold.
+
+The main job in four lines:
+
+>>> import lshfast
+>>> texts = ["a rose is a rose", "A rose is a rose!", "is it?"]
+>>> result = lshfast.dedup(texts, size=2)
+>>> [texts[row] for row in result.keep.nonzero()[0]]
+['a rose is a rose', 'is it?']
+
+Why a text is removed, and the figures of the run:
+
+>>> result.removed
+[Removal(key=1, kept_key=0, similarity=1.0)]
+>>> result.summary.read, result.summary.kept
+(3, 2)
+
+Where to go next:
+
+- `dedup_files` does the same for files, `pairs` finds all similar pairs, and `check` measures what is found and missed.
+- `LSHIndex`, `LSHForest`, `LSHEnsemble`, `NearNeighbors` and `HammingIndex` search.
+- lshfast.records links records, lshfast.images finds images that look alike, lshfast.genomes similar genomes, and
+  lshfast.passages the passages that texts share.
+- lshfast.datasketch has the classes of datasketch. lshfast.hf, lshfast.duckdb and lshfast.spark deduplicate their data
+  sets, and to import lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
+- `shingle`, `MinHasher`, `choose_bands`, `candidates`, `verify` and `star_groups` are the stages of `dedup`.
+- ``help(lshfast.dedup)`` explains a function, with examples. ``lshfast --help`` lists the commands.
 
 Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
 `lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
 `lshfast.fingerprints`, `lshfast.genomes`, `lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`,
 `lshfast.join`, `lshfast.kernels`, `lshfast.labelling`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`,
 `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all
-other modules are internal and may change. To import lshfast.polars or lshfast.pandas registers `lsh` for
-frames of these.
-
->>> import lshfast
->>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
-[True, False, True]
+other modules are internal and may change.
 """
 
 from typing import TYPE_CHECKING

@@ -89,7 +89,7 @@ def _commands() -> Callable[..., object]:
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "lshfast":
             raise
-        sys.exit(f"lshfast: error: the command line needs {error.name}: install lshfast[cli]")
+        sys.exit(f'lshfast: error: the command line needs {error.name}: pip install "lshfast[cli]"')
     finally:
         if collects:
             gc.enable()

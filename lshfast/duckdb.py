@@ -61,6 +61,11 @@ def register(con: Any) -> None:
     ImportError
         If duckdb or pyarrow is not installed (``pip install "lshfast[duckdb]"``).
 
+    See Also
+    --------
+    lshfast.duckdb.dedup : Remove near-duplicate rows of a relation of DuckDB.
+    lshfast.duckdb.pairs : The similar pairs of a relation of DuckDB.
+
     Examples
     --------
     Candidates by a join of buckets, and their exact similarity:
@@ -119,6 +124,12 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
     ValueError
         If there is no such column, and as for `lshfast.dedup`.
 
+    See Also
+    --------
+    lshfast.duckdb.pairs : The similar pairs of a relation of DuckDB.
+    lshfast.duckdb.register : Register functions for SQL with a connection of DuckDB.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> import duckdb, lshfast.duckdb
@@ -148,6 +159,11 @@ def pairs(relation: Any, column: str, id: str | None = None, *, con: Any = None,
     -------
     duckdb.DuckDBPyRelation
         Columns i, j and similarity, or distance.
+
+    See Also
+    --------
+    lshfast.duckdb.dedup : Remove near-duplicate rows of a relation of DuckDB.
+    lshfast.pairs : Find all pairs of similar items.
 
     Examples
     --------

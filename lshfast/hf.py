@@ -78,6 +78,11 @@ def dedup(
     ImportError
         If `datasets` is not installed (``pip install "lshfast[hf]"``).
 
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+
     Examples
     --------
     >>> import lshfast.hf

@@ -236,6 +236,12 @@ def shingle(
         If a text is not UTF-8 or has a lone surrogate (the error names its row and position), or an argument is out of
         range.
 
+    See Also
+    --------
+    lshfast.TokenSets : Sets of tokens, as two arrays.
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+
     References
     ----------
     A. Z. Broder, "On the resemblance and containment of documents", 1997; A. Z. Broder, S. C. Glassman, M. S. Manasse,

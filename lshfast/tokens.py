@@ -41,6 +41,12 @@ class TokenSets:
         If an array does not have one dimension, a token is negative or above 2**64 - 1, or the offsets decrease or
         exceed the number of tokens.
 
+    See Also
+    --------
+    lshfast.shingle : Convert texts to sets of shingles.
+    lshfast.WeightedSets : Sets whose elements have weights.
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+
     Examples
     --------
     >>> from lshfast import TokenSets

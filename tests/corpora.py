@@ -20,7 +20,6 @@ from lshfast.readers import Batch, Corpus, DataError, open_corpus
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-pytest.importorskip("orjson")
 
 TEXTS = ["plain", "", 'two\nlines, "quoted"', "Größe 漢字 😀", "nul \0 inside", "\ufeffmark", "x" * 5000, " "]
 ROWS = [{"key": f"k{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]

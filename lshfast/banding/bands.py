@@ -42,6 +42,11 @@ class Bands:
     ValueError
         If `bands` or `rows_per_band` is less than 1.
 
+    See Also
+    --------
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.4.
@@ -264,6 +269,12 @@ def choose_bands(
         If an argument has the wrong type.
     ValueError
         If an argument is out of range, or `num_perm` slots are too few for the recall.
+
+    See Also
+    --------
+    lshfast.Bands : A division of signatures into bands, with its S-curve.
+    lshfast.check : Measure what a deduplication finds and misses.
+    lshfast.families.plan_bands : What to expect of given bands and rows.
 
     References
     ----------

@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -160,6 +160,7 @@ def account_table(account: Account, memory: int | None = None, figures: Iterable
     if account.advice:
         options = r"--unit \1 --size \2 --threshold \3"
         lines.append("note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice))
+    lines += map("note: {}".format, notes(account))
     stages = account.stages
     total = account.seconds + sum(stages[name].seconds for name in account.AFTERWARDS if name in stages)
     peak = "" if memory is None else f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"
@@ -174,6 +175,16 @@ def account_table(account: Account, memory: int | None = None, figures: Iterable
     if peak and nbytes > 50e6:
         peak += f"   {(memory or 0) / nbytes:.2f} x the text"
     return "\n".join([*lines, *filter(None, [peak])])
+
+
+def notes(account: Account) -> Iterator[str]:
+    """Yield why a run found nothing, and what to do: no rows, none but bad rows, or no pairs."""
+    if not account.read:
+        yield "the inputs have no rows"
+    elif account.read == account.rejected:
+        yield "all rows were rejected; --on-error stop shows the reason of the first"
+    elif not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0:
+        yield "there is no such pair; a lower --threshold, or larger --radius, finds less similar ones"
 
 
 def table_lines(figures: Iterable[Figure]) -> list[str]:

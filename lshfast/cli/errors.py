@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from typer.core import TyperGroup
 from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
+from lshfast.common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
@@ -36,7 +39,8 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     """
 
     def leave(message: object, status: int) -> typer.Exit:
-        say(f"lshfast: error: {' '.join(str(message).split())}", stream or sys.stderr)
+        said = " ".join(str(message).split())
+        say(f"lshfast: error: {said}{next_step(said)}", stream or sys.stderr)
         return typer.Exit(status)
 
     try:
@@ -59,8 +63,10 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except (ValueError, TypeError, ImportError) as error:
         raise leave(error, 2) from None
     except OSError as error:
+        from lshfast.readers.files import reason_of  # it needs numpy
+
         named = error.filename is not None and error.strerror
-        raise leave(f"{error.filename}: {error.strerror}" if named else error or type(error).__name__, 1) from None
+        raise leave(f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1) from None
     except MemoryError as error:
         raise leave(str(error) or "out of memory", 1) from None
     except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
@@ -68,6 +74,30 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         if ended is None and isinstance(error, SystemError):
             raise
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
+
+
+# What to do about errors whose messages do not say it: options know nothing of percents, nor an index of its maker.
+NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
+    (r"number, unable to parse string as a number: '(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
+    (r"number, unable to parse string as a number: '(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
+    (r"header: not an index of lshfast$", lambda _: "; lshfast index build INPUT -o FILE.lsh makes one"),
+)
+
+
+def next_step(message: str) -> str:
+    """Return what to do about an error, as the end of its message; "" if that says it already.
+
+    Examples
+    --------
+    >>> next_step("threshold must be in (0, 1], not 80.0")
+    '; 80 % is 0.8'
+    """
+    return next((step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), "")
+
+
+def _percent(value: float) -> str:
+    return f"; {value:g} % is {value / 100:g}" if 1 < value <= 100 else ""
 
 
 # Options of runs that a command does not have, and what to do instead.
@@ -85,15 +115,58 @@ def usage_message(error: Any) -> str:
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if option is not None and context is not None and (instead := INSTEAD.get((context.command.name, option))):
         return f"{option} is not an option of lshfast {context.command.name}: {instead}"
-    said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
+    said = error.format_message() if option is None else f"{error.message}{nearest_option(option, context)}"
+    said = said.rstrip(".").replace(": Value error, ", ": ")
     with suppress(AttributeError, LookupError):  # typer names the value only in the cause of its own error
         value = repr(error.__cause__.errors()[0]["input"])
         said += "" if value in said else f": {value}"
     return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
 
 
+def nearest_option(name: str, context: Any) -> str:
+    """Return a question with the options that `name` may stand for, as the end of a message."""
+    options = [option for one in context.command.params for option in one.opts] if context else []
+    if name.startswith("--"):
+        near = nearest(name, options, 0.7)
+    else:  # a letter, which few options have
+        near = [option for option in options if option.startswith(f"-{name}")]
+    if near:
+        return f". Did you mean {' or '.join(near)}?"
+    if context and context.parent is None and name not in ("-h", "--help"):
+        return ". Options of a command come after its name: lshfast COMMAND OPTIONS"
+    return ""
+
+
+# What newcomers may call a command.
+OTHER_NAMES = {
+    "search": "index query",
+    "find": "pairs",
+    "link": "records match",
+    "cluster": "dedup",
+    "help": "--help",
+    "version": "--version",
+}
+
+
 class Commands(TyperGroup):
     """Commands whose usage errors and interrupts are reported in one line, like all other errors."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError as error:
+            if "Did you mean" not in error.message:
+                error.message = f"{error.message.rstrip('.')}{self._meant(args[0])}"
+            raise
+
+    def _meant(self, name: str) -> str:
+        """Return a question with the command that an unknown word may stand for, as the end of a message."""
+        inner = [f"{group} {name}" for group, one in self.commands.items() if name in getattr(one, "commands", ())]
+        if inner or (name in OTHER_NAMES and "index" in self.commands):
+            return f". Did you mean {' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
+        if os.path.exists(name) and "dedup" in self.commands:
+            return f". A command comes first: lshfast dedup {shlex.quote(name)} -o OUT"
+        return f". There are {', '.join(self.commands)}"
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with one_line_errors():

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from lshfast.cli.check import check_command
+from lshfast.cli.completion import columns
 from lshfast.cli.console import (
     Watch,
     curve_table,
@@ -22,7 +23,7 @@ from lshfast.cli.console import (
     show,
     table_lines,
 )
-from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
+from lshfast.cli.errors import memory_advice, one_line_errors, resume_advice
 from lshfast.cli.explain import explain_command
 from lshfast.cli.fingerprints import fingerprints_app
 from lshfast.cli.genomes import genomes_command
@@ -84,6 +85,7 @@ from lshfast.cli.options import (
     help_of,
     page_output,
 )
+from lshfast.cli.overview import Overview
 from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
@@ -95,12 +97,13 @@ from lshfast.engine.libraries import LIBRARIES, library_defaults
 from lshfast.engine.options import OPTIONS, refuse
 
 app: typer.Typer = typer.Typer(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Overview,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Find and remove near-duplicate texts, exactly verified.",
+    epilog="lshfast COMMAND -h lists the options of a command. lshfast demo needs no data.",
 )
 
 app.add_typer(index_app, name="index")
@@ -158,9 +161,13 @@ def dedup(
     delimiter: DelimiterOption = None,
     max_columns: MaxColumns = MAX_COLUMNS,
     kind: KindOption = None,
-    group_by: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"))] = None,
-    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"))] = None,
-    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("weight"))] = None,
+    group_by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"), autocompletion=columns)
+    ] = None,
+    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"), autocompletion=columns)] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help=help_of("weight"), autocompletion=columns)
+    ] = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
     unit: UnitOption = "word",

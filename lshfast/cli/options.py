@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lshfast.cli.completion import columns
 from lshfast.common.choices import (
     Format,
     Grouping,
@@ -52,8 +53,8 @@ def parse_seed(value: object) -> int | str:
         return str(value)
 
 
-Column = Annotated[str, typer.Option(help=help_of("column"))]
-IdColumn = Annotated[str | None, typer.Option(help=help_of("id_column"))]
+Column = Annotated[str, typer.Option(help=help_of("column"), autocompletion=columns)]
+IdColumn = Annotated[str | None, typer.Option(help=help_of("id_column"), autocompletion=columns)]
 Glob = Annotated[str | None, typer.Option(help=help_of("glob"), show_default=False)]
 Encoding = Annotated[str, typer.Option(help=help_of("encoding"))]
 FormatOption = Annotated[Format | None, typer.Option("--format", help=help_of("format"), show_default=False)]
@@ -86,7 +87,7 @@ ItemMeasureOption = Annotated[ItemMeasure | None, typer.Option(help=help_of("mea
 IgnoreCommon = Annotated[float | None, typer.Option(metavar="SHARE", help=help_of("ignore_common"))]
 Top = Annotated[int | None, typer.Option(metavar="N", help=help_of("top"))]
 Most = Annotated[float | None, typer.Option(metavar="SIMILARITY", help=help_of("most"))]
-By = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("by"))]
+By = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("by"), autocompletion=columns)]
 MaxRemoved = Annotated[float | None, typer.Option(metavar="SHARE", help=help_of("max_removed"))]
 GroupsOption = Annotated[Grouping, typer.Option(help=help_of("groups"))]
 KeepOption = Annotated[str, typer.Option(metavar="RULE", help=help_of("keep"))]
@@ -100,7 +101,7 @@ Threads = Annotated[int | None, typer.Option(help=help_of("threads"), show_defau
 SeedOption = Annotated[Any, typer.Option(parser=parse_seed, metavar="N|random", help=help_of("seed"))]
 Html = Annotated[str | None, typer.Option(metavar="FILE", help=help_of("html"))]
 HtmlTexts = Annotated[bool, typer.Option("--html-texts/--html-no-texts", help=help_of("html_texts"))]
-HtmlColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("html_column"))]
+HtmlColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("html_column"), autocompletion=columns)]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help=help_of("memory"), show_default=False)]
 Work = Annotated[str | None, typer.Option(metavar="DIR", help=help_of("work"))]
 Resume = Annotated[bool, typer.Option("--resume", help=help_of("resume"))]

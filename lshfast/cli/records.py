@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lshfast.cli.completion import columns
 from lshfast.cli.console import Watch, finish, show
 from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
@@ -51,12 +52,16 @@ Links = Annotated[
     str,
     typer.Option("-o", "--output", metavar="OUT", help=f"Ids, score, probability, score of each field: {TABLES}."),
 ]
-IdOption = Annotated[str | None, typer.Option(help="Column of the ids; without it a record is FILE:LINE.")]
+IdOption = Annotated[
+    str | None,
+    typer.Option(help="Column of the ids; without it a record is FILE:LINE.", autocompletion=columns),
+]
 Fields = Annotated[
     list[str] | None,
     typer.Option(
         "--field",
         metavar="NAME[=OTHER][:KIND]",
+        autocompletion=columns,
         help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, category, phone or "
         "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for letters of other scripts; "
         "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra contacts. "
@@ -65,7 +70,10 @@ Fields = Annotated[
     ),
 ]
 Ignore = Annotated[
-    list[str] | None, typer.Option("--ignore", metavar="NAME", help="Do not compare this column.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        "--ignore", metavar="NAME", help="Do not compare this column.", show_default=False, autocompletion=columns
+    ),
 ]
 Block = Annotated[
     list[str] | None,
@@ -133,7 +141,9 @@ def match(
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
     id_column: IdOption = None,
-    id_column_b: Annotated[str | None, typer.Option(help="The same in B, if it has another name there.")] = None,
+    id_column_b: Annotated[
+        str | None, typer.Option(help="The same in B, if it has another name there.", autocompletion=columns)
+    ] = None,
     field: Fields = None,
     ignore: Ignore = None,
     block: Block = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lshfast.cli.completion import columns
 from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.options import (
@@ -38,6 +39,8 @@ web_app: typer.Typer = typer.Typer(
 )
 
 KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, .arrow, folders, 'patterns*', - (stdin)."
+SourceColumn = Annotated[str, typer.Option(help="Column of the nodes that link, in tables.", autocompletion=columns)]
+TargetColumn = Annotated[str, typer.Option(help="Column of the nodes that are linked to.", autocompletion=columns)]
 
 
 @web_app.command(no_args_is_help=True)
@@ -51,10 +54,13 @@ def mirrors(
     ],
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
-    column: Annotated[str, typer.Option(help="Column of the URLs, in tables.")] = "url",
+    column: Annotated[str, typer.Option(help="Column of the URLs, in tables.", autocompletion=columns)] = "url",
     content_column: Annotated[
         str | None,
-        typer.Option(help="Column of the pages or their checksums; in .txt, any name: the second word of a line."),
+        typer.Option(
+            help="Column of the pages or their checksums; in .txt, any name: the second word of a line.",
+            autocompletion=columns,
+        ),
     ] = None,
     threshold: Annotated[float, typer.Option(help="Least similarity of the paths of two hosts, in (0, 1].")] = 0.5,
     min_paths: Annotated[int, typer.Option(help="Hosts with fewer paths are not compared.")] = 3,
@@ -112,8 +118,8 @@ def contract(
         list[str] | None,
         typer.Option(metavar="FILE", help="Pairs of nodes known to be the same, as EDGES; repeatable."),
     ] = None,
-    source_column: Annotated[str, typer.Option(help="Column of the nodes that link, in tables.")] = "source",
-    target_column: Annotated[str, typer.Option(help="Column of the nodes that are linked to.")] = "target",
+    source_column: SourceColumn = "source",
+    target_column: TargetColumn = "target",
     threshold: Annotated[float, typer.Option(help="Least similarity of two link sets, in (0, 1].")] = 0.9,
     min_links: Annotated[int, typer.Option(help="Nodes with fewer links are not compared.")] = 1,
     glob: Glob = None,

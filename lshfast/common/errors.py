@@ -14,6 +14,11 @@ MOST_CHARACTERS = 80
 class FormatError(ValueError):
     """A file or store is damaged, or lshfast did not write it.
 
+    See Also
+    --------
+    lshfast.DataError : An error in the data, with file and line.
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+
     Examples
     --------
     >>> import os, tempfile
@@ -34,6 +39,11 @@ class DataError(ValueError):
     """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or ``FILE:``).
 
     `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole file).
+
+    See Also
+    --------
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+    lshfast.FormatError : A damaged file or store.
     """
 
     path: str

@@ -19,5 +19,5 @@ def optional(module: str, extra: str = "cli") -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package
-        reason = f"is missing: install lshfast[{extra}]" if absent else f"cannot be imported: {error}"
+        reason = f'is missing: pip install "lshfast[{extra}]"' if absent else f"cannot be imported: {error}"
         raise ImportError(f"{package} {reason}") from error

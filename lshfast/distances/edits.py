@@ -35,6 +35,11 @@ def indel(a: Any, b: Any) -> Int64Array:
     ImportError
         If rapidfuzz is not installed.
 
+    See Also
+    --------
+    lshfast.distances.longest_common_subsequences : All longest common subsequences of two strings.
+    lshfast.distances.levenshtein : Distances by insertions, deletions and substitutions.
+
     Examples
     --------
     >>> from lshfast.distances import indel
@@ -62,6 +67,10 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
     ------
     TypeError
         If an argument is not a str.
+
+    See Also
+    --------
+    lshfast.distances.indel : Distances by insertions and deletions.
 
     Examples
     --------
@@ -111,6 +120,12 @@ def levenshtein(a: Any, b: Any) -> Int64Array:
     ImportError
         If rapidfuzz is not installed.
 
+    See Also
+    --------
+    lshfast.distances.damerau : Distances with transpositions of neighbours, too.
+    lshfast.distances.osa : Optimal string alignment distances.
+    lshfast.distances.indel : Distances by insertions and deletions.
+
     Examples
     --------
     >>> from lshfast.distances import levenshtein
@@ -140,6 +155,11 @@ def damerau(a: Any, b: Any) -> Int64Array:
         If the numbers of strings differ.
     ImportError
         If rapidfuzz is not installed.
+
+    See Also
+    --------
+    lshfast.distances.levenshtein : Distances by insertions, deletions and substitutions.
+    lshfast.distances.osa : Optimal string alignment distances.
 
     Examples
     --------
@@ -172,6 +192,11 @@ def osa(a: Any, b: Any) -> Int64Array:
         If the numbers of strings differ.
     ImportError
         If rapidfuzz is not installed.
+
+    See Also
+    --------
+    lshfast.distances.damerau : Distances with transpositions of neighbours, too.
+    lshfast.distances.levenshtein : Distances by insertions, deletions and substitutions.
 
     Examples
     --------

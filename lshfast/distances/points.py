@@ -40,6 +40,11 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
     ValueError
         If a coordinate is NaN or infinite, the shapes do not fit, or `r` is out of range.
 
+    See Also
+    --------
+    lshfast.distances.angles : Angles between vectors.
+    lshfast.distances.one_minus_cosines : Cosine distances.
+
     Examples
     --------
     >>> import numpy as np
@@ -86,6 +91,11 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
     ValueError
         If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
 
+    See Also
+    --------
+    lshfast.distances.one_minus_cosines : Cosine distances.
+    lshfast.distances.minkowski : Distances of points by L_r norms.
+
     Examples
     --------
     >>> import numpy as np
@@ -122,6 +132,10 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         If the coordinates are not numbers.
     ValueError
         If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+
+    See Also
+    --------
+    lshfast.distances.angles : Angles between vectors.
 
     Examples
     --------

@@ -37,6 +37,11 @@ def jaccard(a: Any, b: Any) -> Float64Array:
     ValueError
         If the numbers of sets differ.
 
+    See Also
+    --------
+    lshfast.verify : Compute the exact similarities of candidate pairs.
+    lshfast.distances.hamming : Hamming distances.
+
     Examples
     --------
     >>> from lshfast.distances import jaccard
@@ -72,6 +77,11 @@ def hamming(a: Any, b: Any) -> Int64Array:
         If strings are compared with other items.
     ValueError
         If lengths or numbers of items differ, or an element differs from itself.
+
+    See Also
+    --------
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+    lshfast.distances.jaccard : Distances of sets.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from lshfast.kinds.kind import ambiguous, decoded_lists, kind_of_arrow, kind_of_
 from lshfast.kinds.measures import PointPlan
 from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
+from lshfast.readers.advice import advising
 from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
 from lshfast.readers.jsonl import first_value
@@ -128,7 +129,8 @@ class Inputs:
                 return kind_of_value(found[0]) or "text"
         for file in self.listed[:1]:
             if file.columnar:
-                return _kind_of_type(file, type_of(file, schema_of(file), self.column))
+                with advising(file):
+                    return _kind_of_type(file, type_of(file, schema_of(file), self.column))
         return "text"
 
     def _has_weights(self) -> bool:

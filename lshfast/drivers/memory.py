@@ -175,6 +175,16 @@ def dedup(
         If there are at least 100 texts, and most are so short that a change of one word leaves a similarity below the
         threshold. The warning and `summary.advice` name better values (see `recommend`).
 
+    See Also
+    --------
+    lshfast.pairs : Find all pairs of similar items.
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+    lshfast.check : Measure what a deduplication finds and misses.
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.hf.dedup : Remove near-duplicate rows of a data set of Hugging Face.
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+
     References
     ----------
     A. Z. Broder, "On the resemblance and containment of documents", 1997; J. Leskovec, A. Rajaraman, J. D. Ullman,
@@ -304,6 +314,13 @@ def pairs(
     -----
     ShortTextsWarning
         As for `dedup`.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.exact.pairs : Find all similar pairs of sets, exactly.
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
 
     Examples
     --------

@@ -249,6 +249,11 @@ def threshold_of(
         If the shapes do not fit each other, a similarity is outside of the bands, or more pairs of a band are labelled
         than there are.
 
+    See Also
+    --------
+    lshfast.labelling.edges_from : The ends of the bands of similarities.
+    lshfast.check : Measure what a deduplication finds and misses.
+
     Examples
     --------
     >>> from lshfast.labelling import threshold_of

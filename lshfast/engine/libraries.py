@@ -40,6 +40,11 @@ class LibraryDefaults:
     source : str
         Where the settings are: a class or function, and its parameters.
 
+    See Also
+    --------
+    lshfast.library_defaults : Return the default settings of another library.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> import lshfast
@@ -159,6 +164,12 @@ def library_defaults(library: str) -> LibraryDefaults:
     ------
     ValueError
         If it is another library.
+
+    See Also
+    --------
+    lshfast.LibraryDefaults : The default settings of a library.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
 
     Examples
     --------

@@ -19,6 +19,10 @@ SAMPLE_PAIRS = 500
 def edges_from(least: float) -> Float64Array:
     """Return the ends of the bands from a similarity to 1: the multiples of 1 / BANDS between.
 
+    See Also
+    --------
+    lshfast.labelling.threshold_of : Estimate precision and recall of thresholds from labels.
+
     Examples
     --------
     >>> from lshfast.engine.pair_sample import edges_from

@@ -41,6 +41,11 @@ class Removal(NamedTuple):
     similarity : float
         Similarity of the two, in [0, 1]; with measure="containment", how much of the removed row the kept one contains.
 
+    See Also
+    --------
+    lshfast.DedupResult : What a deduplication returns.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> import lshfast
@@ -136,6 +141,12 @@ class DedupResult(Shown):
     options : dict
         The arguments of the run that decide its answer, as values of JSON, with the bands and rows that `recall` led
         to. Not compared.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.Summary : The figures of a run.
+    lshfast.Removal : A removed row, and the row kept in its place.
 
     Examples
     --------

@@ -49,6 +49,11 @@ class ShortTextsWarning(UserWarning):
 
     `dedup` and `pairs` warn with it; `recommend` finds better shingles and a better threshold.
 
+    See Also
+    --------
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.Recommendation : Recommended shingles and threshold.
+
     Examples
     --------
     >>> import warnings
@@ -71,6 +76,11 @@ class Recommendation(NamedTuple):
         Words or characters per shingle, 2 to 5.
     threshold : float
         In 0.5..0.8, a multiple of 0.05.
+
+    See Also
+    --------
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.ShortTextsWarning : The warning that texts are too short for the shingles.
 
     Examples
     --------
@@ -159,6 +169,12 @@ def recommend(texts: Any) -> Recommendation:
         If a text is not str or bytes.
     ValueError
         If a text in the sample is not UTF-8 or has a lone surrogate; the error names its row and position.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.Recommendation : Recommended shingles and threshold.
+    lshfast.ShortTextsWarning : The warning that texts are too short for the shingles.
 
     Examples
     --------

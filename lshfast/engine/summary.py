@@ -85,6 +85,11 @@ class Summary(Account):
     RuntimeError
         If `read` is not kept + removed + rejected.
 
+    See Also
+    --------
+    lshfast.DedupResult : What a deduplication returns.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> import lshfast

@@ -35,6 +35,10 @@ def rho(p1: float, p2: float) -> float:
     TypeError, ValueError
         If the arguments are not numbers in this order.
 
+    See Also
+    --------
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
+
     References
     ----------
     P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998.
@@ -78,6 +82,10 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
         If an argument has the wrong type.
     ValueError
         If an argument is out of range, or the recall needs more than 2**53 tables.
+
+    See Also
+    --------
+    lshfast.families.plan_bands : What to expect of given bands and rows.
 
     References
     ----------
@@ -139,6 +147,11 @@ def probe_success(
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points.
+    lshfast.families.plan_recall : Choose the most rows that reach a recall.
 
     References
     ----------

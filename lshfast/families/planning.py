@@ -58,6 +58,11 @@ def plan_bands(
     ValueError
         If an argument is out of range, or the counts and the values of the histogram do not belong together.
 
+    See Also
+    --------
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
+    lshfast.families.plan_recall : Choose the most rows that reach a recall.
+
     Examples
     --------
     Ten million audio clips, of which 10 resemble a query completely, 10,000 by .9, and the others by .7. With
@@ -115,6 +120,11 @@ def plan_recall(
     ValueError
         If an argument is out of range, or the recall is out of reach of this number of functions.
 
+    See Also
+    --------
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
+    lshfast.families.plan_bands : What to expect of given bands and rows.
+
     Examples
     --------
     >>> from lshfast.families import plan_recall
@@ -171,6 +181,11 @@ def plan_weights(
         If an argument has the wrong type.
     ValueError
         If an argument is out of range.
+
+    See Also
+    --------
+    lshfast.families.plan_recall : Choose the most rows that reach a recall.
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
 
     Examples
     --------
@@ -237,6 +252,11 @@ def plan_work(
         If an argument has the wrong type.
     ValueError
         If an argument is out of range, or the recall is out of reach of these functions or this memory.
+
+    See Also
+    --------
+    lshfast.families.plan_recall : Choose the most rows that reach a recall.
+    lshfast.families.rho : The exponent of the number of tables.
 
     Examples
     --------

@@ -92,6 +92,11 @@ def plot_curve(
     ValueError
         If a value is out of range, or matplotlib does not know the format.
 
+    See Also
+    --------
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
+    lshfast.Bands : A division of signatures into bands, with its S-curve.
+
     Examples
     --------
     >>> from lshfast import Bands

@@ -42,6 +42,11 @@ def ani_of_jaccard(jaccard: npt.ArrayLike, k: int) -> Float64Array:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.genomes.ani_of_containment : Average nucleotide identity by a containment.
+    lshfast.genomes.ani_interval : An interval of the average nucleotide identity.
+
     References
     ----------
     B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome Biology 17:132,
@@ -79,6 +84,11 @@ def ani_of_containment(containment: npt.ArrayLike, k: int) -> Float64Array:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.genomes.ani_of_jaccard : Average nucleotide identity by a Jaccard similarity.
+    lshfast.genomes.ani_interval : An interval of the average nucleotide identity.
 
     References
     ----------
@@ -124,6 +134,11 @@ def ani_interval(
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.genomes.ani_of_containment : Average nucleotide identity by a containment.
+    lshfast.genomes.ani_of_jaccard : Average nucleotide identity by a Jaccard similarity.
 
     References
     ----------

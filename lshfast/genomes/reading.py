@@ -257,6 +257,12 @@ def sketch_files(
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.genomes.sketch : Sketch sequences in memory.
+    lshfast.genomes.pairs : Find all pairs of similar sketches.
+    lshfast.genomes.read_signatures : Read sketches of sourmash.
+
     Examples
     --------
     >>> import os, tempfile

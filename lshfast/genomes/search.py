@@ -122,6 +122,11 @@ def pairs(
     TypeError, ValueError
         If an argument has the wrong type or is out of range, or the sketches are of different k-mers.
 
+    See Also
+    --------
+    lshfast.genomes.sketch_files : Sketch the genomes of files.
+    lshfast.genomes.sketch : Sketch sequences in memory.
+
     Examples
     --------
     >>> import random

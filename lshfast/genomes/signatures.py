@@ -82,6 +82,11 @@ def read_signatures(
     OSError
         If it cannot be read.
 
+    See Also
+    --------
+    lshfast.genomes.write_signatures : Write sketches for sourmash.
+    lshfast.genomes.sketch_files : Sketch the genomes of files.
+
     Examples
     --------
     >>> import os, tempfile
@@ -250,6 +255,10 @@ def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, ov
         If the path has another suffix.
     OSError
         If the file exists, or cannot be written; then there is no file of that name, or the one that was there.
+
+    See Also
+    --------
+    lshfast.genomes.read_signatures : Read sketches of sourmash.
 
     Examples
     --------

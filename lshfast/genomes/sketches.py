@@ -262,6 +262,11 @@ def sketch(
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.genomes.sketch_files : Sketch the genomes of files.
+    lshfast.genomes.pairs : Find all pairs of similar sketches.
+
     References
     ----------
     B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome Biology 17:132,

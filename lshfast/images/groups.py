@@ -189,6 +189,11 @@ def dedup(
     ValueError
         If an argument is out of range, or known images have hashes of another kind.
 
+    See Also
+    --------
+    lshfast.images.hash_files : Hash the images of files and folders.
+    lshfast.dedup_codes : Remove near-duplicates from binary codes.
+
     Examples
     --------
     >>> import os, tempfile

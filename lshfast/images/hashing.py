@@ -167,6 +167,11 @@ def hash_files(
     ImportError
         If Pillow, pdqhash or imagehash is missing.
 
+    See Also
+    --------
+    lshfast.images.list_images : List the images of files and folders.
+    lshfast.images.dedup : Choose which images to keep.
+
     Notes
     -----
     The hash of PDQ is that of the package pdqhash, for an image that was first reduced to 64 x 64 pixels. It differs

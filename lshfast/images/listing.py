@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import DataError
+from lshfast.common.nearest import nearest_file
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
@@ -58,6 +59,10 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     ValueError
         If there are no inputs.
 
+    See Also
+    --------
+    lshfast.images.hash_files : Hash the images of files and folders.
+
     Examples
     --------
     >>> import os, tempfile
@@ -87,14 +92,14 @@ def _files_of(path: str, files: ImageFiles) -> Iterator[str]:
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
-        raise DataError(printable(path), None, f"cannot be read: {error.strerror}") from error
+        raise DataError(printable(path), None, f"cannot be read: {error.strerror}{nearest_file(error)}") from error
     if stat.S_ISREG(mode):
         return iter([path])
     if not stat.S_ISDIR(mode):
         raise DataError(printable(path), None, "is neither a file nor a folder")
     found = list(_inside(path, files))
     if not found:
-        raise DataError(printable(path), None, "no image in this folder")
+        raise DataError(printable(path), None, f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}")
     links = {name for name in found if os.path.islink(name)}
     targets = {os.path.realpath(name) for name in found if name not in links}
     found = [name for name in found if name not in links or os.path.realpath(name) not in targets]

@@ -125,6 +125,11 @@ class LSHEnsemble(MemoryIndex):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.LSHForest : Find the entries that are most similar, without a threshold.
+
     Notes
     -----
     The standard error of the estimate is at most about sqrt(J (1 - J) / num_perm) (1 + |X| / |Q|) / (1 + J)**2. With

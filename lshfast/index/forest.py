@@ -82,6 +82,12 @@ class LSHForest(MemoryIndex):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.LSHEnsemble : Search by containment, for sets of different sizes.
+    lshfast.NearNeighbors : An index of points.
+
     Notes
     -----
     A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other

@@ -91,6 +91,14 @@ class LSHIndex(StoredIndex):
     ValueError
         If an argument is out of range, or `store` contains entries with different parameters.
 
+    See Also
+    --------
+    lshfast.LSHForest : Find the entries that are most similar, without a threshold.
+    lshfast.LSHEnsemble : Search by containment, for sets of different sizes.
+    lshfast.NearNeighbors : An index of points.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.LmdbStore : Keep the entries of an index in LMDB.
+
     Notes
     -----
     A key is any hashable object except None and NaN. Objects that are equal in Python, such as 1, True and 1.0, are the

@@ -39,6 +39,11 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     -------
     ndarray of int64, shape (n,)
 
+    See Also
+    --------
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> from lshfast import TokenSets, find_copies
@@ -120,6 +125,13 @@ def candidates(
     -------
     i, j : ndarray of int64
         i < j, each pair once, sorted by (i, j).
+
+    See Also
+    --------
+    lshfast.verify : Compute the exact similarities of candidate pairs.
+    lshfast.pairs : Find all pairs of similar items.
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
 
     Examples
     --------

@@ -80,6 +80,11 @@ def pairs(
     TypeError, ValueError
         As for `join`.
 
+    See Also
+    --------
+    lshfast.exact.join : Find all similar pairs, and tell how they were found.
+    lshfast.pairs : Find all pairs of similar items.
+
     Examples
     --------
     >>> from lshfast import exact
@@ -154,6 +159,11 @@ def join(
         If an argument or an element has the wrong type.
     ValueError
         If an argument is out of range; the error names the value and the range.
+
+    See Also
+    --------
+    lshfast.exact.pairs : Find all similar pairs of sets, exactly.
+    lshfast.pairs : Find all pairs of similar items.
 
     Notes
     -----

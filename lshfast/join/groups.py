@@ -112,6 +112,12 @@ def star_groups(
     preference : array_like, shape (n,), optional
         Rows with greater values are kept first. By default rows are preferred in their order.
 
+    See Also
+    --------
+    lshfast.component_groups : Group pairs by connected components.
+    lshfast.verify : Compute the exact similarities of candidate pairs.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,6 +149,12 @@ def component_groups(
     """Group rows that are connected by chains of similar pairs (single linkage).
 
     The parameters are those of `star_groups`.
+
+    See Also
+    --------
+    lshfast.star_groups : Group pairs around rows that are kept.
+    lshfast.verify : Compute the exact similarities of candidate pairs.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
 
     Examples
     --------

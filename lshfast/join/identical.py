@@ -67,6 +67,11 @@ def find_identical(items: Any, *, method: Method = "positions", threads: int | N
     ValueError
         If `method` or `threads` is out of range, or a str has a lone surrogate.
 
+    See Also
+    --------
+    lshfast.join.find_identical_in_batches : Find identical items of a stream.
+    lshfast.find_copies : Find the rows with the tokens of an earlier one.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.9.1, for "positions"; J. L. Carter,
@@ -169,6 +174,10 @@ def find_identical_in_batches(
         As for `find_identical`, or if `expected` or `error` is out of range, or the second pass has another number of
         items than the first.
 
+    See Also
+    --------
+    lshfast.join.find_identical : Find the first item with the same bytes.
+
     References
     ----------
     B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970.
@@ -229,6 +238,11 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     ------
     TypeError, ValueError
         As for `find_identical`, or if `p` or `seed` is out of range.
+
+    See Also
+    --------
+    lshfast.join.find_identical : Find the first item with the same bytes.
+    lshfast.DistinctCounter : Count distinct elements by HyperLogLog.
 
     Examples
     --------

@@ -94,6 +94,11 @@ def verify(
     structured ndarray with fields i, j (int64) and similarity (float64)
         In the order of the candidates.
 
+    See Also
+    --------
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.star_groups : Group pairs around rows that are kept.
+
     Examples
     --------
     >>> import numpy as np

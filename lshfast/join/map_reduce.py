@@ -109,6 +109,11 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
     TypeError, ValueError
         If an argument has the wrong type or shape, or a row number is out of range.
 
+    See Also
+    --------
+    lshfast.external.reduce_buckets : The reduce function: the pairs of buckets.
+    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
+
     Examples
     --------
     >>> from lshfast import Bands, MinHasher, TokenSets
@@ -153,6 +158,11 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
         If there are more than `most` pairs.
     TypeError, ValueError
         If `most` is not an int, or below 0.
+
+    See Also
+    --------
+    lshfast.external.map_buckets : The map function: the buckets of signatures.
+    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
     """
     most = check_int("most", most, 0)
     n = len(buckets)

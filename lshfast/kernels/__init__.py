@@ -48,6 +48,10 @@ except ModuleNotFoundError as error:  # _cython has no stub
 def get_include() -> str:
     """Return the folder of lshfast.h and lshfast.rs, the declarations of the kernels for C, C++ and Rust.
 
+    See Also
+    --------
+    lshfast.kernels : The compiled modules, which other Cython modules can cimport.
+
     Examples
     --------
     >>> import lshfast

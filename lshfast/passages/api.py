@@ -58,6 +58,11 @@ def find(
     ValueError
         If a text is not UTF-8 or has a lone surrogate, or an argument is out of range.
 
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.pairs : Find all pairs of similar items.
+
     Notes
     -----
     Memory beside the texts, in bytes: 72 for each sample, of which a text has about 2 / (length - size + 2) a unit,

@@ -85,6 +85,12 @@ def check(
     ShortTextsWarning
         As for `dedup`.
 
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
+
     Examples
     --------
     >>> import lshfast

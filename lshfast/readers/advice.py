@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from lshfast.common.nearest import no_column
+from lshfast.readers.contents import HEAD_BYTES, content_of, has_format
 from lshfast.readers.delimiters import delimiter_to_try
 from lshfast.readers.files import DataError, File
 from lshfast.readers.lines import opened
@@ -16,19 +18,50 @@ from lshfast.readers.sources import LocalFile
 
 SAMPLE_BYTES = 4 << 20  # from the beginning of a file
 _ENCODINGS = "cp1252", "latin-1"
+# Options to change if nothing is wrong with the file.
+_OPTIONS = {
+    r"no column ": "column (--column) names another one",
+    r"id .* is taken by ": "without id_column (--id-column), ids are the places of rows",
+}
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 @contextmanager
 def advising(file: File) -> Iterator[None]:
-    """Add advice to an error of reading this file: an encoding, a delimiter, or a command that makes JSON Lines."""
+    """Add advice to an error of reading this file.
+
+    That is what the file holds instead, an encoding, a delimiter, the columns that there are, or a command that makes
+    JSON Lines.
+    """
     try:
         yield
     except DataError as error:
-        advice = _advice(file, error) if error.path == file.name and not file.columnar else ""
+        if error.path != file.name:
+            raise
+        other = _content(file, error)
+        if other:
+            raise file.fault(None, other) from error
+        advice = "" if file.columnar else _advice(file, error)
+        reason, question, _ = error.reason.partition("; did you mean")
+        if not advice and not question:
+            advice = next((step for start, step in _OPTIONS.items() if re.match(start, reason)), "")
         if not advice:
             raise
-        raise file.fault(error.line, f"{error.reason}; {advice}") from error
+        raise file.fault(error.line, f"{reason}; {advice}") from error
+
+
+def _content(file: File, error: DataError) -> str:
+    """Return what a file holds, if its first bytes tell that it is not of its format; else ""."""
+    if file.columnar and not error.reason.startswith("cannot be read as"):
+        return ""
+    if not file.columnar and error.line not in (None, 1):
+        return ""
+    with suppress(DataError), opened(file) as (stream, _):
+        head = stream.read(HEAD_BYTES)
+        found = None if has_format(head, file.format) else content_of(head)
+        if found and not (found[0] == "JSON" and file.delimited and "column" not in error.reason):
+            return f"begins like {found[0]}, not like {file.format}; {found[1]}"
+    return ""
 
 
 def _advice(file: File, error: DataError) -> str:
@@ -42,7 +75,19 @@ def _advice(file: File, error: DataError) -> str:
             return f"try encoding {encoding} (--encoding {encoding})"
     if file.delimited and error.line is None and error.reason.startswith("no column"):
         return delimiter_advice(file)
+    if file.format == "jsonl" and re.match("(id|order) column .* missing", error.reason):
+        return _columns(file, sample, error.line or 0)
     return _conversion(file, sample, error.line) if file.format == "jsonl" else ""
+
+
+def _columns(file: File, sample: bytes, line: int) -> str:
+    """Return the columns of a row that lacks the column of ids or of the order, and the one that may be meant."""
+    with suppress(ValueError, RecursionError, IndexError):
+        record = json.loads(sample.split(b"\n", line)[line - 1])
+        for wanted in file.layout.keys:
+            if isinstance(record, dict) and wanted not in record and "." not in wanted:
+                return no_column(wanted, record).partition("; ")[2]
+    return ""
 
 
 def delimiter_advice(file: File) -> str:

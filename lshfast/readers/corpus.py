@@ -376,7 +376,7 @@ class Corpus:
             At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end, lacks a column, or
             has changed since it was listed.
         ImportError
-            If an input needs orjson or pyarrow, and it is not installed.
+            If an input needs pyarrow, and it is not installed.
         """
         self._reset()
         if self._folder is not None and self.layout.on_error == "skip":

@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
+from lshfast.common.nearest import did_you_mean
+
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -23,7 +25,12 @@ def checked_encoding(name: str) -> str:
         codec = codecs.lookup(name)
         codecs.getincrementaldecoder(name)
     except (LookupError, ValueError):
-        raise ValueError(f"unknown encoding {name!r}; Python's are listed in the documentation of codecs") from None
+        from encodings.aliases import aliases
+
+        other = did_you_mean(name, sorted({one.replace("_", "-") for one in aliases.values()}))
+        raise ValueError(
+            f"unknown encoding {name!r}; Python's are listed in the documentation of codecs{other}"
+        ) from None
     if not codec._is_text_encoding:
         raise ValueError(f"{name!r} is no encoding of texts")
     return "utf-8" if codec.name == "utf-8-sig" else codec.name

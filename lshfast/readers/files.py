@@ -19,6 +19,7 @@ from lshfast.common.choices import Format as Format
 from lshfast.common.choices import Kind as Kind
 from lshfast.common.choices import OnError as OnError
 from lshfast.common.errors import DataError as DataError
+from lshfast.common.nearest import nearest_file, no_column
 from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import RemoteFile, Source
@@ -233,7 +234,9 @@ def codec_of_bytes(head: bytes) -> str | None:
 def reason_of(error: OSError) -> str:
     """Return a short reason for the error; errors of remote file systems often have no message."""
     if isinstance(error, FileNotFoundError):
-        return os.strerror(errno.ENOENT)
+        return os.strerror(errno.ENOENT) + nearest_file(error)
+    if error.errno == errno.EACCES and error.filename is not None and error.strerror == os.strerror(errno.EACCES):
+        return f"{error.strerror}: its owner decides who may read it (chmod)"
     return error.strerror or str(error) or type(error).__name__
 
 
@@ -257,5 +260,5 @@ def column_index(file: File, names: Sequence[str], name: str) -> int:
     """Return the index of the column with this name; it must be unique."""
     if list(names).count(name) != 1:
         fault = "more than one column" if name in names else "no column"
-        raise file.fault(None, f"{fault} {name!r}; columns are: {', '.join(names)}")
+        raise file.fault(None, no_column(name, names, fault))
     return list(names).index(name)

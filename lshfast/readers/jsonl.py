@@ -1,7 +1,7 @@
 """JSONL: one object per line.
 
-A scanner extracts the texts of all lines of a block at once. A line that it does not decide is parsed by orjson; a line
-that orjson refuses is parsed by the standard library, which accepts more values and reports the reason.
+A scanner extracts the texts of all lines of a block at once. A line that it does not decide is parsed by
+`json_text.loads`; a line that this refuses is parsed by `json_object`, which accepts more and reports the reason.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, scan, scan_spans
 from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of
+from lshfast.readers.json_text import loads
 from lshfast.readers.lines import Lines, has_places, long_row, opened, whole_lines
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
@@ -37,7 +38,6 @@ def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
     layout, line, read = file.layout, 0, Lines(file, file.layout.batch_bytes)
     names = _scannable(layout)
-    optional("orjson")  # if it is missing, the error does not depend on the lines
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
@@ -68,7 +68,7 @@ def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]
 
 def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
     """Yield all objects: line, members, the reason if the line is bad, and the position in the file."""
-    loads, line, read = optional("orjson").loads, 0, Lines(file, file.layout.batch_bytes)
+    line, read = 0, Lines(file, file.layout.batch_bytes)
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
@@ -249,7 +249,7 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
     record: dict[str, Any] = {}
     column, texts = layout.column, layout.kind == "text"
     try:
-        record = optional("orjson").loads(line)
+        record = loads(line)
         value = value_at(record, column)
         if not texts:
             return value, record, ""
@@ -292,21 +292,21 @@ def first_value(file: File) -> Any:
 def parsed_value(data: bytes) -> Any:
     """Parse a value of a member as the line that contains it would be parsed."""
     try:
-        return optional("orjson").loads(data)
+        return loads(data)
     except ValueError:
         return _JSON.decode(data.decode())
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
     """Yield the columns and the types of their values in the first rows, for CSV cells; a null has no type."""
-    loads, nested = optional("orjson").loads, [name for name in file.layout.keys if "." in name]
+    nested = [name for name in file.layout.keys if "." in name]
     read = whole_lines(Lines(file, _PIECE))
     lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
     for line in islice(lines, TYPED_ROWS):
         try:
             record = loads(line)
             found = list(record.items())
-        except (ValueError, AttributeError):  # a bad row, or a row that orjson refuses
+        except (ValueError, AttributeError):  # a bad row, or a row that `loads` refuses
             continue
         found += [(name, _key_of(record, name)) for name in nested if name not in record]
         for name, value in found:
@@ -422,7 +422,7 @@ def _member(record: dict[str, Any], column: str) -> Any:
     try:
         return value_at(record, column)
     except (LookupError, TypeError):
-        raise ValueError(f"no column {column!r}; columns are: {', '.join(_names(record)[:12])}") from None
+        raise ValueError(no_column(column, _names(record))) from None
 
 
 def _text_of(record: dict[str, Any], column: str) -> str:
@@ -467,9 +467,9 @@ def _names(record: dict[str, Any]) -> list[str]:
 
 
 def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
-    """Parse one JSON object with the standard library, which is slower than orjson but reports a reason for errors.
+    """Parse one JSON object, or report a reason.
 
-    NaN, infinities and lone surrogates, which orjson refuses, are accepted. Numbers outside the range of a double
+    NaN, infinities and lone surrogates, which `loads` refuses, are accepted. Numbers outside the range of a double
     become infinities, or errors if `exact`. `encoding` is the encoding of the file and is used in the reason.
     """
     try:
@@ -507,7 +507,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 def exact_object(line: bytes) -> dict[str, Any]:
     """Parse a line for output in another format: integers are not rounded, and lone surrogates become U+FFFD."""
     try:
-        record: dict[str, Any] = optional("orjson").loads(line)
+        record: dict[str, Any] = loads(line)
     except ValueError:
         return cast("dict[str, Any]", _without_surrogates(json_object(line, exact=True)))
     return json_object(line, exact=True) if _has_huge(record) else record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from lshfast.common.extras import optional
@@ -180,7 +180,17 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
     except (OSError, EOFError, _damage(codec)) as error:
         what = f"damaged or cut off {codec} data" if codec else "cannot be read"
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise file.fault(None, f"{what}: {reason}") from error
+        other = _other_content(file, codec) if codec else ""
+        raise file.fault(None, other or f"{what}: {reason}") from error
+
+
+def _other_content(file: File, codec: str) -> str:
+    """Return what a file is that is not compressed as its name says; "" if it is, or cannot be read at all."""
+    from lshfast.readers.contents import HEAD_BYTES, not_compressed
+
+    with suppress(OSError), file.source.open() as raw:
+        return not_compressed(codec, raw.read(HEAD_BYTES))
+    return ""
 
 
 def _damage(codec: str | None) -> type[Exception]:

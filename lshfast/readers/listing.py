@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, get_args
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.nearest import files_of
+from lshfast.readers.contents import unknown_suffix
 from lshfast.readers.files import COLUMNAR, DataError, File, Format, Layout, codec_of, file_format, reason_of
 from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url, opened_url, remote_errors
 
@@ -58,7 +60,8 @@ def _file(found: _Found, layout: Layout) -> File:
     elif known is None and found.matched:
         known = "text", None
     if known is None:
-        raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}; format (--format) says what it is")
+        step = unknown_suffix(found.path) or "; format (--format) says what it is"
+        raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}{step}")
     if known[0] == "text" and layout.order_column is not None:
         raise DataError(found.name, None, f"a file of one text has no order column {layout.order_column!r}")
     if known[0] == "text" and layout.by is not None:
@@ -96,7 +99,7 @@ def _local(path: str, layout: Layout) -> Iterator[_Found]:
         if isinstance(error, FileNotFoundError) and glob.has_magic(path):
             matches = [match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)]
             if not matches:
-                raise DataError(name, None, "no file matches this pattern") from None
+                raise DataError(name, None, f"no file matches this pattern{files_of(path)}") from None
             yield from map(_local_file, matches)
             return
         raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
@@ -189,7 +192,9 @@ def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
 
 def _nothing(name: str, layout: Layout) -> DataError:
     if layout.glob is not None:
-        return DataError(name, None, f"no file in this folder matches {layout.glob!r}")
+        return DataError(
+            name, None, f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}"
+        )
     what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
     return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
 

@@ -129,24 +129,29 @@ def check_place(
     folder = os.path.dirname(real)
     _check_no_input(os.fspath(path), inputs)
     if os.path.isdir(real):
-        raise IsADirectoryError(f"{name}: the output is a folder")
+        raise IsADirectoryError(is_folder(name))
     if os.path.exists(real) and not os.path.isfile(real):
         raise OSError(f"{name}: the output is a device, pipe or socket, not a file")
     if os.path.lexists(real) and not overwrite:
         raise FileExistsError(f"{name}: the output exists already; overwrite replaces it")
     if not os.path.exists(folder):
-        raise FileNotFoundError(f"{name}: the folder of the output does not exist")
+        raise FileNotFoundError(f"{name}: the folder of the output does not exist; make it first")
     if not os.path.isdir(folder):
         raise NotADirectoryError(f"{name}: the folder of the output is a file")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{name}: the folder of the output may not be written to")
 
 
+def is_folder(name: str) -> str:
+    """Return the message for an output that is a folder."""
+    return f"{name}: the output is a folder; name a file in it"
+
+
 def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Raise ValueError if an output is one of the inputs."""
     place = location_of(path)
     if any(location_of(os.fspath(given)) == place for given in inputs):
-        raise ValueError(f"{printable(path)}: the output is one of the inputs")
+        raise ValueError(f"{printable(path)}: the output is one of the inputs; give it another name")
 
 
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
@@ -158,8 +163,12 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
         raise ValueError(f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)")
     if known is None or known[0] in ("text", "arrow", "npy"):
         name = printable(os.fspath(path))
+        if os.path.isdir(path):
+            raise IsADirectoryError(is_folder(name))
         kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
-        raise ValueError(f"{name}: unknown kind of output: not {kinds}")
+        raise ValueError(
+            f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) says what it is"
+        )
     return known
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.readers import arrow_files, npy_files
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
@@ -261,7 +262,7 @@ def type_of(file: File, schema: Any, name: str) -> Any:
         found = [kind for leaf, kind in leaves if leaf == name]
     if len(found) != 1:
         fault = "more than one column" if found else "no column"
-        raise file.fault(None, f"{fault} {name!r}; columns are: {', '.join(leaf for leaf, _ in leaves)}")
+        raise file.fault(None, no_column(name, [leaf for leaf, _ in leaves], fault))
     return found[0]
 
 

@@ -15,6 +15,7 @@ from lshfast.common.extras import optional
 from lshfast.readers import csv_files, folder, parquet, text_lines
 from lshfast.readers.cells import CellType
 from lshfast.readers.files import File, Layout, is_int64, kind_of, shortened
+from lshfast.readers.json_text import loads
 from lshfast.readers.jsonl import exact_object, json_object
 
 MOST_LEVELS = 96  # of nested types in Parquet; a list takes two
@@ -192,7 +193,7 @@ class RowTypes:
 
 def _names(line: bytes) -> dict[str, Any]:
     try:
-        return dict(optional("orjson").loads(line))
+        return dict(loads(line))
     except ValueError:
         return json_object(line)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Any
 
-from lshfast.common.extras import optional
 from lshfast.readers.files import kind_of
+from lshfast.readers.json_text import dumps, loads
 from lshfast.readers.jsonl import JoinedLines, json_object
 from lshfast.readers.parquet import plain_values
 from lshfast.readers.row_types import taken
@@ -61,7 +60,7 @@ def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], b
 
 def _check_free(line: bytes, more: dict[str, Any]) -> None:
     try:
-        names = optional("orjson").loads(line)
+        names = loads(line)
     except ValueError:
         names = json_object(line)
     for name in more:
@@ -71,23 +70,12 @@ def _check_free(line: bytes, more: dict[str, Any]) -> None:
 
 def json_line(record: dict[str, Any]) -> bytes:
     """Return a row as a JSON object without a line end; raise ValueError naming a column that JSON cannot hold."""
-    dumps = optional("orjson").dumps
     try:
-        return bytes(dumps(record, default=_plain))
+        return dumps(record).encode()
     except TypeError:
         for name, value in record.items():
             try:
-                dumps(value, default=_plain)
+                dumps(value)
             except TypeError as error:
-                reason = error.__cause__ or error
-                raise ValueError(f"column {name!r} holds {kind_of(value)}, which JSONL cannot: {reason}") from error
+                raise ValueError(f"column {name!r} holds {kind_of(value)}, which JSONL cannot: {error}") from error
         raise
-
-
-def _plain(value: Any) -> Any:
-    """Convert a value for orjson that it does not support: a decimal becomes a number with all its digits."""
-    if isinstance(value, Decimal):
-        return optional("orjson").Fragment(str(value))
-    if isinstance(value, bytes):
-        return value.decode()
-    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising, delimiter_advice
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject, kind_of, shortened
+from lshfast.readers.json_text import dumps
 from lshfast.readers.keys import RowKeys, writable
 from lshfast.readers.listing import list_files
 from lshfast.readers.row_types import too_many
@@ -92,7 +94,7 @@ class WholeTable:
         self._keys.close()
         wanted = self._layout.id_column
         if wanted is not None and wanted not in self.columns and self.read:
-            raise self.files[0].fault(None, f"no column {wanted!r}; columns are: {', '.join(self.columns)}")
+            raise self.files[0].fault(None, no_column(wanted, self.columns))
 
     def _csv(self, file: File, tell: Callable[[int], None]) -> None:
         records = csv_files.records(file)
@@ -167,7 +169,7 @@ class WholeTable:
         if wanted is None or not names:
             return None
         if wanted not in names:
-            raise file.fault(None, f"no column {wanted!r}; columns are: {', '.join(names)}")
+            raise file.fault(None, no_column(wanted, names))
         return list(names).index(wanted)
 
     def _admit(self, file: File, line: int, reason: str | None) -> bool:
@@ -201,11 +203,10 @@ def _unwritable(names: Iterable[str]) -> str | None:
 
 def _flatten(record: dict[str, Any]) -> str | None:
     """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be written."""
-    dumps = optional("orjson").dumps
     for name, value in record.items():
         if isinstance(value, (dict, list)):
             try:
-                record[name] = dumps(value).decode()
+                record[name] = dumps(value)
             except TypeError as error:
                 return f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: {error}"
     return None

@@ -61,6 +61,10 @@ def assigned(
     ValueError
         If there is no such assignment, the arrays differ in shape, or a score is not finite.
 
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+
     Examples
     --------
     >>> import numpy as np

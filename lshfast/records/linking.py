@@ -138,6 +138,12 @@ def match_records(
     ImportError
         If rapidfuzz is not installed.
 
+    See Also
+    --------
+    lshfast.records.dedup_records : Find duplicate records of one table.
+    lshfast.records.parse_rule : Read a blocking rule from a string.
+    lshfast.records.assigned : Choose the pairs that become links.
+
     References
     ----------
     I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. Leskovec, A. Rajaraman, J. D. Ullman,
@@ -188,6 +194,11 @@ def dedup_records(
     LinkResult
         Its `groups` gives each record the first record of its group. Links that other pairs of a group contradict do
         not join groups.
+
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+    lshfast.records.parse_rule : Read a blocking rule from a string.
 
     Examples
     --------
@@ -351,7 +362,7 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
             b.column(one.column_of(1))
     if not chosen:
         shown = visible(" and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None))
-        raise ValueError(f"there is no field to compare; columns are: {shown}")
+        raise ValueError(f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others")
     return chosen, held_out
 
 

@@ -47,6 +47,10 @@ def plot_rates(
     ValueError
         If matplotlib does not know the format.
 
+    See Also
+    --------
+    lshfast.records.rate_table : Estimate the rate of true matches in ranges of scores.
+
     Examples
     --------
     >>> from lshfast.records import plot_rates, rate_table

@@ -42,6 +42,11 @@ def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
     ValueError
         If h0 equals h1, or one of them is not finite.
 
+    See Also
+    --------
+    lshfast.records.rate_table : Estimate the rate of true matches in ranges of scores.
+    lshfast.records.plot_rates : Draw the rate of true matches over the score.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.3.
@@ -147,6 +152,11 @@ def rate_table(
     TypeError, ValueError
         If an argument has the wrong type or value, no pair has both values of the field, or the field differs as
         much between matches as between random pairs.
+
+    See Also
+    --------
+    lshfast.records.plot_rates : Draw the rate of true matches over the score.
+    lshfast.records.true_match_rate : Estimate the part of pairs that are matches.
 
     Examples
     --------

@@ -37,6 +37,10 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     ValueError
         If the string is no rule, or a value is out of range.
 
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+
     Examples
     --------
     >>> parse_rule("key:surname+postcode").name

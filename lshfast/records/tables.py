@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.common.nearest import no_column
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.records.fields import Field, Kind, guess_kind
@@ -83,7 +84,7 @@ class RecordTable:
     def column(self, name: str) -> Any:
         """Return a column, or raise ValueError that names the columns."""
         if name not in self.columns:
-            raise ValueError(f"{self.name}: no column {name!r}; columns are: {visible(', '.join(self.columns))}")
+            raise ValueError(f"{self.name}: {visible(no_column(name, self.columns))}")
         return self.columns[name]
 
     def record(self, row: int) -> dict[str, Any]:

@@ -89,6 +89,11 @@ def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -
     ValueError
         If a different sketcher made them, or they have fewer than 3 slots.
 
+    See Also
+    --------
+    lshfast.sketch.size_error : The standard error of an estimated size.
+    lshfast.sketch.estimate_overlap : Estimate intersection, union and similarity of sets.
+
     Examples
     --------
     >>> from lshfast import MinHasher, TokenSets
@@ -126,6 +131,10 @@ def size_error(n: float, hasher: MinHasher) -> float:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.sketch.estimate_sizes : Estimate the sizes of sets by their signatures.
 
     Examples
     --------
@@ -182,6 +191,11 @@ def estimate_overlap(
     ValueError
         If a different sketcher made the signatures; they have fewer than 3 slots and sizes must be estimated; the
         numbers of rows or sizes do not match; or a size is out of range.
+
+    See Also
+    --------
+    lshfast.sketch.estimate_sizes : Estimate the sizes of sets by their signatures.
+    lshfast.DistinctCounter : Count distinct elements by HyperLogLog.
 
     Examples
     --------
@@ -266,6 +280,11 @@ class DistinctCounter:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+    lshfast.datasketch.HyperLogLog : Count distinct values as datasketch does.
 
     References
     ----------
@@ -582,6 +601,10 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
         If `data` is not a contiguous buffer of bytes.
     ValueError
         If `to_bytes` did not write the data, a later version wrote it, or it is damaged.
+
+    See Also
+    --------
+    lshfast.DistinctCounter : Count distinct elements by HyperLogLog.
 
     Examples
     --------

@@ -97,6 +97,14 @@ class MinHasher(SlotSketcher[TokenSets]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.shingle : Convert texts to sets of shingles.
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.SimHasher : Compute SimHash codes of sets.
+    lshfast.WeightedMinHasher : Compute signatures of weighted sets.
+    lshfast.datasketch.MinHash : A MinHash that is updated element by element.
+
     References
     ----------
     ``fast``: S. Dahlgaard, M. B. T. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS 2017, with a bounded number

@@ -48,6 +48,12 @@ class SimHasher(CodeSketcher):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+    lshfast.HammingIndex : An exact index of binary codes.
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+
     References
     ----------
     M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; G. S. Manku, A. Jain,

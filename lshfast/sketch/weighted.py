@@ -57,6 +57,11 @@ class WeightedSets:
         If a weight is NaN, negative or infinite (the error names its row and position), the weights of a token add up
         to more than a float64 can hold, or the offsets are not valid.
 
+    See Also
+    --------
+    lshfast.WeightedMinHasher : Compute signatures of weighted sets.
+    lshfast.TokenSets : Sets of tokens, as two arrays.
+
     Examples
     --------
     >>> from lshfast.sketch.weighted import WeightedSets
@@ -349,6 +354,12 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.WeightedSets : Sets whose elements have weights.
+    lshfast.MinHasher : Compute MinHash signatures of sets.
+    lshfast.datasketch.WeightedMinHashGenerator : Sketch vectors of weights as datasketch does.
+
     References
     ----------
     ``shells``: O. Ertl, "BagMinHash - Minwise Hashing Algorithm for Weighted Sets", KDD 2018; T. Christiani,
@@ -463,6 +474,11 @@ def sketch_multisets(
         If an argument has the wrong type.
     ValueError
         If `most` or `threads` is out of range, a weight is not a whole number, or there are more pairs than `most`.
+
+    See Also
+    --------
+    lshfast.WeightedMinHasher : Compute signatures of weighted sets.
+    lshfast.WeightedSets : Sets whose elements have weights.
 
     Examples
     --------

@@ -120,6 +120,10 @@ def contract(
     ValueError
         If a node or an argument is out of range, or the arrays have other shapes.
 
+    See Also
+    --------
+    lshfast.web.find_mirrors : Find hosts that mirror another host.
+
     References
     ----------
     A. Z. Broder, "Locally similar web subgraphs": contraction of a crawl, repeated until it is stable. Leaders are

@@ -272,6 +272,11 @@ def find_mirrors(
         If a URL or content is not valid (the error names its row), there is not one content for each URL, or an
         argument is out of range.
 
+    See Also
+    --------
+    lshfast.web.contract : Merge the nodes of a link graph.
+    lshfast.web.path_bigrams : Convert paths to bigrams of words.
+
     References
     ----------
     K. Bharat, A. Z. Broder, "Mirror, mirror on the web: a study of host pairs with replicated content", WWW 1999.

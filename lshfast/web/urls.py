@@ -65,6 +65,10 @@ def split_url(url: str) -> HostPath:
     ValueError
         If it has another scheme, no host, white space or control characters inside, or a port above 65535.
 
+    See Also
+    --------
+    lshfast.web.path_bigrams : Convert paths to bigrams of words.
+
     Examples
     --------
     >>> from lshfast.web import split_url
@@ -116,6 +120,11 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     ------
     TypeError, ValueError
         If a path is not a str or has a lone surrogate, or the seed is not valid.
+
+    See Also
+    --------
+    lshfast.web.split_url : Split a URL into host and path.
+    lshfast.web.find_mirrors : Find hosts that mirror another host.
 
     References
     ----------

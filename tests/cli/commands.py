@@ -65,8 +65,8 @@ def process(*arguments, **options):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
 
 
-def on_terminal(columns, *arguments):
-    """Run on a terminal of so many columns; return what it showed, without escape sequences."""
+def on_terminal(columns, *arguments, escapes=False):
+    """Run on a terminal of so many columns; return what it showed, by default without escape sequences."""
     import fcntl
     import pty
     import re
@@ -87,7 +87,8 @@ def on_terminal(columns, *arguments):
             pass
     os.close(ours)
     assert child.returncode == 0, shown
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
+    text = shown.decode().replace("\r\n", "\n")
+    return text if escapes else re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
 def has_open(pid, path):

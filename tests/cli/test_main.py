@@ -195,9 +195,7 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {(): ("dedup", "pairs", "explain", "check", "label", "passages", "genomes", "images", "tune", "demo", "index",
-               "records", "web", "fingerprints", "stage"),
-          ("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
+GROUPS = {("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),
           ("records",): ("match", "dedup"),
           ("web",): ("mirrors", "contract"),
@@ -322,7 +320,7 @@ def test_wrong_outputs(corpus, tmp_path):
     )
     for options in ((), ("--memory", "1G")):
         said = failing(1, "dedup", corpus, "-o", tmp_path / "no" / "o.jsonl", *options)
-        assert said.endswith("no/o.jsonl: the folder of the output does not exist")
+        assert said.endswith("no/o.jsonl: the folder of the output does not exist; make it first")
     failing(2, "dedup", corpus, "-o", tmp_path / "out.docx")
     assert corpus.read_bytes() == before
     assert run("dedup", corpus, "-o", exists, "--overwrite").exit_code == 0
@@ -487,7 +485,7 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
 
 LITTLE_MEMORY = """
 import resource, sys
-import lshfast.cli.main, orjson, pyarrow.parquet
+import lshfast.cli.main, lshfast.drivers.files.run, pyarrow.parquet
 from lshfast.__main__ import main
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = held + (int(sys.argv.pop(1)) << 20)

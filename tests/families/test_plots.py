@@ -196,7 +196,7 @@ def test_pyplot_is_not_needed(tmp_path):
 def test_without_matplotlib(tmp_path):
     command = [sys.executable, "-c", DRAW, tmp_path / "curve.png", "matplotlib"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr.endswith("ImportError: matplotlib is missing: install lshfast[plots]\n")
+    assert done.stderr.endswith('ImportError: matplotlib is missing: pip install "lshfast[plots]"\n')
 
 
 # Errors

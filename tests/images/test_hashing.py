@@ -153,4 +153,4 @@ def test_arguments_are_checked():
 def test_a_missing_package_is_named_with_its_extra(package):
     code = f"import sys; sys.modules[{package!r}] = None; from lshfast.images import hash_files; hash_files([])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"ImportError: {package} is missing: install lshfast[images]" in done.stderr
+    assert f'ImportError: {package} is missing: pip install "lshfast[images]"' in done.stderr

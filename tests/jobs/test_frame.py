@@ -66,6 +66,7 @@ def test_one_function_shows_any_account_on_a_terminal_and_in_a_notebook(rows, tm
     assert account_table(stages, 2 * 10**8).splitlines() == [
         "read                       0   0 texts + 0 rejected; <all>",
         "delimiter                tab   separates the cells of f",
+        "note: the inputs have no rows",
         "",
         "stage                seconds      MB/s",
         "sample                  2.00        50",

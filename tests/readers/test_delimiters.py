@@ -120,7 +120,7 @@ def test_the_delimiter_to_try(tmp_path: Path, name: str, delimiter: str, option:
     assert bad_row(path).reason.endswith(f"; try --delimiter {option}")
     assert "row has 3 fields" in bad_row(path, delimiter=delimiter).reason
     path.write_text("id\n1\n")
-    assert bad_row(path).reason == "no column 'text'; columns are: id"
+    assert bad_row(path).reason == "no column 'text'; columns are: id; column (--column) names another one"
 
 
 def test_each_file_has_its_own(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     optional.cache_clear()
-    with pytest.raises(ImportError, match=r"fsspec is missing: install lshfast\[remote\]"):
+    with pytest.raises(ImportError, match=r'fsspec is missing: pip install "lshfast\[remote\]"'):
         open_corpus("s3://bucket/a.jsonl")
     optional.cache_clear()
 

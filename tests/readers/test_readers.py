@@ -163,7 +163,7 @@ def test_bad_jsonl_lines(tmp_path: Path, line: bytes) -> None:
         corpus, texts = read(path, on_error="skip", batch_bytes=batch_bytes)
         assert texts == ["1", "2"]
         assert corpus.read == 3
-        assert corpus.rejected == [(str(path), 3, error.reason.partition("; try encoding")[0])]
+        assert corpus.rejected == [(str(path), 3, re.split("; try encoding|; column ", error.reason)[0])]
         assert [corpus.place(i)[1] for i in range(2)] == [1, 4]
 
 
@@ -322,7 +322,7 @@ def test_an_id_is_taken_once(tmp_path: Path, kind: str) -> None:
     where = f" row {line}:" if kind == ".parquet" else f"{line}:"
     with pytest.raises(DataError) as caught:
         read([first, second], id_column="key")
-    assert str(caught.value) == f"{second}:{where} id 'b' is taken by {first}:{line + 1}"
+    assert str(caught.value).startswith(f"{second}:{where} id 'b' is taken by {first}:{line + 1}; without id_column")
     corpus, texts = read([first, second], id_column="key", on_error="skip")
     assert texts == ["0", "1"]
     assert corpus.ids == ["a", "b"]
@@ -405,7 +405,7 @@ def test_bad_order_values(tmp_path: Path, value: str, reason: str) -> None:
     assert corpus.order.tolist() == [1, 3]
 
 
-EXTRAS = ("pyarrow", "orjson", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
+EXTRAS = ("pyarrow", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
 
 
 def test_the_package_imports_without_its_extras() -> None:
@@ -422,14 +422,12 @@ list(open_corpus(sys.argv[2]).batches())
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [("orjson", "a.jsonl"), ("pyarrow", "a.parquet"), ("pyarrow", "a.csv.zst")]
-)
+@pytest.mark.parametrize(("module", "name"), [("pyarrow", "a.parquet"), ("pyarrow", "a.csv.zst")])
 def test_a_missing_extra_says_what_to_install(tmp_path: Path, module: str, name: str) -> None:
     make(tmp_path / name, ROWS)
     command = [sys.executable, "-c", WITHOUT_MODULE, module, str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stderr.endswith(f"ImportError: {module} is missing: install lshfast[cli]\n")
+    assert done.stderr.endswith(f'ImportError: {module} is missing: pip install "lshfast[cli]"\n')
 
 
 def test_import_loads_no_modules_that_only_some_uses_need() -> None:

@@ -253,7 +253,9 @@ def test_bad_rows_are_skipped_and_counted(b, tmp_path):
     path.write_text("id,name,address,born\n" + "".join(",".join(person) + "\n" for person in PEOPLE)
                     + "p1,again,,\n,no id,,\nshort,row\n", encoding="utf-8")  # fmt: skip
     out = tmp_path / "links.csv"
-    assert failing(1, "records", "match", path, b, "-o", out, *OPTIONS).endswith(f"id 'p1' is taken by {path}:2")
+    assert failing(1, "records", "match", path, b, "-o", out, *OPTIONS).endswith(
+        f"id 'p1' is taken by {path}:2; without id_column (--id-column), ids are the places of rows"
+    )
     assert not out.exists()
     result = run("records", "match", path, b, "-o", out, *OPTIONS[:-1], "--on-error", "skip")
     assert result.exit_code == 0

@@ -97,7 +97,7 @@ def test_tune_draws_svg_without_matplotlib(tmp_path, name):
     command = [sys.executable, "-c", WITHOUT, "tune", "--plot", tmp_path / name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if name.endswith("png"):
-        assert done.stderr == "lshfast: error: matplotlib is missing: install lshfast[plots]\n"
+        assert done.stderr == 'lshfast: error: matplotlib is missing: pip install "lshfast[plots]"\n'
         assert done.returncode == 2
         assert os.listdir(tmp_path) == []
     else:

@@ -92,7 +92,7 @@ def dedup_files(
 
     The arguments are the options of ``lshfast dedup``, without ``--split`` (see `lshfast.jobs.paragraphs`). Either all
     outputs are written completely or none. Texts are held in memory, unless `memory` is given; other columns are not.
-    Parquet and Arrow require pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
+    Parquet and Arrow require pyarrow (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
@@ -222,6 +222,14 @@ def dedup_files(
     -----
     ShortTextsWarning
         As for `dedup`.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.check : Measure what a deduplication finds and misses.
+    lshfast.DedupResult : What a deduplication returns.
+    lshfast.DataError : An error in the data, with file and line.
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
 
     Examples
     --------

@@ -179,6 +179,11 @@ def dedup_with_summary(
     ImportError, TypeError, ValueError, TooManyRemovedError
         As for `dedup`.
 
+    See Also
+    --------
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+    lshfast.spark.pairs_with_summary : Also returns the figures of the run.
+
     Examples
     --------
     >>> import lshfast.spark

@@ -127,6 +127,12 @@ def plan(
     OSError
         If a folder or the plan cannot be written.
 
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+    lshfast.stages.status : Which tasks are done.
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -204,6 +210,11 @@ def tasks(work: FilePath, stage: StageName) -> int:
     ValueError
         If there is no such stage, or no plan in the folder.
 
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.run : Run a task.
+
     Examples
     --------
     See `plan`.
@@ -247,6 +258,11 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
     TooManyRemovedError
         If a task of apply finds that more rows would be removed than `max_removed` of the plan.
 
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.tasks : The number of tasks of a stage.
+
     Examples
     --------
     See `plan`.
@@ -287,6 +303,10 @@ def write_page(
     DataError, FormatError, OSError
         As for `run`.
 
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+
     Examples
     --------
     See `plan`.
@@ -312,6 +332,11 @@ def status(work: FilePath) -> StagesStatus:
         If there is no plan in the folder.
     FormatError
         If a manifest is damaged or of another plan.
+
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.tasks : The number of tasks of a stage.
 
     Examples
     --------

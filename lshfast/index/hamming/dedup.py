@@ -154,6 +154,12 @@ def dedup_codes(
     ValueError
         If an argument has the wrong shape or is out of range, or a weight is NaN.
 
+    See Also
+    --------
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+    lshfast.HammingIndex : An exact index of binary codes.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
     Notes
     -----
     Equal codes are collapsed first. The others are sorted by blocks of bits, as in multi-index hashing, and each bucket

@@ -54,6 +54,13 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+    lshfast.TanimotoIndex : An exact index of codes by Tanimoto similarity.
+    lshfast.dedup_codes : Remove near-duplicates from binary codes.
+    lshfast.SimHasher : Compute SimHash codes of sets.
+
     Notes
     -----
     A key is any hashable object except None and NaN. While all keys are ints of 64 bits, they take 8 bytes each, and 6

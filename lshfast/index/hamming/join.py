@@ -91,6 +91,12 @@ def hamming_pairs(
     ValueError
         If an argument has the wrong shape or is out of range.
 
+    See Also
+    --------
+    lshfast.HammingIndex : An exact index of binary codes.
+    lshfast.dedup_codes : Remove near-duplicates from binary codes.
+    lshfast.tanimoto_pairs : Find all pairs of codes by Tanimoto similarity.
+
     Notes
     -----
     The pairs are in memory, at least 40 bytes each: n equal codes are n (n - 1) / 2 pairs. `dedup_codes` does not list

@@ -138,6 +138,11 @@ def tanimoto_pairs(
     ValueError
         If an argument has the wrong shape or is out of range.
 
+    See Also
+    --------
+    lshfast.TanimotoIndex : An exact index of codes by Tanimoto similarity.
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+
     Notes
     -----
     The similarity is the number of bits that are one in both codes, divided by the number of those that are one in

@@ -59,6 +59,11 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.tanimoto_pairs : Find all pairs of codes by Tanimoto similarity.
+    lshfast.HammingIndex : An exact index of binary codes.
+
     Notes
     -----
     Codes are ordered by their numbers of ones. Codes with a and b ones are similar by t only if a is between t b and

@@ -99,6 +99,12 @@ class NearNeighbors(StoredIndex):
     ValueError
         If an argument is out of range, no plan keeps the promise, or `store` contains entries with other parameters.
 
+    See Also
+    --------
+    lshfast.HammingIndex : An exact index of binary codes.
+    lshfast.LSHForest : Find the entries that are most similar, without a threshold.
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+
     Notes
     -----
     A key is any hashable object except None and NaN, as for `LSHIndex`. Points are arrays of numbers, (n, dim), or one

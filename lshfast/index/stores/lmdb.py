@@ -91,6 +91,11 @@ class LmdbStore(Store):
     FormatError
         If the environment is damaged, or contains other data.
 
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.RedisStore : Keep the entries of an index in Redis.
+
     Examples
     --------
     >>> import tempfile

@@ -93,6 +93,11 @@ class RedisStore(Store):
         If the server cannot be reached, or does not answer in time; also from all methods. Other errors of the server
         are OSErrors.
 
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.LmdbStore : Keep the entries of an index in LMDB.
+
     Examples
     --------
     >>> from lshfast import LSHIndex, RedisStore

@@ -75,6 +75,10 @@ def contract_links(
     FormatError
         If a file was changed or damaged after it was written.
 
+    See Also
+    --------
+    lshfast.component_groups : Group pairs by connected components.
+
     References
     ----------
     R. Kiveris et al., "Connected Components in MapReduce and Beyond", SoCC 2014.

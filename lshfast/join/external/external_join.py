@@ -255,6 +255,11 @@ def external_candidates(
     TypeError, ValueError, OSError, OverflowError, FormatError
         As for `ExternalJoin` and its `pairs`, or if `copies` does not fit.
 
+    See Also
+    --------
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.external.map_buckets : The map function: the buckets of signatures.
+
     Examples
     --------
     >>> import tempfile
