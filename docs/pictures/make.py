@@ -1,7 +1,7 @@
-"""Make the pictures of the pages of docs/start: `python docs/pictures/make.py [PAGE...]`, from the root of the checkout.
+"""Make the pictures of the pages of docs/start: `python docs/pictures/make.py [PAGE...]`.
 
-Each page is run in a folder of its own, and the report that its commands write is shown by Chromium. Needs the extras `test`
-and `plots`, and Chromium of the system.
+Each page is run in a folder of its own, and the report that its commands write is shown by Chromium. Needs the extras
+`test` and `plots`, and Chromium of the system.
 """
 
 import io
@@ -21,7 +21,7 @@ from tests.site.pages import run  # noqa: E402
 
 WIDTH = 1200
 
-# What is shown of a page: a file that its commands write; and parts of it, each a heading (the first one: None) and a height.
+# What is shown of a page: a file that its commands write, and parts of it, each from a heading (None: the top).
 SHOWN = {
     "training-data": ("report.html", [(None, 640), ("The least similar", 560)]),
     "customers": ("links.html", [(None, 560), ("Links just above", 520)]),
@@ -58,7 +58,9 @@ def main(names: list[str]) -> None:
                 for _ in run(HERE.parent / "start" / f"{name}.md", Path(folder)):
                     pass
                 file, parts = SHOWN[name]
-                shown = picture(browser, Path(folder) / file, parts).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+                shown = (
+                    picture(browser, Path(folder) / file, parts).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+                )
                 shown.save(HERE / f"{name}.png", optimize=True)
                 os.chdir(HERE)
 

@@ -312,7 +312,8 @@ DATA_SETS: dict[DemoData, DataSet] = {
         customers,
         1,
         "two tables of customers, with the links to be found in truth.csv",
-        "lshfast records match customers/ours.csv customers/theirs.csv -o links.csv --html links.html --id-column number",
+        "lshfast records match customers/ours.csv customers/theirs.csv -o links.csv --html links.html"
+        " --id-column number",
     ),
     "products": DataSet(
         products,

@@ -2,9 +2,9 @@
 
 - A block of `sh` is run by bash, one of `python` as a part of one program. Lines that begin with `pip install` are left
   out.
-- The block of `text` behind one of them is what it prints, on standard output and standard error. Runs of spaces count as
-  one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of time, rate or memory
-  (s, ms, kB, MB, GB, MB/s) are equal to all others.
+- The block of `text` behind one of them is what it prints, on standard output and standard error. Runs of spaces count
+  as one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of time, rate or
+  memory (s, ms, kB, MB, GB, MB/s) are equal to all others.
 """
 
 from __future__ import annotations
