@@ -20,7 +20,8 @@ COMMANDS = {
     "dedup": "dedup news/*.jsonl --threshold 0.6 --id-column id -o kept.jsonl --removed removed.csv",
     "pairs": "pairs news/*.jsonl --threshold 0.5 --most 0.8 --id-column id -o pairs.csv",
     "check": "check news/*.jsonl --threshold 0.6 --recall 0.8 --sample 150 --examples --id-column id",
-    "records": "records match customers/ours.csv customers/theirs.csv --id-column number -o links.csv --review near.csv",
+    "records": "records match customers/ours.csv customers/theirs.csv --id-column number"
+    " -o links.csv --review review.csv",
     "passages": "passages essays/essays.jsonl --min-words 12 --id-column id -o passages.csv",
     "mirrors": "web mirrors urls.txt -o mirrors.csv",
     "images": "images photos --orientations -o copies.csv",
