@@ -4,7 +4,7 @@
   out.
 - The block of `text` behind one of them is what it prints, on standard output and standard error. Runs of spaces count
   as one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of time, rate or
-  memory (s, ms, kB, MB, GB, MB/s) are equal to all others.
+  memory (s, ms, kB, MB, GB, MB/s) are equal to all others. Lines of progress, which slow runs print, are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import lshfast
 
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\npython() {{ {sys.executable!r} "$@"; }}\n'
+PROGRESS = re.compile(r"(?m)^lshfast: [\w ]+: [\d,]+ .*\n")
 MEASURED = re.compile(r"\d[\d,.]* (?=(?:s|ms|kB|MB|GB|MB/s)\b)")
 
 
@@ -64,7 +65,7 @@ def shell(code: str, folder: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": package, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
     command = ["bash", "-c", COMMANDS + code]
     done = subprocess.run(command, cwd=folder, env=environment, stdout=-1, stderr=subprocess.STDOUT, check=False)
-    printed = done.stdout.decode()
+    printed = PROGRESS.sub("", done.stdout.decode())
     assert done.returncode == 0, f"{code}ended with {done.returncode}:\n{printed}"
     return printed
 
