@@ -548,10 +548,10 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a small data set, or deduplicate Python's standard library.
+    """Write a small data set to try commands on.
 
-    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA, files of
-    Python's standard library are compared.
+    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA, near-duplicates
+    among the sources of Python's standard library are shown.
     """
     with one_line_errors():
         if data is not None:
