@@ -550,8 +550,8 @@ def demo(
 ) -> None:
     """Write a small data set to try commands on.
 
-    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA, near-duplicates
-    among the sources of Python's standard library are shown.
+    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA,
+    near-duplicates among the sources of Python's standard library are shown.
     """
     with one_line_errors():
         if data is not None:
