@@ -78,13 +78,15 @@ def introduction(module: ModuleType) -> str:
 
 
 def directive(value: Any, name: str) -> list[str]:
-    """The lines that document a value. What Python's exceptions and scikit-learn define is left to their pages."""
+    """The lines that document a value, without what exceptions and tuples of Python and scikit-learn define."""
     if inspect.isclass(value):
         error = issubclass(value, BaseException)
-        inherited = not error and not any(base.__module__.startswith("sklearn.") for base in value.__mro__)
+        outside = (
+            error or issubclass(value, tuple) or any(base.__module__.startswith("sklearn.") for base in value.__mro__)
+        )
         return [
             f".. auto{'exception' if error else 'class'}:: {name}",
-            *([] if inherited else ["   :no-inherited-members:"]),
+            *(["   :no-inherited-members:"] if outside else []),
         ]
     if inspect.isroutine(value):
         return [f".. autofunction:: {name}"]

@@ -6,7 +6,7 @@ import sys
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import typer
 
@@ -90,7 +90,7 @@ from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
-from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, plural
+from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, DemoData, plural
 from lshfast.common.display import bands_and_rows, counted
 from lshfast.common.version import VERSION
 from lshfast.engine.libraries import LIBRARIES, library_defaults
@@ -545,9 +545,29 @@ def tune(
 
 
 @app.command()
-def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
-    """Deduplicate Python's standard library."""
+def demo(
+    context: typer.Context,
+    data: Annotated[
+        DemoData | None,
+        typer.Argument(metavar="DATA", help="The data set: " + ", ".join(get_args(DemoData)) + ".", show_default=False),
+    ] = None,
+    threshold: Threshold = 0.5,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a small data set to try commands on.
+
+    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA,
+    near-duplicates among the sources of Python's standard library are shown.
+    """
     with one_line_errors():
+        if data is not None:
+            for option in given(context, {"threshold": threshold, "threads": threads, "quiet": quiet}):
+                raise ValueError(f"--{option} is for the demo without DATA")
+            from lshfast.jobs.demo_data import write_data
+
+            print(write_data(data, Path(data)))
+            return
         from lshfast.drivers.memory import dedup as dedup_texts
         from lshfast.engine.plan import make_plan
         from lshfast.jobs.demo import standard_library

@@ -19,6 +19,7 @@ Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "npy", "t
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
 ImageHashKind: TypeAlias = Literal["pdq", "phash", "dhash"]
 ImageKeep: TypeAlias = Literal["largest", "first"]
+DemoData: TypeAlias = Literal["news", "customers", "products", "genomes", "photos", "essays"]
 
 MAX_ROW_BYTES = 256 << 20
 MAX_COLUMNS = 1000

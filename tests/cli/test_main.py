@@ -19,6 +19,7 @@ import pytest
 import typer
 
 from lshfast.cli.errors import one_line_errors
+from lshfast.common.extras import optional
 from lshfast.common.value_codes import MOST_VALUES, ValueCodes
 from lshfast.drivers.budget import COSTS, bytes_of_values
 from tests import corpora
@@ -188,6 +189,36 @@ def test_demo_finds_what_the_standard_library_repeats():
     assert result.exit_code == 0
     assert "is like" in result.stdout
     assert "= " in result.stderr
+
+
+@pytest.mark.parametrize("data", ["news", "customers", "products", "genomes", "photos", "essays"])
+def test_demo_writes_a_data_set_once(tmp_path, monkeypatch, data):
+    if data == "photos":
+        pytest.importorskip("PIL")
+    monkeypatch.chdir(tmp_path)
+    result = run("demo", data)
+    assert result.exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == [data]  # nothing hidden remains
+    named = [tmp_path / line for line in result.stdout.splitlines()[1:] if line.startswith(f"{data}/")]
+    assert 0 < len(named) <= 5
+    assert all(path.stat().st_size for path in named)
+    assert result.stdout.splitlines()[-1].startswith("lshfast ")
+    again = run("demo", data)
+    assert again.exit_code == 2
+    assert f"the folder {data} exists" in again.stderr
+
+
+def test_demo_leaves_nothing_if_it_fails(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    optional.cache_clear()
+    result = run("demo", "photos")
+    optional.cache_clear()
+    assert result.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert "--quiet is for the demo without DATA" in run("demo", "news", "--quiet").stderr
+    assert "'news', 'customers'" in run("demo", "nothing").stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_version_and_help():

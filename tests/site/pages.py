@@ -1,0 +1,89 @@
+"""Pages of docs/start as programs: their blocks are run in their order, in one folder, and what they print is compared.
+
+- A block of `sh` is run by bash, one of `python` as a part of one program. Lines that begin with `pip install` are left
+  out.
+- The block of `text` behind one of them is what it prints, on standard output and standard error. Runs of spaces count
+  as one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of time, rate or
+  memory (s, ms, kB, MB, GB, MB/s) are equal to all others. Lines of progress, which slow runs print, are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lshfast
+
+BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\npython() {{ {sys.executable!r} "$@"; }}\n'
+PROGRESS = re.compile(r"(?m)^lshfast: [\w ]+: [\d,]+ .*\n")
+MEASURED = re.compile(r"\d[\d,.]* (?=(?:s|ms|kB|MB|GB|MB/s)\b)")
+
+
+class Step(NamedTuple):
+    """A block, and what the page says that it prints; None if the page says nothing."""
+
+    language: str
+    code: str
+    said: str | None
+
+
+def steps(page: Path) -> list[Step]:
+    blocks = [found.groups() for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    made = []
+    for number, (language, code) in enumerate(blocks):
+        if language != "text" and ">>>" not in code:  # what has prompts is a doctest
+            said = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            made.append(Step(language, code, said[1] if said[0] == "text" else None))
+    return made
+
+
+def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
+    """Run the blocks of a page, and yield each with what it prints. The current folder must be `folder`."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for step in steps(page):
+        if step.language == "sh":
+            yield step, shell(step.code, folder)
+        else:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                exec(compile(step.code, page.name, "exec"), names)
+            yield step, printed.getvalue()
+
+
+def shell(code: str, folder: Path) -> str:
+    """Run commands, and return what they print."""
+    code = re.sub(r"(?m)^pip install .*\n", "", code)
+    package = str(Path(lshfast.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": package, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    command = ["bash", "-c", COMMANDS + code]
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=-1, stderr=subprocess.STDOUT, check=False)
+    printed = PROGRESS.sub("", done.stdout.decode())
+    assert done.returncode == 0, f"{code}ended with {done.returncode}:\n{printed}"
+    return printed
+
+
+def agrees(said: str, printed: str) -> bool:
+    """Whether a page says what was printed."""
+    lines = []
+    for line in plain(said):
+        parts = (re.escape(part) for part in line.split("…"))
+        lines.append(r"(?:.*\n)*" if line == "…" else ".*".join(parts) + r"\n")
+    return re.fullmatch("".join(lines), "".join(f"{line}\n" for line in plain(printed))) is not None
+
+
+def plain(text: str) -> list[str]:
+    """Return the lines without what may differ."""
+    return [MEASURED.sub("# ", " ".join(line.split())) for line in text.strip("\n").split("\n")]
+
+
+if __name__ == "__main__":  # show what a page prints: python -m tests.site.pages PAGE, in an empty folder
+    for step, printed in run(Path(sys.argv[1]), Path.cwd()):
+        print(f"```{step.language}\n{step.code}```\n\n```text\n{printed}```\n")
