@@ -325,7 +325,7 @@ def imports_anew():
 @pytest.mark.usefixtures("imports_anew")
 def test_the_extra_is_named_where_rapidfuzz_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
-    with pytest.raises(ImportError, match=r"rapidfuzz is missing: install lshfast\[records\]"):
+    with pytest.raises(ImportError, match=r"rapidfuzz is missing: pip install .lshfast\[records\]"):
         distances.levenshtein("a", "b")
 
 

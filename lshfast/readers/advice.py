@@ -26,6 +26,11 @@ _OPTIONS = {
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
+def option_for(reason: str) -> str:
+    """Return which option may help against an error if nothing is wrong with the file, or ""."""
+    return next((step for start, step in _OPTIONS.items() if re.match(start, reason)), "")
+
+
 @contextmanager
 def advising(file: File) -> Iterator[None]:
     """Add advice to an error of reading this file.
@@ -44,7 +49,7 @@ def advising(file: File) -> Iterator[None]:
         advice = "" if file.columnar else _advice(file, error)
         reason, question, _ = error.reason.partition("; did you mean")
         if not advice and not question:
-            advice = next((step for start, step in _OPTIONS.items() if re.match(start, reason)), "")
+            advice = option_for(reason)
         if not advice:
             raise
         raise file.fault(error.line, f"{reason}; {advice}") from error

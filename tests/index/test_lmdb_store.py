@@ -329,5 +329,5 @@ def test_without_lmdb_the_extra_is_named(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "lmdb", None)
     optional.cache_clear()
-    with pytest.raises(ImportError, match=r"lmdb is missing: install lshfast\[lmdb\]"):
+    with pytest.raises(ImportError, match=r"lmdb is missing: pip install .lshfast\[lmdb\]"):
         LmdbStore("nowhere")

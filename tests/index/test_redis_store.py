@@ -1018,7 +1018,7 @@ def test_names_that_cannot_be(name):
 def test_without_redis_py_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
     optional.cache_clear()
-    with pytest.raises(ImportError, match=r"redis is missing: install lshfast\[redis\]"):
+    with pytest.raises(ImportError, match=r"redis is missing: pip install .lshfast\[redis\]"):
         RedisStore("redis://localhost")
 
 

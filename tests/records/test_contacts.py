@@ -223,13 +223,13 @@ def without_contacts(monkeypatch):
 )
 @pytest.mark.usefixtures("without_contacts")
 def test_what_is_named_says_what_to_install(field, package):
-    with pytest.raises(ImportError, match=rf"{package} is missing: install lshfast\[contacts\]"):
+    with pytest.raises(ImportError, match=rf"{package} is missing: pip install .lshfast\[contacts\]"):
         match_records(PEOPLE, OTHERS, fields=[field])
 
 
 @pytest.mark.usefixtures("without_contacts")
 def test_nothing_else_needs_the_extra():
-    with pytest.raises(ImportError, match=r"nicknames is missing: install lshfast\[contacts\]"):
+    with pytest.raises(ImportError, match=r"nicknames is missing: pip install .lshfast\[contacts\]"):
         Synonyms.nicknames()
     found = match_records(PEOPLE, OTHERS, scoring="points")
     assert found.names == ["name", "home", "phone"]

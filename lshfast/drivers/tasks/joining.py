@@ -20,6 +20,7 @@ from lshfast.engine.parts import compared_copies, divide
 from lshfast.engine.short_texts import sample_for
 from lshfast.join.external.components import components_of_links, links, spanning_links
 from lshfast.readers import DataError
+from lshfast.readers.advice import option_for
 from lshfast.readers.files import kind_of
 
 # What a row takes in its part if its text is not read: its numbers, and its key.
@@ -209,4 +210,5 @@ def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> Data
     (by, before), (at, row) = places[:2]
     name, line = restored_corpus(plan, by, False).place(before)
     corpus = restored_corpus(plan, at, False)
-    return corpus.fault(row, f"id {corpus.key(row)!r} is taken by {name}:{line}")
+    reason = f"id {corpus.key(row)!r} is taken by {name}:{line}"
+    return corpus.fault(row, f"{reason}; {option_for(reason)}")
