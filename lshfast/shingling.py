@@ -1,4 +1,10 @@
-"""Shingling: texts to TokenSets, by words, by words after a stop word, or by characters."""
+"""Shingling: texts to TokenSets, by words, by words after a stop word, or by characters.
+
+>>> from lshfast.shingling import shingle
+>>> sets = shingle(["a dog and a cat"], size=2)  # "a dog", "dog and", "and a" and "a cat"
+>>> len(sets[0])
+4
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md explains it."""
+"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md explains it.
+
+`plan` writes a work folder, `tasks` says how many tasks a stage has, and `run` runs one of them, wherever it is
+started:
+
+>>> from lshfast import stages
+>>> "sketch" in stages.STAGES, stages.STAGES[-1]
+(True, 'apply')
+
+`status` says which tasks are missing, and has the figures of the run at its end.
+"""
 
 from lshfast.drivers.tasks.api import plan, run, status, tasks, write_page
 from lshfast.drivers.tasks.stages_status import StagesStatus

@@ -1,4 +1,20 @@
-"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them."""
+"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them.
+
+A family knows the probability with which two items collide, and so what bands of its functions find:
+
+>>> import numpy as np
+>>> from lshfast.families import Hyperplanes
+>>> family = Hyperplanes(dim=3, seed=1)
+>>> float(family.collision_probability(np.pi / 4))
+0.75
+>>> family.sensitivity(np.pi / 6, np.pi / 2).p2
+0.5
+
+`MinHashFamily` is for sets, `Hyperplanes` and `CrossPolytope` for angles, `GaussianLines` and `CauchyLines` for
+distances of vectors, `BitSampling` and `Covering` for codes; ``LSHIndex(family=...)`` indexes the items of any of
+them. `plan_bands`, `plan_recall` and `plan_work` choose bands; `amplification_for`, `Amplified` and `Cascade`
+combine functions.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,13 @@
-"""Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian numbers."""
+"""Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian numbers.
+
+>>> from lshfast.hashing import PerfectMap
+>>> ages = PerfectMap([2**63, 5, 17], [31, 62, 45])
+>>> ages[5], 18 in ages
+(62, False)
+
+`PolynomialHash` is k-independent, `MultiplyShift` is universal and takes one multiplication, and `MixedTabulation`
+spreads keys of any structure. `LinearPermutation` and `HalvingFamily` are families of permutations for minhash.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -39,8 +39,14 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     -------
     ndarray of int64, shape (n,)
 
+    Raises
+    ------
+    TypeError
+        If the argument is neither TokenSets nor such an array.
+
     See Also
     --------
+    lshfast.join.find_identical : The same for texts and other items.
     lshfast.candidates : Find the pairs of rows that share a bucket.
     lshfast.dedup : Remove near-duplicates from texts in memory.
 
@@ -51,7 +57,13 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     [0, 1, 0, 3, 4]
     """
     if not isinstance(sets_or_fingerprints, TokenSets):
-        return equal_rows(sets_or_fingerprints)
+        prints = np.asarray(sets_or_fingerprints)
+        if prints.dtype != np.uint64 or prints.ndim != 2:
+            raise TypeError(
+                "sets_or_fingerprints must be TokenSets or an array of uint64 (n, m), not "
+                f"{prints.dtype} {prints.shape}; lshfast.join.find_identical takes texts and other items"
+            )
+        return equal_rows(prints)
     rows, key = sets_or_fingerprints, draw_fingerprint_key()
     copies = equal_rows(copy_marks(rows))
 

@@ -1,4 +1,13 @@
-"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains them."""
+"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains them.
+
+>>> from lshfast import passages
+>>> questions = ["What is the boiling point of water at sea level?"]
+>>> corpus = ["Nothing.", "Q: what is the boiling point of water at sea level? A: 100"]
+>>> [(found.i, found.j, found.text) for found in passages.find(corpus, questions, length=8)]
+[(1, 0, 'What is the boiling point of water at sea level')]
+
+``lshfast passages`` is the command for files.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,14 @@
-"""Sketching: token sets, weighted sets and vectors to signatures, codes and registers."""
+"""Sketching: token sets, weighted sets and vectors to signatures, codes and registers.
+
+>>> from lshfast import MinHasher, TokenSets
+>>> hasher = MinHasher(num_perm=256)
+>>> signatures = hasher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100)]))
+>>> bool(abs(hasher.similarity(signatures[0], signatures[1]) - 0.6) < 0.1)
+True
+
+`MinHasher` and `WeightedMinHasher` estimate similarities of sets, `SimHasher` and `SignSketcher` angles,
+`DistinctCounter` numbers of different items; `BBits` and `OnePermutation` are smaller or faster signatures.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,13 @@
-"""Applications to the web: mirror hosts of a crawl, and contraction of its link graph."""
+"""Applications to the web: mirror hosts of a crawl, and contraction of its link graph.
+
+>>> from lshfast.web import find_mirrors
+>>> pages = ["/docs/install/linux.html", "/docs/install/mac.html", "/docs/guide/start.html"]
+>>> urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+>>> [(mirror.host, mirror.mirror_of) for mirror in find_mirrors(urls).removed]
+[('mirror.b.example', 'a.example')]
+
+``lshfast web mirrors`` and ``lshfast web contract`` are the commands.
+"""
 
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
