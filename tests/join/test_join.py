@@ -340,5 +340,5 @@ def test_what_row_pairs_refuse():
 
 @pytest.mark.parametrize("wrong", [["a", "b", "a"], np.zeros(3, np.uint64), np.zeros((3, 2))])
 def test_find_copies_of_something_else(wrong):
-    with pytest.raises(TypeError, match="must be TokenSets or an array of uint64 .*find_identical takes texts"):
+    with pytest.raises(TypeError, match=r"must be TokenSets or an array of uint64 .*find_identical takes texts"):
         find_copies(wrong)
