@@ -1,4 +1,4 @@
-"""Make the pictures of the pages of docs/start: `python docs/pictures/make.py [PAGE...]`.
+"""Make the pictures of the pages of docs/start: `python docs/pictures/take.py [PAGE...]`.
 
 Each page is run in a folder of its own, and the report that its commands write is shown by Chromium. Needs the extras
 `test` and `plots`, and Chromium of the system.
