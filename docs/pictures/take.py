@@ -4,18 +4,21 @@ Each page is run in a folder of its own, and the report that its commands write 
 `test` and `plots`, and Chromium of the system.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from PIL import Image  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+if TYPE_CHECKING:
+    from PIL import Image
 
 from tests.site.pages import run  # noqa: E402
 
@@ -34,6 +37,8 @@ SHOWN = {
 
 def picture(browser, path: Path, parts: list[tuple[str | None, int]]) -> Image.Image:
     """Return a picture, or parts of a page below each other."""
+    from PIL import Image
+
     if path.suffix == ".png":
         return Image.open(path)
     page = browser.new_context(viewport={"width": WIDTH, "height": 1000}).new_page()
@@ -50,6 +55,9 @@ def picture(browser, path: Path, parts: list[tuple[str | None, int]]) -> Image.I
 
 def main(names: list[str]) -> None:
     os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the date on the pages: 1 January 2026
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in names or SHOWN:

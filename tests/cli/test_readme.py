@@ -54,6 +54,8 @@ def test_the_readme_is_short_and_its_links_lead_to_files():
     assert text.count("\n") <= 110
     links = re.findall(r"\]\(([^)#]+)", text)
     assert len(links) > 10
+    if not (root / "setup.py").exists():  # tests that were copied out of the tree have the pages of docs only
+        links = [link for link in links if link.startswith("docs/")]
     assert [link for link in links if not (root / link).is_file()] == []
 
 
