@@ -76,11 +76,14 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
+# What comes before a value that is no number, in the words of click and in those of later versions of Typer.
+NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
+
 # What to do about errors whose messages do not say it: options know nothing of percents, nor an index of its maker.
 NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
-    (r"number, unable to parse string as a number: '(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
-    (r"number, unable to parse string as a number: '(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
+    (NOT_A_NUMBER + r"'(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
+    (NOT_A_NUMBER + r"'(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
     (r"header: not an index of lshfast$", lambda _: "; lshfast index build INPUT -o FILE.lsh makes one"),
 )
 
