@@ -41,9 +41,6 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
-    """Leave the tests themselves, a million objects, out of garbage collections: a full one takes half a second."""
-    gc.collect()
-    gc.freeze()
     gc.enable()
 
 
