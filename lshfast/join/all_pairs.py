@@ -67,8 +67,9 @@ class AllPairs:
         """Whether there are no more candidates."""
         return self._candidates.done
 
-    def next_candidates(self, most: int = BATCH_PAIRS) -> tuple[Int64Array, Int64Array]:
+    def next_candidates(self, most: int | None = None) -> tuple[Int64Array, Int64Array]:
         """Return the next candidates (i, j) with enough equal slots, sorted: `most`, or the last ones."""
+        most = BATCH_PAIRS if most is None else most
         return self._candidates.batch(most)
 
     def verified(
