@@ -2,7 +2,7 @@
 
     python benchmarks/all.py [PART ...] [--quick] [--data DIR] [--out benchmarks.md] [--list]
 
---quick takes smaller data and fewer turns, some ten minutes in all on two cores; without it, the sizes are those of the
+--quick takes smaller data and fewer turns; without it, the sizes are those of the
 page, and the run takes hours. PART is a word of a title, such as vectors. The peers are those that are installed: pip
 install ".[bench]" has all that pip can install. --data names a folder of public data sets, whose tables are left out
 otherwise. A script that fails is named in the page, and the exit status is then 1.
@@ -146,7 +146,7 @@ def make_sources(folder: str, quick: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="words of titles; all tables by default")
-    parser.add_argument("--quick", action="store_true", help="smaller data, some ten minutes")
+    parser.add_argument("--quick", action="store_true", help="smaller data and fewer turns")
     parser.add_argument("--data", type=Path, help="a folder of public data sets, such as licensedb")
     parser.add_argument("--out", type=Path, default=Path("benchmarks.md"), help="the page")
     parser.add_argument("--list", action="store_true", help="list the tables and their commands, and end")
