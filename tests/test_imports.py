@@ -134,7 +134,7 @@ def test_help_loads_no_numpy(arguments):
     code += "\ntry: runpy.run_module('lshfast', run_name='__main__')\nexcept SystemExit: sys.stdout = sys.__stdout__"
     loaded = loaded_by(code)
     assert "lshfast.cli.main" in loaded
-    assert loaded.isdisjoint({"numpy", "pydantic"})
+    assert "numpy" not in loaded
 
 
 def test_the_version_is_printed_without_the_commands():

@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
-from lshfast.cli.plain_values import convert_plainly
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast.common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
@@ -174,16 +173,6 @@ class Commands(TyperGroup):
     def make_context(self, *args: Any, **options: Any) -> Any:
         with one_line_errors():
             return super().make_context(*args, **options)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        convert_plainly(self, ctx)
-        return super().parse_args(ctx, args)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
-        if command is not None:
-            convert_plainly(command, ctx)
-        return command
 
     def invoke(self, ctx: Any) -> Any:
         with one_line_errors():

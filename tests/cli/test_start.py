@@ -1,4 +1,4 @@
-"""The start and the end of a command: values without pydantic, one command of many, the exit status."""
+"""The start and the end of a command: one command of many, the exit status."""
 
 import subprocess
 import sys
@@ -9,43 +9,6 @@ typer = pytest.importorskip("typer")
 from typer.main import get_command  # noqa: E402
 
 from lshfast.cli.main import app, app_for  # noqa: E402
-from lshfast.cli.plain_values import convert_plainly  # noqa: E402
-
-VALUES = [None, "", "x", "7", "-3", "1e3", "0.5", ".", "7_0", "٧", "9" * 30, "nan", "word", "random", 7, 0.5, True]
-VALUES += ["a", ["a", "b"], ("a",), []]
-
-
-def parameters():
-    commands = [(get_command(app), "lshfast")]
-    while commands:
-        command, name = commands.pop()
-        commands += [(inner, f"{name} {inner.name}") for inner in getattr(command, "commands", {}).values()]
-        for parameter in command.params:
-            if parameter.callback is None:
-                yield command, parameter, f"{name} {parameter.name}"
-
-
-PARAMETERS = list(parameters())
-
-
-@pytest.mark.parametrize(
-    ("command", "parameter"), [one[:2] for one in PARAMETERS], ids=[name for _, _, name in PARAMETERS]
-)
-def test_plain_values_are_those_of_typer(command, parameter):
-    context = command.context_class(command, info_name="test")
-
-    def converted(value):
-        try:
-            found = parameter.process_value(context, value)
-            found = list(found) if type(found) is tuple else found  # as versions without pydantic do later
-            return type(found), found
-        except Exception as error:  # also of values that no command line has
-            return type(error), str(error)
-
-    vars(parameter).pop("process_value", None)  # what an earlier test has set
-    expected = [repr(converted(value)) for value in VALUES]
-    convert_plainly(command, context)
-    assert [repr(converted(value)) for value in VALUES] == expected
 
 
 @pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"], ["index"], ["stage"]])
@@ -67,14 +30,14 @@ def run(code, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_dedup_imports_no_pydantic(tmp_path):
+def test_dedup_imports_only_what_it_needs(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "one two three four five six"}\n' * 3)
     code = "import sys\nfrom lshfast.__main__ import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
     options = ["--dry-run", "--quiet", "--threads", "1", "--threshold", "0.7", "--seed", "3"]
     status, out, _ = run(code, "dedup", str(path), *options)
     assert status == 0
-    assert {"pydantic", "lshfast.drivers.files.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
+    assert {"lshfast.drivers.files.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
 
 
 @pytest.mark.parametrize(("error", "status"), [("", 0), ("SystemExit(3)", 3), ("SystemExit('x')", 1), ("OSError()", 1)])
