@@ -13,11 +13,14 @@ from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
 from lshfast.engine.report import Stage
 from lshfast.engine.sketching import Clock
+from lshfast.kernels.passages import have_same_words
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
-from lshfast.passages.search import HeldTexts, search_within
+from lshfast.passages.search import HeldTexts, RowMatches, search_within
 from lshfast.passages.spans import CUT, SPAN, Cuts, Spans, cuts_of, in_order, locate, spans_of, union_of
+
+_BYTES = "i", "i_start_byte", "i_end_byte", "j", "j_start_byte", "j_end_byte"
 
 
 @dataclass(frozen=True)
@@ -53,23 +56,40 @@ class FoundPassages:
 
 
 def find_within(
-    batches: Iterable[Texts], plan: PassagePlan, clock: Clock, progress: Progress | None = None
+    batches: Iterable[Texts],
+    plan: PassagePlan,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    word_bits: int = 31,
 ) -> FoundPassages:
-    """Search for the passages that texts share with each other."""
+    """Search for the passages that texts share with each other.
+
+    Words are compared by hashes of `word_bits` bits, and those of the passages by their letters. If these differ, which
+    happens once in 2**word_bits comparisons of different words, the search is done again with numbers of words.
+    """
     words = plan.unit == "word"
     with clock.stage("sample"):
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
-        found = search_within(texts, samples, plan, progress)
+        found = search_within(texts, samples, plan, progress, word_bits if words else None)
     with clock.stage("locate"):
-        spans = in_order(spans_of(found, "j"))
-        locate(spans, {"i": texts, "j": texts}, words)
+        spans = _located(found, texts, words)
+        if words and not have_same_words(texts, *(spans[name] for name in _BYTES)):
+            found = search_within(texts, samples, plan, progress)
+            spans = _located(found, texts, words)
         ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
         cuts = cuts_of(texts, samples.counts, ranges, words)
         return FoundPassages(
             spans, cuts, samples.counts, ranges.units(len(texts)), None, None, texts, "j", clock.stages
         )
+
+
+def _located(found: RowMatches, texts: Texts, words: bool) -> Spans:
+    spans = in_order(spans_of(found, "j"))
+    locate(spans, {"i": texts, "j": texts}, words)
+    return spans
 
 
 class _StreamPiece(NamedTuple):

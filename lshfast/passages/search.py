@@ -21,7 +21,7 @@ from lshfast.kernels.text import Texts
 from lshfast.passages.groups import HashGroups
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Sampler, Samples, make_sampler, sample_all
-from lshfast.passages.units import UnitTexts, make_vocabulary, number_units
+from lshfast.passages.units import UnitTexts, hash_words, make_vocabulary, number_units
 from lshfast.passages.windows import Runs, WindowGroups
 
 # Windows of crowded samples that are grouped at a time, unless one sample has more: 100 MB.
@@ -52,14 +52,24 @@ class RowMatches(NamedTuple):
     units: Int64Array
 
 
-def search_within(texts: Texts, samples: Samples, plan: PassagePlan, progress: Progress | None = None) -> RowMatches:
-    """Return the matches of texts with the same texts; the first text of a match is the earlier one, or the same."""
+def search_within(
+    texts: Texts, samples: Samples, plan: PassagePlan, progress: Progress | None = None, word_bits: int | None = None
+) -> RowMatches:
+    """Return the matches of texts with the same texts; the first text of a match is the earlier one, or the same.
+
+    With `word_bits`, words are compared by hashes of so many bits. Then the matches are right if their words are equal:
+    words that are taken for equal are in a match, also where they are not.
+    """
     sizes = HashGroups(samples.hashes)
     shared = np.zeros(len(samples.hashes), np.bool_)
     shared[sizes.members[np.repeat(sizes.sizes > 1, sizes.sizes)]] = True
     del sizes
     rows, samples = samples.select(shared)
-    column = number_units(texts.take(rows), samples.counts, make_vocabulary(plan), True)
+    compared = texts.take(rows)
+    if word_bits is None:
+        column = number_units(compared, samples.counts, make_vocabulary(plan), True)
+    else:
+        column = hash_words(compared, samples.counts, word_bits)
     places = column.place(samples.places, samples.per_row)
     low, high = samples.windows(places)
     groups = HashGroups(samples.hashes)

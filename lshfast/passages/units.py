@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.run_key import P
+from lshfast.common.run_key import P, draw_hash_key
+from lshfast.common.threads import pieces
 from lshfast.common.types import Int64Array
 from lshfast.kernels import passages
-from lshfast.kernels.text import Texts
+from lshfast.kernels.text import Texts, word_shingles
 from lshfast.passages.plan import PassagePlan
+from lshfast.shingling import PIECE_BYTES
+
+# The first of the numbers between texts: hashes of words are less.
+_BETWEEN = np.uint32(1 << 31)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,26 @@ def number_units(texts: Texts, counts: Int64Array, vocabulary: passages.Vocabula
     """Return texts as units. New words are added to the vocabulary if the texts are `held`."""
     units = passages.units_of(texts, counts, vocabulary, held)
     return UnitTexts(np.cumsum(counts + 1, dtype=np.int64) - counts, counts, units)
+
+
+def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
+    """Return texts as hashes of their words under a key that is drawn now: different words may have one hash of `bits`.
+
+    Much faster than numbers of a vocabulary. At most 31 bits, and fewer than 2**31 texts.
+    """
+    if len(texts) >= _BETWEEN:
+        raise MemoryError(f"{len(texts)} texts are too many to be compared at once")
+    starts, key = np.cumsum(counts + 1, dtype=np.int64) - counts, draw_hash_key()
+    units = np.empty(int(counts.sum()) + len(counts) + 1, np.uint32)
+    between = np.append(starts - 1, len(units) - 1)
+    for rows in pieces(texts.lengths, PIECE_BYTES):
+        _, words = word_shingles(texts.take(rows), 1, key)
+        piece = units[between[rows.start] : between[rows.stop]]
+        is_word = np.ones(len(piece), np.bool_)
+        is_word[between[rows] - between[rows.start]] = False
+        piece[is_word] = words & np.uint64((1 << bits) - 1)
+    units[between] = _BETWEEN + np.arange(len(between), dtype=np.uint32)
+    return UnitTexts(starts, counts, units)
 
 
 def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:

@@ -92,6 +92,32 @@ static int next_word(const uint8_t *text, size_t length, struct passages_place *
     return 1;
 }
 
+#define LOOK 64 /* bytes in which words are counted at a time */
+
+/* Move over blocks of ASCII in which neither the unit `wanted` nor a later one begins, from the end of a word to the end of
+ * another one or its like. */
+static void skip_words(const uint8_t *text, size_t length, struct passages_place *place, size_t wanted) {
+    while (length - place->at >= LOOK) {
+        const uint8_t *block = text + place->at;
+        uint8_t letter[LOOK + 1], high = 0, starts = 0;
+        letter[0] = 0;
+        for (size_t i = 0; i < LOOK; i++) {
+            uint8_t byte = block[i], low = byte | 0x20;
+            letter[i + 1] = (uint8_t)((uint8_t)(byte - '0') < 10) | ((uint8_t)(low - 'a') < 26) | (byte == '_');
+            high |= byte;
+        }
+        for (size_t i = 0; i < LOOK; i++) starts = (uint8_t)(starts + (letter[i + 1] & ~letter[i]));
+        if (high >= 0x80 || place->units + starts > wanted) return;
+        size_t end = LOOK; /* before a word that may go on behind the block */
+        while (end && letter[end]) end--;
+        if (!end) return;
+        starts = (uint8_t)(starts - (end < LOOK));
+        place->at += end;
+        place->characters += end;
+        place->units += starts;
+    }
+}
+
 static inline uint8_t ascii_lower(uint8_t byte) { return byte | (uint8_t)(((uint8_t)(byte - 'A') < 26) << 5); }
 
 /* Write text[0..length) in lower case, and return its length. */
@@ -201,6 +227,7 @@ enum passages_outcome passages_locate_words(const uint8_t *text, size_t length, 
     while (*found < count) {
         if (place->at >= stop && stop < length) return PASSAGES_UNFINISHED;
         struct passages_bounds word;
+        skip_words(text, stop, place, (size_t)wanted[*found]);
         if (next_word(text, length, place, &word) <= 0) return PASSAGES_BAD;
         if (place->units++ == (size_t)wanted[*found]) out[(*found)++] = word;
     }
@@ -224,6 +251,24 @@ enum passages_outcome passages_locate_characters(const uint8_t *text, size_t len
         place->at += bytes;
     }
     return PASSAGES_DONE;
+}
+
+/* ---- words of two texts ---- */
+
+enum passages_outcome passages_same_words(const uint8_t *a, size_t a_length, const uint8_t *b, size_t b_length,
+                                          struct passages_two_places *places, size_t work, uint8_t *scratch) {
+    uint8_t *other = scratch + passages_most_lower(a_length);
+    size_t stop = a_length - places->a.at < work ? a_length : places->a.at + work;
+    do {
+        struct passages_bounds x, y;
+        int found = next_word(a, a_length, &places->a, &x);
+        if (found < 0 || next_word(b, b_length, &places->b, &y) != found) return PASSAGES_BAD;
+        if (!found) return PASSAGES_DONE;
+        size_t n = lower_of(a + x.start, (size_t)(x.end - x.start), scratch);
+        size_t m = lower_of(b + y.start, (size_t)(y.end - y.start), other);
+        if (n != m || memcmp(scratch, other, n) != 0) return PASSAGES_BAD;
+    } while (places->a.at < stop);
+    return PASSAGES_UNFINISHED;
 }
 
 /* ---- comparison ---- */

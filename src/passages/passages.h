@@ -82,6 +82,16 @@ enum passages_outcome passages_locate_characters(const uint8_t *text, size_t len
                                                  size_t work, const int64_t *wanted, size_t count, size_t *found,
                                                  struct passages_bounds *out);
 
+/* Where passages_same_words has read to in two texts. Begin with zeros. */
+struct passages_two_places {
+    struct passages_place a, b;
+};
+
+/* Compare the words of two texts in lower case, from places on: DONE if all are equal, BAD where they differ or a text is not
+ * UTF-8. scratch holds passages_most_lower(a_length) + passages_most_lower(b_length) bytes. */
+enum passages_outcome passages_same_words(const uint8_t *a, size_t a_length, const uint8_t *b, size_t b_length,
+                                          struct passages_two_places *places, size_t work, uint8_t *scratch);
+
 /* ---- comparison ---- */
 
 /* A run of `length` units at a[x] and at b[y]. */

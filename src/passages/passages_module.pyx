@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memset
 
 import numpy as np
 
@@ -53,6 +54,10 @@ cdef extern from "passages/passages.h":
                                            size_t*, passages_bounds*) nogil
     passages_outcome passages_locate_characters(const uint8_t*, size_t, passages_place*, size_t, const int64_t*, size_t,
                                                 size_t*, passages_bounds*) nogil
+    struct passages_two_places:
+        passages_place a, b
+    passages_outcome passages_same_words(const uint8_t*, size_t, const uint8_t*, size_t, passages_two_places*, size_t,
+                                         uint8_t*) nogil
     struct passages_match:
         int64_t x, y, length
     struct passages_seeds:
@@ -433,6 +438,57 @@ def locate(texts, const int64_t[::1] rows not None, const int64_t[::1] units not
     if outcome == PASSAGES_BAD:
         raise ValueError(f"texts[{row}] has no unit {units[stop - 1]}, or is not UTF-8")
     return out_array
+
+
+def have_same_words(texts, i, i_start, i_end, j, j_start, j_end):
+    """Return whether the bytes i_start[k]..i_end[k] - 1 of texts[i[k]] have the words of j_start[k]..j_end[k] - 1 of
+    texts[j[k]], for each k. Words are compared in lower case.
+    """
+    texts = Texts(texts)
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    columns = [np.ascontiguousarray(column, np.int64) for column in (i, i_start, i_end, j, j_start, j_end)]
+    cdef const int64_t[::1] first = columns[0], first_start = columns[1], first_end = columns[2]
+    cdef const int64_t[::1] second = columns[3], second_start = columns[4], second_end = columns[5]
+    cdef Py_ssize_t k, n = len(texts), count = len(first)
+    cdef size_t longest = 0, other_longest = 0, length, other_length
+    cdef uint64_t last_pause = 0
+    cdef passages_two_places places
+    cdef passages_outcome outcome = PASSAGES_DONE
+    cdef const uint8_t* a
+    cdef const uint8_t* b
+    cdef uint8_t* scratch
+    if {len(column) for column in columns} != {count}:
+        raise ValueError("all columns must be of one length")
+    for k in range(count):
+        if not (0 <= first[k] < n and 0 <= second[k] < n):
+            raise ValueError(f"rows must be in 0..{n - 1}, not {first[k]} and {second[k]}")
+        if not 0 <= first_start[k] <= first_end[k] <= lengths[first[k]]:
+            raise ValueError(f"texts[{first[k]}] has no bytes from {first_start[k]} to {first_end[k]}")
+        if not 0 <= second_start[k] <= second_end[k] <= lengths[second[k]]:
+            raise ValueError(f"texts[{second[k]}] has no bytes from {second_start[k]} to {second_end[k]}")
+        longest = max(longest, <size_t>(first_end[k] - first_start[k]))
+        other_longest = max(other_longest, <size_t>(second_end[k] - second_start[k]))
+    scratch = <uint8_t*>malloc(passages_most_lower(longest) + passages_most_lower(other_longest))
+    if scratch == NULL:
+        raise MemoryError
+    try:
+        with nogil:
+            for k in range(count):
+                a, length = <const uint8_t*>addresses[first[k]] + first_start[k], first_end[k] - first_start[k]
+                b, other_length = <const uint8_t*>addresses[second[k]] + second_start[k], second_end[k] - second_start[k]
+                if length != other_length or memcmp(a, b, length) != 0:
+                    memset(&places, 0, sizeof(places))
+                    outcome = PASSAGES_UNFINISHED
+                    while outcome == PASSAGES_UNFINISHED:
+                        outcome = passages_same_words(a, length, b, other_length, &places, WORK, scratch)
+                        pause(&last_pause)
+                    if outcome == PASSAGES_BAD:
+                        break
+                pause(&last_pause)
+    finally:
+        free(scratch)
+    return outcome == PASSAGES_DONE
 
 
 def slices(texts, const int64_t[::1] rows not None, const int64_t[::1] starts not None, const int64_t[::1] ends not None):

@@ -1,5 +1,7 @@
 """Samples, units and places of units against short definitions of them, and arguments that are refused."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -65,13 +67,23 @@ def test_characters_are_their_lower_case(texts):
     assert found == wanted
 
 
-@given(st.lists(TEXT, max_size=4), st.sampled_from(["word", "char"]), st.randoms(use_true_random=False))
+# Words are counted in blocks of ASCII: these texts have blocks inside and between words, and characters that end them.
+LONG = st.lists(
+    st.sampled_from(["a" * 70, "Word_9 " * 9, ", " * 40, "one two", "é", "漢", "e\u0301", " "]), max_size=30
+).map("".join)
+
+
+@given(
+    st.lists(st.one_of(TEXT, LONG), max_size=4), st.sampled_from(["word", "char"]), st.randoms(use_true_random=False)
+)
+@example(["a b " * 500], "word", Random(3))
 def test_locate(texts, unit, random):
+    share = random.choice([0.5, 0.02])
     wanted = [
         (row, number, len(text[: u.start].encode()), len(text[: u.end].encode()), u.start, u.end)
         for row, text in enumerate(texts)
         for number, u in enumerate(reference.units_of(text, unit))
-        if random.random() < 0.5
+        if random.random() < share
     ]
     rows, numbers = np.array([w[0] for w in wanted], INT64), np.array([w[1] for w in wanted], INT64)
     found = passages.locate(text.Texts(texts), rows, numbers, unit == "word")
@@ -115,6 +127,34 @@ def test_ranges():
     equal = passages.are_equal(units, units[::-1].copy(), ints(0, 0, 3), ints(0, 3, 1), ints(1, 1, 2))
     assert equal.tolist() == [False, True, False]
     assert passages.are_equal(units, units, ints(0, 0, 1), ints(3, 0, 4), ints(3, 7, 3)).tolist() == [True, True, False]
+
+
+@given(st.lists(TEXT, min_size=1, max_size=4), st.integers(0, 9), st.sampled_from([str.upper, str.lower, str]))
+@example(["a b"], 0, lambda text: text + " c")
+@example(["ȺȾ " * 40_000], 1, str.lower)
+def test_same_words(texts, shift, change):
+    others = [change(text) for text in texts[shift % len(texts) :] + texts[: shift % len(texts)]]
+    rows, sizes = np.arange(len(texts)), [len(text.encode()) for text in [*texts, *others]]
+    ranges = np.array(sizes).reshape(2, -1)
+    none = np.zeros_like(rows)
+    for row, (one, other) in enumerate(zip(texts, others, strict=True)):
+        wanted = [[unit.value for unit in reference.units_of(text, "word")] for text in (one, other)]
+        columns = (rows, none, ranges[0], rows + len(rows), none, ranges[1])
+        found = passages.have_same_words(text.Texts(texts + others), *(column[row : row + 1] for column in columns))
+        assert found == (wanted[0] == wanted[1])
+
+
+def test_same_words_of_ranges():
+    texts = text.Texts(["one two three", "x One,\nTWO.", ""])
+
+    def same(*columns):
+        return passages.have_same_words(texts, *(ints(*column) for column in columns))
+
+    assert same((0,), (0,), (7,), (1,), (2,), (10,))
+    assert same((0, 2), (0, 0), (7, 0), (1, 2), (2, 0), (10, 0))
+    assert not same((0, 0), (0, 0), (7, 7), (1, 1), (2, 0), (10, 10))
+    assert not same((0,), (0,), (7,), (1,), (2,), (5,))
+    assert same((), (), (), (), (), ())
 
 
 def test_slices():
@@ -168,6 +208,13 @@ WRONG = [
     lambda: passages.locate(text.Texts(["a b"]), ints(1), ints(0), True),
     lambda: passages.locate(text.Texts(["a b"]), ints(0), ints(-1), True),
     lambda: passages.locate(text.Texts([b"\xff"]), ints(0), ints(0), True),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(1), ints(0), ints(1), ints(0), ints(0), ints(1)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(0), ints(4), ints(0), ints(0), ints(1)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(2), ints(1), ints(0), ints(0), ints(1)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(0), ints(1), ints(0), ints(-1), ints(1)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(0), ints(1), ints(0), ints(0), ints(4)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(0), ints(1), NONE, ints(0), ints(1)),
+    lambda: passages.have_same_words(text.Texts(["a b"]), ints(0), ints(0), ints(1), ints(-1), ints(0), ints(1)),
 ]
 
 

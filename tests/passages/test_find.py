@@ -51,6 +51,18 @@ def check_places(spans, side, texts, unit):
         assert span[f"{side}_end_byte"] == len(text[: last.end].encode())
 
 
+@given(CORPUS, LENGTH, MOST, st.sampled_from([0, 1, 2]))
+@example(["one two three"] * 6, 3, 2, 0)
+@example(["one two three", "One, two; three four"], 3, 16, 31)
+def test_words_of_equal_hashes_are_told_apart(texts, length, most, word_bits):
+    plan = make_passage_plan(length, "word", most, 1)
+    found = find_within([Texts(texts)], plan, Clock(), word_bits=word_bits)
+    units = values(texts, "word")
+    listed = rows_of(found.spans, ("i", "i_unit", "j", "j_unit"))
+    assert listed == sorted(reference.listed_matches(units, units, length, most, True))
+    assert found.covered.tolist() == [sum(row) for row in reference.later_copies(units, length)]
+
+
 @given(CORPUS, LENGTH, UNIT, MOST)
 @example([], 1, "word", 1)
 @example(["", "..."], 1, "char", None)

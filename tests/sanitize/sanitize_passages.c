@@ -38,15 +38,16 @@ static void check_samples(size_t n, size_t window) {
 static const char *const PIECES[] = {"a", "B", "ab", "Zz9_", " ", ", ", "\n", "\xC3\x84", "\xC3\xA4", "\xC8\xBA",
                                      "\xE6\xBC\xA2", "e\xCC\x81", "\xCC\x81", "\xF0\x90\x90\x80", "\xF0\x9F\x98\x80"};
 
-/* Bytes of the lower case of a text of at most 40 pieces. */
-#define MOST_LOWER 240
+/* Bytes of the lower case of a text of at most 400 pieces. */
+#define MOST_LOWER 2400
 
 /* A text; now and then one that ends inside of a character, or has a byte that is none. */
 static uint8_t *text_of(size_t pieces, size_t *length) {
     uint8_t *made = buffer(4 * pieces);
-    size_t filled = 0;
+    size_t filled = 0, ascii = below(3) > 0;
     for (size_t i = 0; i < pieces; i++) {
         const char *piece = PIECES[below(COUNT(PIECES))];
+        if (ascii && *piece & 0x80) piece = " ";
         memcpy(made + filled, piece, strlen(piece));
         filled += strlen(piece);
     }
@@ -89,6 +90,26 @@ static size_t words_of(struct passages_dictionary *dictionary, int adding, const
     return outcome == PASSAGES_BAD ? SIZE_MAX : place.units;
 }
 
+/* A text has its own words, and neither those before a word of it nor those behind, unless there are no others. */
+static void check_same_words(const uint8_t *text, size_t length, size_t split, size_t count) {
+    uint8_t *scratch = buffer(2 * passages_most_lower(length));
+    for (size_t part = 0; part < 3; part++) {
+        struct passages_two_places places = {{0, 0, 0}, {0, 0, 0}};
+        uint8_t *other = copy_of(text + (part == 2 ? split : 0), part == 0 ? length : part == 1 ? split : length - split);
+        size_t other_length = part == 0 ? length : part == 1 ? split : length - split;
+        enum passages_outcome outcome = PASSAGES_UNFINISHED;
+        while (outcome == PASSAGES_UNFINISHED) {
+            outcome = passages_same_words(text, length, other, other_length, &places, 1 + below(20), scratch);
+        }
+        if (part == 0) CHECK(outcome == PASSAGES_DONE);
+        if (part == 1 && count) CHECK(outcome == PASSAGES_BAD);
+        if (part == 2 && split) CHECK(outcome == PASSAGES_BAD || count == 0);
+        note(outcome);
+        free(other);
+    }
+    free(scratch);
+}
+
 static void check_text(struct passages_dictionary *dictionary, size_t pieces) {
     size_t length, count;
     uint8_t *text = text_of(pieces, &length);
@@ -103,13 +124,14 @@ static void check_text(struct passages_dictionary *dictionary, size_t pieces) {
         note_bytes(again, count * sizeof *again);
         free(again);
         int64_t *wanted = buffer(count * sizeof *wanted);
-        size_t asked = 0, found = 0;
+        size_t asked = 0, found = 0, apart = below(2) ? 2 : 50;
         for (size_t i = 0; i < count; i++) {
-            if (below(2)) wanted[asked++] = (int64_t)i;
+            if (below(apart) == 0) wanted[asked++] = (int64_t)i;
         }
         struct passages_bounds *bounds = buffer(asked * sizeof *bounds);
         struct passages_place place = {0, 0, 0};
-        while (passages_locate_words(text, length, &place, 1 + below(9), wanted, asked, &found, bounds) ==
+        size_t most = below(2) ? 9 : 300;
+        while (passages_locate_words(text, length, &place, 1 + below(most), wanted, asked, &found, bounds) ==
                PASSAGES_UNFINISHED) {
         }
         CHECK(found == asked);
@@ -121,6 +143,7 @@ static void check_text(struct passages_dictionary *dictionary, size_t pieces) {
             CHECK(word == units[wanted[i]]);
         }
         note_bytes(bounds, asked * sizeof *bounds);
+        check_same_words(text, length, asked > 1 ? (size_t)bounds[asked / 2].start : 0, count);
         wanted = realloc(wanted, sizeof *wanted);
         wanted[0] = (int64_t)count;
         found = 0;
@@ -234,7 +257,7 @@ int main(void) {
     struct hash_key key = text_hash_key_of(3);
     struct passages_dictionary dictionary = {text_hasher_under(&key), NULL, 0, NULL, NULL, 0, 0, 0, 0};
     grow(&dictionary);
-    for (size_t i = 0; i < 1200; i++) check_text(&dictionary, below(40));
+    for (size_t i = 0; i < 1200; i++) check_text(&dictionary, below(i % 4 ? 40 : 400));
     note(dictionary.words);
     free(dictionary.slots), free(dictionary.ends), free(dictionary.bytes);
     for (size_t i = 0; i < 400; i++) {
