@@ -15,9 +15,10 @@
 enum tables_outcome band_search_begin(struct band_search *search, const struct band_tables *index) {
     size_t words = index->limit / 64 + 1, places = index->bands * search->probes;
     search->rows = NULL;
-    search->distances = search->nearest = NULL;
+    search->distances = NULL;
+    search->nearest = (struct nearest){NULL, 0, 0};
     search->met = NULL;
-    search->used = search->capacity = search->met_capacity = search->met_count = search->nearest_capacity = 0;
+    search->used = search->capacity = search->met_capacity = search->met_count = 0;
     search->begun = 0;
     search->entries = malloc(places * sizeof *search->entries);
     search->marks = calloc(words, sizeof *search->marks);
@@ -32,21 +33,11 @@ void band_search_end(struct band_search *search) {
     free(search->met);
     free(search->rows);
     free(search->distances);
-    free(search->nearest);
+    free(search->nearest.distances);
     search->entries = search->marks = NULL;
     search->met = search->rows = NULL;
-    search->distances = search->nearest = NULL;
-}
-
-/* Have memory for `wanted` items of an array; 0 if there is none. */
-static int have(void **array, size_t *capacity, size_t wanted, size_t width) {
-    size_t length = wanted + wanted / 2 + BAND_SEARCH_SPARE;
-    if (wanted <= *capacity) return 1;
-    void *longer = length > PTRDIFF_MAX / width ? NULL : realloc(*array, length * width);
-    if (!longer) return 0;
-    *array = longer;
-    *capacity = length;
-    return 1;
+    search->distances = NULL;
+    search->nearest = (struct nearest){NULL, 0, 0};
 }
 
 /* Have memory for the answers and the met rows of a further batch. */
@@ -62,28 +53,7 @@ static int have_room(struct band_search *search) {
 
 /* The distance beyond which no further row is kept. */
 static inline double bound_of(const struct band_search *search) {
-    return search->held == search->most && search->held ? search->nearest[0] : search->within;
-}
-
-/* Put a distance into the heap; of a full heap it takes the place of the greatest. 0: there is no memory. */
-static int note(struct band_search *search, double distance) {
-    double *heap;
-    size_t at;
-    if (search->held < search->most) {
-        if (!have((void **)&search->nearest, &search->nearest_capacity, search->held + 1, sizeof *heap)) return 0;
-        heap = search->nearest;
-        for (at = search->held++; at && heap[(at - 1) / 2] < distance; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-    } else {
-        heap = search->nearest;
-        at = 0;
-        for (size_t child; (child = 2 * at + 1) < search->held; at = child) {
-            child += child + 1 < search->held && heap[child + 1] > heap[child];
-            if (heap[child] <= distance) break;
-            heap[at] = heap[child];
-        }
-    }
-    heap[at] = distance;
-    return 1;
+    return search->nearest.held == search->most && search->nearest.held ? search->nearest.distances[0] : search->within;
 }
 
 /* Leave out the answers that are beyond the bound. */
@@ -104,7 +74,7 @@ static int keep(struct band_search *search, uint32_t row, double distance) {
     if (search->most != SIZE_MAX) {
         if (distance > bound_of(search)) return 1;
         if (search->kept == search->next) tidy(search);
-        if (!note(search, distance)) return 0;
+        if (!nearest_note(&search->nearest, search->most, distance)) return 0;
     }
     search->rows[search->used + search->kept] = row;
     search->distances[search->used + search->kept++] = distance;
@@ -145,7 +115,7 @@ static void begin_query(const struct band_tables *index, struct band_search *sea
             if (unit < index->pool.used) prefetch(index->pool.words + unit * TABLES_UNIT_WORDS);
         }
     }
-    search->place = search->slot = search->kept = search->held = 0;
+    search->place = search->slot = search->kept = search->nearest.held = 0;
     search->next = BAND_SEARCH_SPARE;
     if (search->most != SIZE_MAX && search->most < SIZE_MAX / 4) search->next += 2 * search->most;
     search->begun = 1;

@@ -9,6 +9,7 @@
 #define LSHFAST_BAND_TABLES_SEARCH_H
 
 #include "tables/band_tables.h"
+#include "tables/nearest.h"
 
 typedef double band_search_distance(const uint64_t *a, const uint64_t *b, size_t dim);
 
@@ -39,13 +40,11 @@ struct band_search {
     int begun;
     size_t place, slot;  /* the bucket, in the order of the walk, and the next of its slots */
     size_t kept, next;   /* answers of this query; how many there are when those too far are left out */
-    size_t held;         /* of `nearest` */
     uint64_t *entries;   /* of probes * bands buckets */
     uint64_t *marks;     /* a bit for each row that was met */
     uint32_t *met;       /* the rows that were met */
     size_t met_count, met_capacity;
-    double *nearest;     /* a heap of the `most` least distances, the greatest first */
-    size_t nearest_capacity;
+    struct nearest nearest; /* the `most` least distances */
 };
 
 /* Have memory for searches in these tables; the fields of the caller are set. NO_MEMORY: nothing is held. */

@@ -27,9 +27,10 @@ static inline const uint64_t *point_of(const struct code_search *search, const s
 enum tables_outcome code_search_begin(struct code_search *search) {
     const unsigned most = search->near[search->reach];
     search->rows = NULL;
-    search->distances = search->nearest = NULL;
+    search->distances = NULL;
+    search->nearest = (struct nearest){NULL, 0, 0};
     search->sorted = NULL;
-    search->used = search->capacity = search->sorted_capacity = search->nearest_capacity = search->held = 0;
+    search->used = search->capacity = search->sorted_capacity = 0;
     search->queries = search->hits = 0;
     search->query = calloc(CODE_SEARCH_GROUP, sizeof *search->query);
     search->found = malloc(HAMMING_PIECE * sizeof *search->found);
@@ -50,19 +51,8 @@ enum tables_outcome code_search_begin(struct code_search *search) {
 void code_search_end(struct code_search *search) {
     for (size_t i = 0; search->query && i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
     void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
-                   search->levels, search->levels_of_heads, search->nearest, search->sorted};
+                   search->levels, search->levels_of_heads, search->nearest.distances, search->sorted};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-}
-
-/* Have memory for `wanted` items of an array; 0 if there is none. */
-static int have(void **array, size_t *capacity, size_t wanted, size_t width) {
-    size_t length = wanted + wanted / 2 + 64;
-    if (wanted <= *capacity) return 1;
-    void *longer = length > PTRDIFF_MAX / width ? NULL : realloc(*array, length * width);
-    if (!longer) return 0;
-    *array = longer;
-    *capacity = length;
-    return 1;
 }
 
 static int have_hits(struct code_search_query *query, size_t more) {
@@ -70,27 +60,6 @@ static int have_hits(struct code_search_query *query, size_t more) {
 }
 
 /* ---- the hits of a query ---- */
-
-/* Put a distance into the heap; of a full heap it takes the place of the greatest. 0: there is no memory. */
-static int note(struct code_search *search, double distance) {
-    double *heap = search->nearest;
-    size_t at;
-    if (search->held < search->most) {
-        if (!have((void **)&search->nearest, &search->nearest_capacity, search->held + 1, sizeof *heap)) return 0;
-        heap = search->nearest;
-        for (at = search->held++; at && heap[(at - 1) / 2] < distance; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-    } else {
-        if (distance >= heap[0]) return 1;
-        at = 0;
-        for (size_t child; (child = 2 * at + 1) < search->held; at = child) {
-            child += child + 1 < search->held && heap[child + 1] > heap[child];
-            if (heap[child] <= distance) break;
-            heap[at] = heap[child];
-        }
-    }
-    heap[at] = distance;
-    return 1;
-}
 
 /* Sort the hits by level, and those of a level as they are; levels[v + 1] becomes the end of level v. */
 static int sort_hits(struct code_search *search, struct code_search_query *query) {
@@ -133,14 +102,14 @@ static double examine(const struct code_search *search, struct code_search_query
 static int examine_levels(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
     size_t kept = 0, at = 0;
     if (!sort_hits(search, query)) return 0;
-    search->held = 0;
+    search->nearest.held = 0;
     for (unsigned level = 0; level <= query->reach; level++) {
         for (; at < search->levels[level + 1]; at++) {
             if (examine(search, query, at, point) > search->within) continue;
             query->hits[kept++] = query->hits[at];
-            if (search->most != SIZE_MAX && !note(search, query->hits[kept - 1].distance)) return 0;
+            if (search->most != SIZE_MAX && !nearest_note(&search->nearest, search->most, query->hits[kept - 1].distance)) return 0;
         }
-        if (search->held == search->most && search->nearest[0] <= search->enough[level]) query->reach = level;
+        if (search->nearest.held == search->most && search->nearest.distances[0] <= search->enough[level]) query->reach = level;
     }
     search->hits -= query->count - kept;
     query->count = kept;
@@ -152,18 +121,18 @@ static int examine_some(struct code_search *search, struct code_search_query *qu
     size_t kept = 0, counted = 0;
     int ended = 0;
     if (!sort_hits(search, query)) return 0;
-    search->held = 0;
+    search->nearest.held = 0;
     for (size_t at = 0; at < query->count && !ended; at++) {
         /* Before the first hit of a level: is what was found enough? */
         unsigned level = level_of(query->hits + at);
-        if (level && search->held == search->most && at == search->levels[level] &&
-            search->nearest[0] <= search->enough[level - 1]) {
+        if (level && search->nearest.held == search->most && at == search->levels[level] &&
+            search->nearest.distances[0] <= search->enough[level - 1]) {
             break;
         }
         int is_near = examine(search, query, at, point) <= search->within;
         if (is_near) {
             query->hits[kept++] = query->hits[at];
-            if (search->most != SIZE_MAX && !note(search, query->hits[kept - 1].distance)) return 0;
+            if (search->most != SIZE_MAX && !nearest_note(&search->nearest, search->most, query->hits[kept - 1].distance)) return 0;
         }
         counted += !search->first || !is_near;
         ended = (search->first && is_near) || counted >= search->limit;
@@ -198,7 +167,7 @@ static int answer(struct code_search *search, struct code_search_query *query, c
     size_t wanted = search->used + query->count, capacity = search->capacity;
     if (!done || !have((void **)&search->rows, &capacity, wanted, sizeof *search->rows)) return 0;
     if (!have((void **)&search->distances, &search->capacity, wanted, sizeof *search->distances)) return 0;
-    double bound = search->held == search->most ? search->nearest[0] : search->within;
+    double bound = search->nearest.held == search->most ? search->nearest.distances[0] : search->within;
     for (size_t i = 0; i < query->count; i++) {
         if (query->hits[i].distance > bound) continue;
         search->rows[search->used] = number_of(query->hits + i);

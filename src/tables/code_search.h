@@ -67,8 +67,7 @@ struct code_search {
     struct code_search_hit *sorted;
     size_t sorted_capacity;
     size_t *levels;  /* reach + 2 */
-    double *nearest; /* a heap of the `most` least distances, the greatest first */
-    size_t held, nearest_capacity;
+    struct nearest nearest; /* the `most` least distances */
     uint64_t *found; /* HAMMING_PIECE rows with near heads, and the bits in which their tails differ */
     uint32_t *more;
     uint16_t *levels_of_heads; /* near[reach] + 1: the least level of a head that differs in so many bits */
