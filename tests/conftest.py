@@ -86,6 +86,14 @@ def few_cases(cases):
     return [case in chosen for case in cases]
 
 
+@pytest.fixture
+def only_new_garbage():
+    """Let `gc.collect` look at what the test itself makes, and not at the million objects of all tests."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def csr(rows):
     """Return (offsets, tokens) of rows of Python integers."""
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)

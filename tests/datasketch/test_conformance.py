@@ -77,7 +77,7 @@ def run_on(library, case, server):
 
 @needs_redis
 @pytest.mark.parametrize("case", ON_REDIS)
-def test_the_same_call_gives_the_same_on_redis(case, redis_server):
+def test_the_same_call_gives_the_same_on_redis(case, redis_server, only_new_garbage):
     judge(case, run_on(datasketch, case, redis_server), run_on(ours, case, redis_server))
 
 

@@ -163,9 +163,8 @@ def test_texts_are_no_lists():
 @pytest.mark.few_cases
 @pytest.mark.parametrize("rows", [TEXTS, INTEGERS, ["a", "b"]], ids=["texts", "integers", "no lists"])
 @pytest.mark.parametrize("error", [False, True])
-def test_columns_are_released(rows, error):
+def test_columns_are_released(only_new_garbage, rows, error):
     """Whether they are read to the end, or refused."""
-    gc.collect()  # of what tests before this one left
     before = pa.total_allocated_bytes()
     column = pa.array([*rows, [None]] if error and rows[0] != "a" else rows)
     if error:

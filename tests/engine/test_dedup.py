@@ -420,7 +420,7 @@ def test_progress_is_told(texts):
 @pytest.mark.few_cases
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("stage", ["sketch", "verify"])
-def test_progress_may_interrupt(megabytes, stage, threads):
+def test_progress_may_interrupt(megabytes, only_new_garbage, stage, threads):
     def interrupt(at, done, total):
         if at == stage:
             raise KeyboardInterrupt

@@ -123,7 +123,7 @@ def test_blocks_out_of_their_order(small_blocks):
 
 
 @pytest.mark.slow
-def test_the_array_stays(small_blocks):
+def test_the_array_stays(small_blocks, only_new_garbage):
     """As long as the tables have need of it, though nobody else does."""
     array = two_slots(3 * BLOCK)
     before, there = array.copy(), weakref.ref(array)

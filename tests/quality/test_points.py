@@ -66,13 +66,13 @@ def test_all_rows_are_compared(name):
 @pytest.mark.parametrize("name", ["cosine", "euclidean", "hamming"])
 def test_the_interval_holds_what_a_run_finds(name):
     items, options, held = items_of(name), KINDS[name], 0
-    for seed in range(60):
+    for seed in range(30):
         whole = lshfast.check(items, sample=N, seed=seed, **options)
         part = lshfast.check(items, sample=300, seed=seed, **options)
         assert not part.complete
         held += part.recall.low <= whole.recall.value <= part.recall.high
         assert part.pairs.low / 2 <= whole.pairs.value <= part.pairs.high * 2
-    assert held >= 54  # of 60; 57 are expected of intervals of 95 %
+    assert held >= 27  # of 30; 28 or 29 are expected of intervals of 95 %
 
 
 def test_the_plan_does_not_decide_what_is_counted():

@@ -116,7 +116,7 @@ def test_packed(build):
 
 @pytest.mark.slow
 @each_source
-def test_sources_may_be_dropped(build):
+def test_sources_may_be_dropped(only_new_garbage, build):
     """The texts keep alive what they point at, through every way to cut and join them."""
     lines = [f"{line} {number}" for line in LINES for number in range(50)]
     source = build(list(lines))
