@@ -46,13 +46,16 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Leave some cases of tests to the slow tests: some CPU levels, and combinations of values of `few_cases`."""
+    """Leave some cases of tests to the slow tests: some CPU levels, combinations of values, and all but one case."""
     cases = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec"):
             cases[item.parent, item.originalname].append(item)
     for found in cases.values():
-        if found[0].get_closest_marker("few_cases"):
+        if found[0].get_closest_marker("one_case"):
+            found = [item for item in found if not item.get_closest_marker("slow")]
+            chosen = [place == 0 for place in range(len(found))]
+        elif found[0].get_closest_marker("few_cases"):
             found = [item for item in found if not item.get_closest_marker("slow")]
             chosen = few_cases([values_of(item) for item in found]) if found else []
         elif "level" in found[0].callspec.indices and len(found) >= len(LEVELS) ** 2:

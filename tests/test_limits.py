@@ -60,8 +60,8 @@ REPLACED = {
 
 def replaced(path):
     """Return the names in capitals that a module of tests replaces."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found, text = set(), path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "setattr" in text else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
             for argument in node.args[:2]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):

@@ -48,6 +48,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the pages are for a shell of POSIX")
+@pytest.mark.one_case
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_commands_run(folder, block):
     if "lshfast images" in block:

@@ -89,6 +89,7 @@ def test_options_of_reading_are_used(folder):
     assert complete(folder, "bash", "dedup latin.csv --encoding latin-1 --column") == ["id", "text", "titré"]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "name", ["none.jsonl", "bad.parquet", "bad.jsonl", "long.jsonl", "pipe.jsonl", "-", "s3://bucket/a.jsonl", ""]
 )

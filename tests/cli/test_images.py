@@ -277,6 +277,7 @@ def test_all_outputs_are_written_or_none(album, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.one_case
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(tmp_path, number):
     folder, out = tmp_path / "in", tmp_path / "out.csv"

@@ -526,6 +526,7 @@ main()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("name", "megabytes", "options", "said"),
     [

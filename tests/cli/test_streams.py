@@ -128,6 +128,7 @@ def test_two_outputs_are_not_one_stream(source):
     assert "two outputs of one name" in failing(2, "dedup", source, "-o", "-", "--removed", "/dev/stdout")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "arguments", [("dedup", "IN", "-o", "-"), ("pairs", "IN", "-o", "-"), ("tune",), ("--help",), ("dedup", "-h")]
 )
@@ -146,6 +147,7 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path, arguments):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("name", ["dedup", "pairs"])
 def test_a_pipe_that_is_closed_after_some_rows(tmp_path, name, unbuffered):
@@ -185,6 +187,7 @@ def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
         on_terminal(100, "dedup", source, "-o", "-", "--output-format", "parquet")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("name", "shown"), [("dedup", "id,text"), ("pairs", "key_i,key_j,similarity")])
 def test_rows_on_a_terminal_have_no_control_characters(tmp_path, name, shown):
     evil = "\x1b]0;title\x07\x9b\u202e\u00e9"

@@ -63,6 +63,7 @@ def rows_of(path):
     return list(zip(*(table.columns[name] for name in ("key_i", "key_j", "similarity", "label")), strict=True))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl", "labels.csv.gz"])
 def test_labels_are_written_and_resumed(tmp_path, source, name):
     path, whole = tmp_path / name, tmp_path / f"whole.{name}"
@@ -240,6 +241,7 @@ def test_control_characters_are_shown_as_escapes(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.one_case
 @pytest.mark.parametrize("end", [b"q", b"\x03", b"\x04"])
 def test_single_keys_on_a_terminal(tmp_path, source, end):
     path = tmp_path / "labels.csv"

@@ -110,9 +110,8 @@ def test_labels_are_written_and_resumed(tmp_path, name, kind):
     assert len(set(asked)) == 20
 
 
-@pytest.mark.parametrize(
-    "options", [(), pytest.param(("--scoring", "points"), marks=pytest.mark.slow), ("--review-pairs", "300")]
-)
+@pytest.mark.one_case
+@pytest.mark.parametrize("options", [(), ("--scoring", "points"), ("--review-pairs", "300")])
 def test_complete_labels_give_the_exact_rates(tmp_path, options):
     review = reviewed(tmp_path, "review.csv", *options)
     pairs, person = pairs_of(review), Person(10**6)
@@ -143,6 +142,7 @@ def test_the_bands_are_on_both_sides_of_the_threshold_of_the_run(tmp_path, revie
     assert counts.sum() == len(pairs.ids)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("scoring", ["weights", "points"])
 def test_the_option_gives_the_links_at_or_above_the_threshold(tmp_path, scoring):
     options = "--scoring", scoring, "--review-pairs", "1000"

@@ -128,6 +128,7 @@ LIMITS = {"sets.jsonl": (20, 40, 60, 90, 800), "texts.parquet": (120, 160, 200, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", LIMITS)
 def test_lack_of_memory_is_an_error_and_no_crash(tmp_path, name):
     """At every limit the run is complete, or one line says that memory ran out."""

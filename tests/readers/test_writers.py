@@ -428,6 +428,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, target: str) -> None:
     source = make(tmp_path / "a.jsonl", [{"text": os.urandom(500).hex()} for _ in range(200)])

@@ -29,11 +29,13 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_samples_are_all_pages(made):
     assert {path.stem for path in SAMPLES.glob("*.html")} == PAGES
     assert {path.stem for path in made.iterdir()} == (PAGES if find_spec("PIL") else PAGES - {"images"})
 
 
+@pytest.mark.slow
 def test_the_sample_of_images_is_made_again(made):
     """All but the pictures, and the numbers that depend on them."""
     pytest.importorskip("PIL")
@@ -44,6 +46,7 @@ def test_the_sample_of_images_is_made_again(made):
     assert again == committed, "run docs/samples/make.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PAGES - {"images"}))
 def test_a_sample_is_made_again(made, name):
     """Texts are equal, and decimals within the last digits, in which versions of numpy may differ."""

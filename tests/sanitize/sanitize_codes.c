@@ -69,18 +69,24 @@ static unsigned level_of(const uint64_t *row, const uint64_t *code, const uint8_
 
 /* Without a limit: after each level, the nearest so far may be enough. Returns the last level that is examined. */
 static unsigned last_level(const struct world *world, size_t query, const struct code_search *search) {
+    static unsigned levels[TABLES * MOST_ROWS];
+    static double distances[TABLES * MOST_ROWS];
+    size_t n = 0;
+    if (search->most == SIZE_MAX) return REACH;
+    for (size_t t = 0; t < TABLES; t++) {
+        for (size_t i = 0; i < world->n[t]; i++) {
+            const uint64_t *row = world->rows[t] + i * K;
+            if (i >= world->index[t].limit || !world->index[t].alive[i]) continue;
+            levels[n] = level_of(row, world->codes + query * WORDS, search->near);
+            distances[n++] = distance_of(world->points + query * PAYLOAD, row + WORDS, PAYLOAD);
+        }
+    }
     for (unsigned level = 0; level < REACH; level++) {
         size_t near = 0;
-        for (size_t t = 0; t < TABLES; t++) {
-            for (size_t i = 0; i < world->n[t]; i++) {
-                const uint64_t *row = world->rows[t] + i * K;
-                if (i >= world->index[t].limit || !world->index[t].alive[i]) continue;
-                if (level_of(row, world->codes + query * WORDS, search->near) > level) continue;
-                double distance = distance_of(world->points + query * PAYLOAD, row + WORDS, PAYLOAD);
-                near += distance <= search->within && distance <= search->enough[level];
-            }
+        for (size_t i = 0; i < n; i++) {
+            near += levels[i] <= level && distances[i] <= search->within && distances[i] <= search->enough[level];
         }
-        if (search->most != SIZE_MAX && near >= search->most) return level;
+        if (near >= search->most) return level;
     }
     return REACH;
 }

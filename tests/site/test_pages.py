@@ -15,6 +15,7 @@ OTHERS = ["install"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ROLES + OTHERS)
 def test_a_page_says_what_its_commands_print(tmp_path, monkeypatch, name):
     pytest.importorskip(NEEDS.get(name, "pyarrow"))
