@@ -1,10 +1,11 @@
-"""Pages of docs/start as programs: their blocks are run in their order, in one folder, and what they print is compared.
+"""Pages as programs: their blocks are run in their order, in one folder, and what they print is compared.
 
-- A block of `sh` is run by bash, one of `python` as a part of one program. Lines that begin with `pip install` are left
-  out.
-- The block of `text` behind one of them is what it prints, on standard output and standard error. Runs of spaces count
-  as one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of time, rate or
-  memory (s, ms, kB, MB, GB, MB/s) are equal to all others. Lines of progress, which slow runs print, are left out.
+- A block of `sh` is run by bash, one of `python` as a part of one program. `NOT_HERE` are the commands that are left
+  out, since they install something, need another machine, or take minutes.
+- The block of `text` directly behind one of them is what it prints, on standard output and standard error. Runs of
+  spaces count as one. A line `…` stands for any lines, and `…` in a line for any characters. Numbers with a unit of
+  time, rate or memory (s, ms, kB, MB, GB, MB/s) are equal to all others. Lines of progress, which slow runs print, are
+  left out.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from typing import Any, NamedTuple
 
 import lshfast
 
-BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 COMMANDS = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\npython() {{ {sys.executable!r} "$@"; }}\n'
+NOT_HERE = re.compile(
+    r"(?s:.*\bsbatch\b.*)"  # a block that submits jobs
+    r"|(?m:^(?:(?:pip|conda|git|podman|docker|make|python benchmarks/\w+\.py) |.*\b(?:s3a?|hf)://)(?:.*\\\n)*.*\n)"
+)
 PROGRESS = re.compile(r"(?m)^lshfast: [\w ]+: [\d,]+ .*\n")
 MEASURED = re.compile(r"\d[\d,.]* (?=(?:s|ms|kB|MB|GB|MB/s)\b)")
 
@@ -36,13 +41,8 @@ class Step(NamedTuple):
 
 
 def steps(page: Path) -> list[Step]:
-    blocks = [found.groups() for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
-    made = []
-    for number, (language, code) in enumerate(blocks):
-        if language != "text" and ">>>" not in code:  # what has prompts is a doctest
-            said = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
-            made.append(Step(language, code, said[1] if said[0] == "text" else None))
-    return made
+    blocks = [Step(*found.groups()) for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    return [block for block in blocks if ">>>" not in block.code]  # what has prompts is a doctest
 
 
 def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
@@ -60,7 +60,7 @@ def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
 
 def shell(code: str, folder: Path) -> str:
     """Run commands, and return what they print."""
-    code = re.sub(r"(?m)^pip install .*\n", "", code)
+    code = NOT_HERE.sub("", code)
     package = str(Path(lshfast.__file__).parent.parent)
     environment = {**os.environ, "PYTHONPATH": package, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
     command = ["bash", "-c", COMMANDS + code]

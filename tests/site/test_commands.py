@@ -14,6 +14,7 @@ from lshfast.cli.main import app
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if not {"build", "api"} & {*page.relative_to(ROOT).parts}]
+COMMAND = typer.main.get_command(app)
 SPAN = re.compile(r"(?<!`)`(lshfast [^`]+)`(?!`)")
 BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -39,7 +40,7 @@ def shown_commands(page: Path) -> list[list[str]]:
 
 def fault(words: list[str]) -> str | None:
     """Return what is wrong with the verbs and options of a command, or None."""
-    command, rest = typer.main.get_command(app), words[1:]
+    command, rest = COMMAND, words[1:]
     while getattr(command, "commands", None) and rest and not rest[0].startswith("-"):
         if not re.fullmatch("[a-z-]+", rest[0]):  # a variable, a place or dots
             return None
