@@ -44,6 +44,11 @@ class Rates(NamedTuple):
         Probability that two prints of one finger match; 1 - found is the rate of false negatives.
     false : float
         Probability that prints of two fingers match, the rate of false positives.
+
+    See Also
+    --------
+    lshfast.fingerprints.FingerprintMatcher : Decide which fingerprints match.
+    lshfast.fingerprints.best_functions : Choose the number of functions of a group.
     """
 
     found: float
@@ -68,6 +73,11 @@ class FingerprintGrid:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.fingerprints.FingerprintMatcher : Decide which fingerprints match.
+    lshfast.families.GridSquares : Grid squares of fingerprints.
 
     Examples
     --------
@@ -202,6 +212,12 @@ class FingerprintMatcher:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.fingerprints.FingerprintGrid : Lay a grid over a fingerprint.
+    lshfast.fingerprints.best_functions : Choose the number of functions of a group.
+    lshfast.families.GridSquares : Grid squares of fingerprints.
 
     References
     ----------
@@ -372,6 +388,11 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.fingerprints.FingerprintMatcher : Decide which fingerprints match.
+    lshfast.fingerprints.Rates : The expected rates of a matcher.
 
     Examples
     --------

@@ -27,13 +27,25 @@ from lshfast.tokens import TokenSets
 
 
 class ArrowStream(Protocol):
-    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of pyarrow."""
+    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of pyarrow.
+
+    See Also
+    --------
+    lshfast.shingling.ArrowArray : An object that exports an Arrow array.
+    lshfast.shingling.are_texts : Whether a value is a column of texts.
+    """
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 
 
 class ArrowArray(Protocol):
-    """An object that exports an Arrow array, such as an array of pyarrow."""
+    """An object that exports an Arrow array, such as an array of pyarrow.
+
+    See Also
+    --------
+    lshfast.shingling.ArrowStream : An object that exports an Arrow stream.
+    lshfast.shingling.are_texts : Whether a value is a column of texts.
+    """
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
 
@@ -69,6 +81,11 @@ class CommonShingles:
         The secret numbers of the `HashKey` of their tokens. Nobody can write other shingles with these tokens.
     tokens : ndarray of uint64, shape (m,)
         Ascending.
+
+    See Also
+    --------
+    lshfast.shingling.Shingles : Checked arguments of `shingle`.
+    lshfast.shingle : Convert texts to sets of shingles.
     """
 
     numbers: tuple[int, int, int, int]
@@ -108,7 +125,14 @@ class CommonShingles:
 
 
 class Shingles(NamedTuple):
-    """What shingles are made of: the checked arguments of `shingle`; and which of them do not count, if any."""
+    """What shingles are made of: the checked arguments of `shingle`; and which of them do not count, if any.
+
+    See Also
+    --------
+    lshfast.shingling.check_shingles : Check the arguments that say what a shingle is.
+    lshfast.shingling.CommonShingles : Shingles that do not count.
+    lshfast.shingle : Convert texts to sets of shingles.
+    """
 
     unit: Unit
     size: int
@@ -146,7 +170,13 @@ def check_shingles(
     stop_words: str | Iterable[str] | StopWords | None = None,
     lowercase: bool = True,
 ) -> Shingles:
-    """Return checked shingles, or raise an error that names the argument and the allowed values."""
+    """Return checked shingles, or raise an error that names the argument and the allowed values.
+
+    See Also
+    --------
+    lshfast.shingling.Shingles : Checked arguments of `shingle`.
+    lshfast.shingling.shingles_of_texts : The shingles that the name in an index stands for.
+    """
     if not isinstance(unit, str) or unit not in DEFAULT_SIZES:
         raise ValueError(f"unit must be 'word', 'char' or 'stopword', not {unit!r}")
     size = check_int("size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE)
@@ -161,7 +191,13 @@ def check_shingles(
 
 
 def shingles_of_texts(name: str) -> Shingles | None:
-    """Parse the name that an index gives its shingles, such as "word:5"; None for any other name."""
+    """Parse the name that an index gives its shingles, such as "word:5"; None for any other name.
+
+    See Also
+    --------
+    lshfast.shingling.check_shingles : Check the arguments that say what a shingle is.
+    lshfast.shingling.Shingles : Checked arguments of `shingle`.
+    """
     unit, _, rest = name.partition(":")
     size, _, language = rest.partition(":")
     if unit not in DEFAULT_SIZES or not size.isdecimal() or bool(language) != (unit == "stopword"):
@@ -170,7 +206,13 @@ def shingles_of_texts(name: str) -> Shingles | None:
 
 
 def are_texts(source: Any) -> bool:
-    """Return whether this is a str, bytes or a column of texts; an empty list is, an array of numbers is not."""
+    """Return whether this is a str, bytes or a column of texts; an empty list is, an array of numbers is not.
+
+    See Also
+    --------
+    lshfast.shingle : Convert texts to sets of shingles.
+    lshfast.shingling.ArrowStream : An object that exports an Arrow stream.
+    """
     kind = source.dtype.kind if isinstance(source, np.ndarray) else ""
     if kind == "O" or isinstance(source, (list, tuple)):
         return len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))
@@ -311,6 +353,10 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.shingle : Convert texts to sets of shingles.
 
     References
     ----------

@@ -44,6 +44,10 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
     ValueError
         If rows are not of one length or hold anything else.
 
+    See Also
+    --------
+    lshfast.textbook.minhash : Minhashes as rows of a matrix.
+
     Examples
     --------
     >>> columns_of(["0110", "0011", "1000"])
@@ -79,6 +83,12 @@ def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first:
     TypeError, ValueError
         If `first` has the wrong type or is out of range, or the order repeats or lacks a row.
 
+    See Also
+    --------
+    lshfast.textbook.minhash_ranks : Minhashes as ranks.
+    lshfast.textbook.minhash_groups : Signatures from groups of rows.
+    lshfast.MinHasher : Compute MinHash signatures of token sets.
+
     Examples
     --------
     >>> minhash([set("ad"), set("c"), set("bde")], "beadc", first=3)
@@ -109,6 +119,12 @@ def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Ma
     ValueError
         If two rows have one rank, or a column has a row without a rank.
 
+    See Also
+    --------
+    lshfast.textbook.minhash : Minhashes as rows of a matrix.
+    lshfast.textbook.similarity : Estimate the similarity from signatures.
+    lshfast.textbook.trace : Signatures row by row.
+
     Examples
     --------
     >>> minhash_ranks(columns_of(["0110", "0011", "1000"]), (3, 1, 2))
@@ -137,6 +153,11 @@ def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], ro
     TypeError, ValueError
         If an argument has the wrong type or is out of range, two ranks are equal, or a column has another row.
 
+    See Also
+    --------
+    lshfast.textbook.minhash_ranks : Minhashes as ranks.
+    lshfast.sketch.OnePermutation : Signatures from one permutation.
+
     Examples
     --------
     >>> minhash_groups([{4, 5, 6}, {3, 4, 5}], (1, 2, 3, 4), 8)
@@ -163,6 +184,11 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     ValueError
         If one has more slots than the other.
 
+    See Also
+    --------
+    lshfast.textbook.minhash_ranks : Minhashes as ranks.
+    lshfast.textbook.collisions : Count the permutations with equal minhashes.
+
     Examples
     --------
     >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
@@ -185,6 +211,11 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
     ValueError
         If there are more than 8 rows, or a set has another row.
 
+    See Also
+    --------
+    lshfast.textbook.minhash : Minhashes as rows of a matrix.
+    lshfast.textbook.similarity : Estimate the similarity from signatures.
+
     Examples
     --------
     >>> collisions({0, 1, 2}, {1, 2, 3}, range(5))
@@ -202,6 +233,10 @@ class Step(NamedTuple):
     """The state of the algorithm after a row; prints as the signature matrix, with ∞ for None.
 
     `values` are those of the functions of the row. `signatures` has for each function a slot for each column.
+
+    See Also
+    --------
+    lshfast.textbook.trace : Signatures row by row.
     """
 
     row: int
@@ -234,6 +269,11 @@ def trace(
     ------
     ValueError
         If there is no function, one is not callable, or a column has a row that is not among the rows.
+
+    See Also
+    --------
+    lshfast.textbook.Step : The state after a row.
+    lshfast.textbook.minhash_ranks : Minhashes as ranks.
 
     Examples
     --------
@@ -282,6 +322,11 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     ValueError
         If the width or a coordinate is not a finite number, or the width is not above 0.
 
+    See Also
+    --------
+    lshfast.textbook.candidates : Pairs of items that meet in a bucket.
+    lshfast.families.PlaneLines : Lines in the plane.
+
     Examples
     --------
     >>> candidates(axis_buckets([(1, 2, 3), (0, 2, 4), (4, 3, 2)], width=1))
@@ -309,6 +354,11 @@ def candidates(
     ValueError
         If one argument has more items than the other.
 
+    See Also
+    --------
+    lshfast.textbook.axis_buckets : Buckets of points on the axes.
+    lshfast.candidates : Find the pairs that share a bucket.
+
     Examples
     --------
     >>> candidates([[(1, 3, 0)], [(0, 2, 1)], [(0, 1, 3)], [(0, 2, 1)], [(2, 2, 1)]])
@@ -332,6 +382,11 @@ def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
     ValueError
         If the order lacks a symbol.
 
+    See Also
+    --------
+    lshfast.textbook.rarest_first : The order of symbols.
+    lshfast.textbook.StringIndex : An index of strings.
+
     Examples
     --------
     >>> string_of("dab", "abcd"), string_of("dab", rarest_first(["dab", "ab", "bd"]))
@@ -342,7 +397,12 @@ def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
 
 
 def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
-    """Return all symbols of some sets by the number of sets that have them, and equal ones by value."""
+    """Return all symbols of some sets by the number of sets that have them, and equal ones by value.
+
+    See Also
+    --------
+    lshfast.textbook.string_of : A set as a string of symbols.
+    """
     counts = Counter(symbol for each in sets for symbol in set(each))
     return sorted(counts, key=lambda symbol: (counts[symbol], symbol))
 
@@ -365,6 +425,11 @@ class StringIndex:
     ------
     ValueError
         If an argument is out of range.
+
+    See Also
+    --------
+    lshfast.textbook.string_of : A set as a string of symbols.
+    lshfast.exact.PrefixIndex : An index that finds all sets of a least similarity.
 
     Examples
     --------
@@ -453,7 +518,12 @@ class StringIndex:
 
 
 class Sizes(NamedTuple):
-    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them all."""
+    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them all.
+
+    See Also
+    --------
+    lshfast.textbook.sizes : The sizes of an exercise.
+    """
 
     signatures: int
     tables: int
@@ -468,6 +538,10 @@ def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 
     ----------
     documents, slots, tables, slot_bytes, entry_bytes : int
         Numbers of documents, slots of a signature and tables; bytes of a slot and of a table's entry. At least 0.
+
+    See Also
+    --------
+    lshfast.textbook.Sizes : The sizes as a tuple.
 
     Examples
     --------

@@ -2,23 +2,28 @@
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 
 import lshfast
 
-# Modules whose functions name related ones; those of the textbook and of hashing are steps of one page each.
-MODULES = (
-    "exact", "external", "images", "passages", "records", "stages", "web", "distances",
-)  # fmt: skip
-FUNCTIONS = [
-    f"{module}.{name}"
-    for module in MODULES
-    for name in importlib.import_module(f"lshfast.{module}").__all__
-    if inspect.isfunction(getattr(importlib.import_module(f"lshfast.{module}"), name))
-]
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def pages():
+    """Return the module that lists the documented modules and their public names."""
+    spec = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES = pages()
+MODULES = [name for names in PAGES.MODULES.values() for name in names]
 
 
 def found(path):
@@ -36,20 +41,21 @@ def related(path):
     return [line.split(" : ")[0].removeprefix("lshfast.") for line in lines]
 
 
-@pytest.mark.parametrize("path", [*lshfast.__all__, *FUNCTIONS])
-def test_related_names_exist(path):
-    names = related(path)
-    assert 1 <= len(names) == len(set(names))
-    for name in names:
-        assert found(name) is not found(path)
-
-
-@pytest.mark.parametrize("path", lshfast.__all__)
-def test_sections_are_in_the_order_of_numpydoc(path):
-    order = ["Parameters", "Attributes", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples"]
-    titles = re.findall(r"^(.+)\n-{4,}$", inspect.getdoc(found(path)), re.MULTILINE)
-    after = titles[titles.index("See Also") + 1 :]
-    assert set(after) <= set(order[order.index("See Also") :]), titles
+@pytest.mark.parametrize("module", MODULES)
+def test_classes_and_functions_name_related_ones_that_exist(module):
+    try:
+        defined = PAGES.module_of(module)
+    except ImportError as error:
+        pytest.skip(str(error))
+    public = {name: getattr(defined, name) for name in PAGES.public_names(defined)}
+    public = {name: value for name, value in public.items() if inspect.isclass(value) or inspect.isroutine(value)}
+    assert public
+    for name, value in public.items():
+        names = related(name if module == "lshfast" else f"{module}.{name}")
+        assert 1 <= len(names) == len(set(names)), name
+        assert [other for other in names if found(other) is value] == [], name
+        titles = re.findall(r"^(.+)\n-{4,}$", inspect.getdoc(value), re.MULTILINE)
+        assert set(titles[titles.index("See Also") + 1 :]) <= {"Notes", "References", "Examples"}, name
 
 
 def test_the_package_introduces_itself():

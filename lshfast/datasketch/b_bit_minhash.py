@@ -43,6 +43,11 @@ class bBitMinHash:
     TypeError, ValueError
         If b or r has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHash : A sketch of one set.
+    lshfast.sketch.BBits : Keep the lowest bits of signatures.
+
     Examples
     --------
     >>> from lshfast.datasketch import MinHash, bBitMinHash

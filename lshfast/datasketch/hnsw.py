@@ -108,6 +108,11 @@ class HNSW(MutableMapping[Hashable, Any]):
         Whether to record which points link to a point. This makes ``remove(key, hard=True)`` faster, because it need
         not search all points, and takes more memory.
 
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+    lshfast.datasketch.MinHashLSHForest : Find the k most similar sketches.
+
     Notes
     -----
     Results are approximate. A greater `ef` of a query finds more of the nearest points and computes more distances.

@@ -89,6 +89,11 @@ class HyperLogLog:
         If p is not an int or out of range, if the registers have the wrong shape, type or range, or if hashfunc is not
         callable.
 
+    See Also
+    --------
+    lshfast.datasketch.HyperLogLogPlusPlus : Count distinct values with a 64-bit hash.
+    lshfast.DistinctCounter : Count distinct values in bounded memory.
+
     Examples
     --------
     >>> from lshfast.datasketch.hyperloglog import HyperLogLog
@@ -360,6 +365,11 @@ class HyperLogLogPlusPlus(HyperLogLog):
         As for HyperLogLog.
     hashfunc : callable, default sha1_hash64
         Returns the hash of a value, an int of 64 bits.
+
+    See Also
+    --------
+    lshfast.datasketch.HyperLogLog : Count distinct values with a 32-bit hash.
+    lshfast.DistinctCounter : Count distinct values in bounded memory.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class LeanMinHash(MinHash):
     ValueError
         If neither a minhash nor its parts are given, or the scheme differs from the minhash's.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHash : A sketch of one set.
+    lshfast.datasketch.bBitMinHash : A sketch of the lowest b bits.
+
     Examples
     --------
     >>> from lshfast.datasketch import LeanMinHash, MinHash

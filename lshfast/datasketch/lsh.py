@@ -96,6 +96,12 @@ class MinHashLSH:
     hashtables : list of UnorderedStorage
         For each band the names of its buckets, and for each bucket the set of its keys.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHashLSHForest : Find the k most similar sketches.
+    lshfast.datasketch.MinHashLSHEnsemble : Find sets that contain most of a query.
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+
     Notes
     -----
     Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed datasketch, whose values are

@@ -77,6 +77,11 @@ class MinHashLSHBloom:
     FormatError
         If the file in the folder is damaged, or the folder contains filters of datasketch.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHashLSH : Find similar sketches by bands.
+    lshfast.join.ItemFilter : Tell which items of a stream are certainly new.
+
     Notes
     -----
     No further package is required. Several threads may query while one thread inserts. Empty sets are similar to each

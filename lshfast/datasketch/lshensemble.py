@@ -62,6 +62,11 @@ class MinHashLSHEnsemble:
     indexes : list of dict of MinHashLSH
         For each partition a dict from r to an index of its sets. In memory, they are created when they are read.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHashLSH : Find similar sketches by bands.
+    lshfast.LSHEnsemble : An index that finds sets that contain most of a query.
+
     Notes
     -----
     datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r) is taken from

@@ -48,6 +48,11 @@ class MinHashLSHForest:
     keys : dict
         For each key a list of its hash values in each tree, as big-endian bytes.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHashLSH : Find similar sketches by bands.
+    lshfast.LSHForest : An index that finds the k most similar sets.
+
     Notes
     -----
     Keys can be found after `index` was called once; keys added later can be found immediately. Any number of threads

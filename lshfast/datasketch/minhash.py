@@ -100,6 +100,12 @@ class MinHash:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.datasketch.LeanMinHash : A sketch without what updates need.
+    lshfast.datasketch.MinHashLSH : Find similar sketches by bands.
+    lshfast.MinHasher : Compute MinHash signatures of token sets.
+
     Examples
     --------
     >>> from lshfast.datasketch import MinHash

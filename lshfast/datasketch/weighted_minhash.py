@@ -37,6 +37,11 @@ class WeightedMinHash:
     hashvalues : ndarray of int64, shape (k, 2)
         The dimension and the level of each sample. Not copied.
 
+    See Also
+    --------
+    lshfast.datasketch.WeightedMinHashGenerator : Draw samples of vectors of weights.
+    lshfast.datasketch.WeightedMinHashLSH : Find similar weighted sets by bands.
+
     Examples
     --------
     >>> from lshfast.datasketch.weighted_minhash import WeightedMinHashGenerator
@@ -169,6 +174,11 @@ class WeightedMinHashGenerator:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.datasketch.WeightedMinHash : The samples of one weighted set.
+    lshfast.WeightedMinHasher : Compute signatures of weighted sets.
 
     Examples
     --------

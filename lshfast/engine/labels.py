@@ -46,7 +46,12 @@ NOTE = "Pairs below {:g} are not known: recall is the share of the same pairs fr
 
 
 class Interval(NamedTuple):
-    """The ends of an interval that holds a value with a probability of 95 %."""
+    """The ends of an interval that holds a value with a probability of 95 %.
+
+    See Also
+    --------
+    lshfast.labelling.ThresholdEstimate : What labels say about thresholds.
+    """
 
     low: float
     high: float
@@ -104,6 +109,10 @@ class ThresholdEstimate(Shown):
         Holds the best threshold with a probability of 95 %.
     wanted : float or None
         The precision that is wanted.
+
+    See Also
+    --------
+    lshfast.labelling.threshold_of : Estimate precision and recall of thresholds from labels.
     """
 
     thresholds: Float64Array

@@ -73,6 +73,10 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     feature_names_in_ : ndarray of str
         Defined if the fitted data has columns with names.
 
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+
     Notes
     -----
     All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its distances to all points

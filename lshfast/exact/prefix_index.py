@@ -114,6 +114,12 @@ class PrefixIndex(KeyedEntries):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.exact.join : Find all pairs of two collections exactly.
+    lshfast.exact.pairs : Find all similar pairs of one collection exactly.
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+
     Notes
     -----
     A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other

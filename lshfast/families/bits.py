@@ -46,6 +46,11 @@ class BitSampling(BitFamily[UInt64Array]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.Covering : Functions that miss no code within a radius.
+    lshfast.hamming_pairs : Find all pairs of codes within a radius.
+
     References
     ----------
     P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998.
@@ -177,6 +182,11 @@ class Covering(Family[UInt64Array]):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.families.BitSampling : Bits at random positions.
+    lshfast.HammingIndex : An exact index of packed codes.
 
     References
     ----------

@@ -43,6 +43,12 @@ class Cascade:
     ValueError
         If a step is neither "and" nor "or", or its number is out of range.
 
+    See Also
+    --------
+    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+    lshfast.families.plot_curve : Draw the S-curve.
+    lshfast.families.Amplified : Groups of functions of a family.
+
     Notes
     -----
     log p after a step is a concave function of log p before it, and so are cascades. A cascade of AND and OR therefore

@@ -25,6 +25,10 @@ class BitCodes(NamedTuple):
         Bit j % 64 of word j // 64, counted from the lowest, is the value under function j. The other bits are zeros.
     without : ndarray of bool, shape (n,), or None
         Which items have no value; None if all have.
+
+    See Also
+    --------
+    lshfast.families.BitFamily : Base class of families whose values are bits.
     """
 
     words: UInt64Array
@@ -35,6 +39,11 @@ class BitFamily(Family[Items]):
     """Base class of families whose values are single bits; a subclass computes them packed into words.
 
     An item has a value under all functions, or under none.
+
+    See Also
+    --------
+    lshfast.families.Family : Base class of families.
+    lshfast.families.BitCodes : Packed values of functions whose values are bits.
     """
 
     value_bits = 1

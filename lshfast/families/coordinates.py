@@ -49,6 +49,11 @@ class CoordinateCells(Family[Any]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.CauchyLines : Random lines for Manhattan distance.
+    lshfast.families.UnaryBits : Unary bits of whole numbers, for Manhattan distance.
+
     References
     ----------
     A. Andoni, P. Indyk, "Efficient algorithms for substring near neighbor problem", SODA 2006: grids of one coordinate.

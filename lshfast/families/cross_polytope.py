@@ -61,6 +61,12 @@ class CrossPolytope(AngleFamily, Probing[Any]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.Hyperplanes : Random hyperplanes, for angles.
+    lshfast.families.SignVectors : Random vectors of ±1, for angles.
+    lshfast.families.Probing : Base class of families that name promising buckets.
+
     References
     ----------
     A. Andoni, P. Indyk, T. Laarhoven, I. Razenshteyn, L. Schmidt, "Practical and Optimal LSH for Angular Distance",

@@ -63,6 +63,11 @@ def distance_at(family: Family[Any], probability: float) -> float:
     ------
     ValueError
         If the probability is out of range, or even equal items collide with a smaller one.
+
+    See Also
+    --------
+    lshfast.families.Sensitivity : Probabilities at a near and a far distance.
+    lshfast.families.plot_curve : Draw the S-curve.
     """
     probability = check_number("probability", probability)
     if not 0 < probability <= 1:

@@ -28,7 +28,14 @@ _FAMILIES: dict[str, type[Family[Any]]] = {}
 
 
 class Sensitivity(NamedTuple):
-    """Items within distance d1 collide with probability at least p1, items beyond d2 with at most p2."""
+    """Items within distance d1 collide with probability at least p1, items beyond d2 with at most p2.
+
+    See Also
+    --------
+    lshfast.families.rho : The exponent of the work of a family.
+    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+    lshfast.families.distance_at : The distance of a collision probability.
+    """
 
     d1: float
     d2: float
@@ -54,6 +61,13 @@ class Family(ABC, Generic[Items]):
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
         Largest distance of two items, up to which `collision_probability` is defined. The default is inf.
+
+    See Also
+    --------
+    lshfast.families.Amplified : Groups of functions of a family.
+    lshfast.families.BitFamily : Base class of families whose values are bits.
+    lshfast.families.Probing : Base class of families that name promising buckets.
+    lshfast.families.family_of : The family with a description.
 
     References
     ----------
@@ -246,6 +260,12 @@ class Amplified(Family[Items], Generic[Items]):
     ValueError
         If a step is neither "and" nor "or", or its number is out of range.
 
+    See Also
+    --------
+    lshfast.families.Family : Base class of families.
+    lshfast.families.Cascade : Steps of AND and OR.
+    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.6.3.
@@ -396,6 +416,10 @@ def family_of(description: str) -> Family[Any]:
     ValueError
         If it is not the description of a family, the family is not known, or its parameters are not valid. A family of
         your own is known once its class is defined.
+
+    See Also
+    --------
+    lshfast.families.Family : Base class of families.
 
     Examples
     --------

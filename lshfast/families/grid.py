@@ -60,6 +60,11 @@ class GridSquares(Family[TokenSets]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.fingerprints.FingerprintGrid : Lay a grid over a fingerprint.
+    lshfast.fingerprints.FingerprintMatcher : Decide which fingerprints match.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.5.

@@ -43,6 +43,12 @@ class GaussianLines(StableLines):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.CauchyLines : Random lines for Manhattan distance.
+    lshfast.families.PlaneLines : Lines in the plane.
+    lshfast.families.Probing : Base class of families that name promising buckets.
+
     Notes
     -----
     The lines are float32 numbers, 4 * dim * count bytes for `count` functions. They are drawn at the first use and
@@ -117,6 +123,12 @@ class CauchyLines(StableLines):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.families.GaussianLines : Random lines for Euclidean distance.
+    lshfast.families.CoordinateCells : Cells of a random coordinate, for Manhattan distance.
+    lshfast.families.UnaryBits : Unary bits of whole numbers, for Manhattan distance.
 
     Notes
     -----

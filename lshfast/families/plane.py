@@ -50,6 +50,11 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.GaussianLines : Random lines for Euclidean distance.
+    lshfast.textbook.axis_buckets : Buckets of points on the axes.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.7.4.

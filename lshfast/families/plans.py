@@ -41,6 +41,10 @@ class Costs:
     ------
     TypeError, ValueError
         If a cost is not a number, or is negative or infinite.
+
+    See Also
+    --------
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
     """
 
     function: float = 0.1
@@ -76,6 +80,12 @@ class BandPlan:
         the threshold that are not candidates. None without a histogram.
     work : float or None
         Expected cost of a query, in comparisons. None without a histogram.
+
+    See Also
+    --------
+    lshfast.families.plan_bands : What to expect of given bands and rows.
+    lshfast.families.plan_recall : Choose the most rows that reach a recall.
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
     """
 
     bands: int

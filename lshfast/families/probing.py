@@ -26,6 +26,11 @@ class Probing(Family[Items]):
     """Base class of families that can name the most promising buckets of an item, best first.
 
     An index that looks up several buckets a band needs fewer bands for the same recall, and so less memory.
+
+    See Also
+    --------
+    lshfast.families.Family : Base class of families.
+    lshfast.families.probe_success : Probability that the first buckets hold a near item.
     """
 
     @abstractmethod

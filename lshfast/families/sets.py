@@ -49,6 +49,11 @@ class MinHashFamily(Family[SetsOrSignatures]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.WeightedMinHashFamily : MinHash of weighted sets.
+    lshfast.MinHasher : Compute MinHash signatures of token sets.
+
     References
     ----------
     A. Z. Broder, "On the resemblance and containment of documents", 1997. P. Indyk, R. Motwani, "Approximate Nearest
@@ -172,6 +177,11 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.MinHashFamily : MinHash, for Jaccard similarity.
+    lshfast.WeightedMinHasher : Compute signatures of weighted sets.
+
     References
     ----------
     As for `WeightedMinHasher`.
@@ -293,6 +303,11 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
     ------
     TypeError, ValueError
         If the seed has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.families.MinHashFamily : MinHash, for Jaccard similarity.
+    lshfast.SimHasher : Compute SimHash codes of token sets.
 
     References
     ----------

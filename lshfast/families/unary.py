@@ -45,6 +45,11 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.CoordinateCells : Cells of a random coordinate, for Manhattan distance.
+    lshfast.families.CauchyLines : Random lines for Manhattan distance.
+
     References
     ----------
     A. Gionis, P. Indyk, R. Motwani, "Similarity Search in High Dimensions via Hashing", VLDB 1999.

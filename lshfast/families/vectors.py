@@ -59,6 +59,11 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.SignVectors : Random vectors of ±1, for angles.
+    lshfast.families.CrossPolytope : The farthest coordinate after a rotation, for angles.
+
     References
     ----------
     M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. The rotations: A. Andoni,
@@ -232,6 +237,11 @@ class SignVectors(AngleFamily, BitFamily[Any]):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.families.Hyperplanes : Random hyperplanes, for angles.
+    lshfast.sketch.SignSketcher : Codes of dense vectors.
 
     References
     ----------

@@ -54,6 +54,11 @@ class Sampling:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.genomes.sketch : Sketch sequences in memory.
+    lshfast.genomes.KmerSketches : Sketches of sequences.
+
     Examples
     --------
     >>> from lshfast.genomes import Sampling
@@ -93,6 +98,13 @@ class KmerSketches:
         Letters of all sequences; 0 if that is not known.
     rejected : list of Reject
         Files and records that were skipped.
+
+    See Also
+    --------
+    lshfast.genomes.sketch : Sketch sequences in memory.
+    lshfast.genomes.sketch_files : Sketch files of sequences.
+    lshfast.genomes.read_signatures : Read sketches that sourmash wrote.
+    lshfast.genomes.pairs : Find all pairs of similar sketches.
 
     Examples
     --------

@@ -26,7 +26,15 @@ WEAK, POLYNOMIAL, SHIFT, ADD_SHIFT, TABULATION = 60, 61, 62, 63, 64  # domains
 
 
 class HashFunction(ABC):
-    """Base class of functions from 64-bit keys into buckets."""
+    """Base class of functions from 64-bit keys into buckets.
+
+    See Also
+    --------
+    lshfast.hashing.MultiplyAddShift : Multiplication and addition; strongly universal.
+    lshfast.hashing.StronglyUniversal : The strongly universal family mod p.
+    lshfast.hashing.PolynomialHash : A k-wise independent family.
+    lshfast.hashing.MixedTabulation : Tables of random words.
+    """
 
     def hash(self, keys: npt.ArrayLike) -> UInt64Array:
         """Compute the buckets of keys.
@@ -123,6 +131,11 @@ class WeaklyUniversal(_PrimeField):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.hashing.StronglyUniversal : The strongly universal family mod p.
+    lshfast.hashing.MultiplyShift : One multiplication; universal.
+
     References
     ----------
     J. L. Carter, M. N. Wegman, "Universal Classes of Hash Functions", JCSS 18, 1979.
@@ -173,6 +186,11 @@ class PolynomialHash(_PrimeField):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.StronglyUniversal : The strongly universal family mod p.
+    lshfast.hashing.MixedTabulation : Tables of random words.
 
     References
     ----------
@@ -228,6 +246,12 @@ class StronglyUniversal(_PrimeField):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.WeaklyUniversal : The weakly universal family mod p.
+    lshfast.hashing.PolynomialHash : A k-wise independent family.
+    lshfast.hashing.MultiplyAddShift : Multiplication and addition; strongly universal.
 
     References
     ----------

@@ -45,6 +45,10 @@ def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float6
     ValueError
         If a number is out of range or NaN, or the shapes do not fit.
 
+    See Also
+    --------
+    lshfast.hashing.gaussian_vectors : Draw vectors of a Gaussian distribution.
+
     References
     ----------
     G. E. P. Box, M. E. Muller, "A Note on the Generation of Random Normal Deviates", Ann. Math. Statist. 29, 1958.
@@ -105,6 +109,11 @@ def gaussian_vectors(
     ValueError
         If an argument is out of range or has the wrong shape.
 
+    See Also
+    --------
+    lshfast.hashing.box_muller : Gaussian numbers from uniform ones.
+    lshfast.hashing.sphere_points : Draw uniform points of the unit sphere.
+
     Examples
     --------
     >>> import numpy as np
@@ -158,6 +167,10 @@ def sphere_points(count: int, dim: int, *, seed: Seed = 1) -> Float64Array:
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.gaussian_vectors : Draw vectors of a Gaussian distribution.
 
     Examples
     --------

@@ -47,6 +47,11 @@ class HalvingFamily:
     TypeError, ValueError
         If n is not one of these.
 
+    See Also
+    --------
+    lshfast.hashing.LinearPermutation : A random linear permutation.
+    lshfast.hashing.minwise_error : How far permutations are from min-wise independence.
+
     References
     ----------
     A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations", JCSS 60, 2000.
@@ -161,6 +166,12 @@ class LinearPermutation:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.hashing.HalvingFamily : The min-wise independent family by halving.
+    lshfast.hashing.linear_first_range : The range over the elements of a set.
+    lshfast.hashing.minwise_error : How far permutations are from min-wise independence.
+
     References
     ----------
     A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations", JCSS 60, 2000.
@@ -223,6 +234,11 @@ def linear_first_probability(k: int) -> float:
     TypeError, ValueError
         If `k` is not an int, or out of range.
 
+    See Also
+    --------
+    lshfast.hashing.linear_first_range : The range over the elements of a set.
+    lshfast.hashing.LinearPermutation : A random linear permutation.
+
     Examples
     --------
     >>> from lshfast.hashing import linear_first_probability
@@ -267,6 +283,11 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     TypeError, ValueError
         If an argument is not an int, out of range, or not a prime.
 
+    See Also
+    --------
+    lshfast.hashing.linear_first_probability : The limit for 0 among 0..k.
+    lshfast.hashing.LinearPermutation : A random linear permutation.
+
     Examples
     --------
     >>> from lshfast.hashing import linear_first_range
@@ -307,6 +328,11 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     ------
     TypeError, ValueError
         If an argument has the wrong type or shape, or is out of range, or a row is not a permutation of 0..n - 1.
+
+    See Also
+    --------
+    lshfast.hashing.HalvingFamily : The min-wise independent family by halving.
+    lshfast.hashing.LinearPermutation : A random linear permutation.
 
     References
     ----------

@@ -34,6 +34,10 @@ class PerfectStats:
         Cells of the second level: at most 2 `squares`, so 8 n.
     nbytes : int
         Bytes of memory.
+
+    See Also
+    --------
+    lshfast.hashing.PerfectMap : A static map of 64-bit keys.
     """
 
     first_draws: int
@@ -73,6 +77,10 @@ class PerfectMap:
         If an argument has the wrong type.
     ValueError
         If two keys are equal, there are too many, there is not a value for each, or an integer is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.PerfectStats : What a map drew and took.
 
     References
     ----------

@@ -31,6 +31,11 @@ class MultiplyShift(HashFunction):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.hashing.MultiplyAddShift : Multiplication and addition; strongly universal.
+    lshfast.hashing.WeaklyUniversal : The weakly universal family mod p.
+
     References
     ----------
     M. Dietzfelbinger, T. Hagerup, J. Katajainen, M. Penttonen, "A Reliable Randomized Algorithm for the Closest-Pair
@@ -84,6 +89,11 @@ class MultiplyAddShift(HashFunction):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.MultiplyShift : One multiplication; universal.
+    lshfast.hashing.StronglyUniversal : The strongly universal family mod p.
 
     References
     ----------
@@ -139,6 +149,11 @@ class MixedTabulation(HashFunction):
     ------
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
+
+    See Also
+    --------
+    lshfast.hashing.PolynomialHash : A k-wise independent family.
+    lshfast.hashing.MultiplyAddShift : Multiplication and addition; strongly universal.
 
     References
     ----------

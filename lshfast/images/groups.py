@@ -40,6 +40,10 @@ class ImageRemoval(NamedTuple):
         How the image is turned, relative to the kept one: "same", "rotated_90", "rotated_180" or "rotated_270"
         (clockwise), "flipped" (upside down), "mirrored" (left to right), "transposed" or "transverse" (mirrored at the
         diagonal from the upper left, or the other one).
+
+    See Also
+    --------
+    lshfast.images.ImageDedup : What was kept and removed.
     """
 
     path: str
@@ -58,6 +62,11 @@ class KnownHashes:
         What is named as the kept image of a copy.
     codes : ndarray of uint64, shape (n, words)
     hash : {"pdq", "phash", "dhash"}
+
+    See Also
+    --------
+    lshfast.images.dedup : Find images that are copies of others.
+    lshfast.images.ImageHashes : The hashes of images.
     """
 
     paths: Sequence[str]
@@ -88,6 +97,11 @@ class ImageDedup:
         A place in `lshfast.images.hashing.ORIENTATIONS`; 0 if the row is kept.
     radius : int
     against : KnownHashes or None
+
+    See Also
+    --------
+    lshfast.images.dedup : Find images that are copies of others.
+    lshfast.images.ImageHashes : The hashes of images.
     """
 
     hashes: ImageHashes

@@ -58,6 +58,11 @@ class BadImage(NamedTuple):
     ----------
     path : str
     reason : str
+
+    See Also
+    --------
+    lshfast.images.hash_files : Hash image files.
+    lshfast.images.ImageHashes : The hashes of images.
     """
 
     path: str
@@ -86,6 +91,11 @@ class ImageHashes:
     hash : {"pdq", "phash", "dhash"}
     rejected : list of BadImage
         Files that were skipped.
+
+    See Also
+    --------
+    lshfast.images.hash_files : Hash image files.
+    lshfast.images.dedup : Find images that are copies of others.
     """
 
     paths: list[str]

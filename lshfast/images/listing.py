@@ -28,6 +28,11 @@ class ImageFiles:
         The files, in the order of the inputs; those of a folder are sorted.
     other : int
         Files of folders with another suffix, which are not read.
+
+    See Also
+    --------
+    lshfast.images.list_images : List the image files of some inputs.
+    lshfast.images.hash_files : Hash image files.
     """
 
     paths: list[str] = field(default_factory=list)

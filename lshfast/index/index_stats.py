@@ -33,6 +33,11 @@ class IndexStats(Shown):
         Memory or disk space of the index, in bytes.
     store : dict of str to int
         Figures of the store. Their names say what they are; sizes are in bytes.
+
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+    lshfast.index.NeighborStats : The figures of an index of near neighbours.
     """
 
     entries: int

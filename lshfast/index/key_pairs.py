@@ -42,6 +42,11 @@ class KeyPairs(Pairs[float]):
     left, right : ndarray of int64, shape (n,), or list
     similarity : ndarray of float64, shape (n,)
         Estimated similarities, in [0, 1].
+
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+    lshfast.index.NeighborPairs : Pairs of keys with distances.
     """
 
     similarity: Float64Array

@@ -158,6 +158,11 @@ class DuplicateKeyError(ValueError):
     position : int
         Its place in the batch, counted from 0; of several such keys, the first one's.
 
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+
     Examples
     --------
     >>> import lshfast, numpy as np

@@ -24,6 +24,11 @@ class Match(NamedTuple):
     similarity : float
         Estimated similarity of the entry to the query, in [0, 1]; from an `LSHEnsemble`, the estimated containment.
 
+    See Also
+    --------
+    lshfast.index.Matches : The answers to many queries.
+    lshfast.index.Neighbor : One entry of an answer, with its distance.
+
     Examples
     --------
     >>> from lshfast import LSHIndex
@@ -103,6 +108,11 @@ class Matches(AnswerLists[Answer]):
         As for `AnswerLists`.
     similarity : ndarray of float64, shape (n,), or None
         Similarities in [0, 1]; None if they were not requested.
+
+    See Also
+    --------
+    lshfast.LSHIndex : An index of signatures that finds similar sets.
+    lshfast.index.Match : One entry of an answer, with its similarity.
 
     Examples
     --------

@@ -44,6 +44,10 @@ class JoinResult:
         How they were found.
     candidates : int
         The number of pairs of different sets that were compared.
+
+    See Also
+    --------
+    lshfast.exact.join : Find all pairs of two collections exactly.
     """
 
     pairs: npt.NDArray[np.void]

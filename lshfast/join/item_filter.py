@@ -44,6 +44,11 @@ class ItemFilter:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.join.find_identical : Find identical items exactly, and group them.
+    lshfast.join.find_identical_in_batches : The same in bounded memory.
+
     Notes
     -----
     One thread at a time adds items; others wait.

@@ -29,6 +29,11 @@ class Buckets:
     key : ndarray of uint64, shape (m,)
         The bucket key, as returned by `Bands.keys`. An engine sends all records of one (band, key) to one reducer.
     row : ndarray of int64, shape (m,)
+
+    See Also
+    --------
+    lshfast.external.map_buckets : Divide the buckets of keys among tasks.
+    lshfast.external.reduce_buckets : Say which rows of some buckets are to be compared.
     """
 
     band: Int64Array
@@ -69,6 +74,10 @@ class Comparisons:
     offsets : ndarray of int64, shape (n + 1,)
     others : ndarray of int64, shape (m,)
         Ascending for each row.
+
+    See Also
+    --------
+    lshfast.external.reduce_buckets : Say which rows of some buckets are to be compared.
     """
 
     rows: Int64Array

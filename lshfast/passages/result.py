@@ -36,6 +36,11 @@ class Passage(NamedTuple):
     text : str
         The passage as it stands in text j.
 
+    See Also
+    --------
+    lshfast.passages.SharedPassages : All passages that were found.
+    lshfast.passages.find : Find the passages that texts share.
+
     Examples
     --------
     >>> from lshfast import passages
@@ -77,6 +82,11 @@ class SharedPassages(Shown):
         The parameters of the search.
     stages : dict of str to Stage
         The seconds and bytes of text of each stage.
+
+    See Also
+    --------
+    lshfast.passages.find : Find the passages that texts share.
+    lshfast.passages.Passage : One of the passages.
     """
 
     spans: Spans

@@ -35,6 +35,11 @@ class Estimate:
     value : float
     low, high : float
         The interval; both equal `value` if all rows were in the sample.
+
+    See Also
+    --------
+    lshfast.quality.CheckResult : The result for texts and sets.
+    lshfast.quality.PointCheck : The result for weighted sets, vectors and codes.
     """
 
     value: float

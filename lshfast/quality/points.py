@@ -54,6 +54,11 @@ class NearBin:
     ----------
     low, high : float
     pairs, recall : Estimate
+
+    See Also
+    --------
+    lshfast.quality.PointCheck : The result for weighted sets, vectors and codes.
+    lshfast.quality.SimilarityBin : The pairs between two similarities.
     """
 
     low: float
@@ -91,6 +96,11 @@ class PointCheck(Account):
         The share of the pairs that the plan finds; nan without pairs.
     by_nearness : tuple of NearBin
         From the bound to equal points.
+
+    See Also
+    --------
+    lshfast.check : Estimate what a run finds and misses, from a sample.
+    lshfast.quality.CheckResult : The result for texts and sets.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"

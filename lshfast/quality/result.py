@@ -33,6 +33,11 @@ class SimilarityBin:
         Which share of them the run finds; nan without such pairs.
     promised : float
         The same share by the S-curve.
+
+    See Also
+    --------
+    lshfast.quality.CheckResult : The result for texts and sets.
+    lshfast.quality.NearBin : The pairs between two similarities or distances of points.
     """
 
     low: float
@@ -65,6 +70,11 @@ class Alternative:
         Pairs that share a bucket, for each row.
     key_bytes : int
         The memory of the bucket keys of all rows.
+
+    See Also
+    --------
+    lshfast.quality.CheckResult : The result for texts and sets.
+    lshfast.choose_bands : Choose bands and rows for a threshold and a recall.
     """
 
     name: str
@@ -93,6 +103,10 @@ class Example:
         Whether the run finds the pair.
     left, right : str
         The texts where they begin to differ, with control characters as escapes.
+
+    See Also
+    --------
+    lshfast.quality.CheckResult : The result for texts and sets.
     """
 
     key_i: Any
@@ -148,6 +162,11 @@ class CheckResult(Account):
         What other recalls, thresholds and shingles would find and cost.
     examples : tuple of Example
         Some pairs, if they were asked for, the most similar first.
+
+    See Also
+    --------
+    lshfast.check : Estimate what a run finds and misses, from a sample.
+    lshfast.quality.PointCheck : The result for weighted sets, vectors and codes.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"

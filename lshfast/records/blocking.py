@@ -58,6 +58,12 @@ class KeyBlocks:
     TypeError, ValueError
         If an argument has the wrong type or value.
 
+    See Also
+    --------
+    lshfast.records.SortBlocks : Compare neighbours in sorted order.
+    lshfast.records.LshBlocks : Compare records whose n-grams are similar.
+    lshfast.records.parse_rule : Read a rule that is written as text.
+
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: records with an equal name,
@@ -108,6 +114,12 @@ class KeyBlocks:
 class EveryPair:
     """Compare all pairs of records, which suits small tables.
 
+    See Also
+    --------
+    lshfast.records.NearestBlocks : Compare each record with the nearest ones.
+    lshfast.records.KeyBlocks : Compare records with equal keys.
+    lshfast.records.parse_rule : Read a rule that is written as text.
+
     Examples
     --------
     >>> from lshfast.records import EveryPair
@@ -146,6 +158,12 @@ class SortBlocks:
     ------
     TypeError, ValueError
         If `window` is not an int, or below 2.
+
+    See Also
+    --------
+    lshfast.records.KeyBlocks : Compare records with equal keys.
+    lshfast.records.LshBlocks : Compare records whose n-grams are similar.
+    lshfast.records.parse_rule : Read a rule that is written as text.
 
     References
     ----------
@@ -216,6 +234,12 @@ class LshBlocks:
     ------
     TypeError, ValueError
         If an argument has the wrong type or value.
+
+    See Also
+    --------
+    lshfast.records.NearestBlocks : Compare each record with the nearest ones.
+    lshfast.records.KeyBlocks : Compare records with equal keys.
+    lshfast.records.parse_rule : Read a rule that is written as text.
 
     Examples
     --------

@@ -80,6 +80,11 @@ class Field:
     TypeError, ValueError
         If an argument has the wrong type or value.
 
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+    lshfast.records.Synonyms : Words that count as nearly equal.
+
     Examples
     --------
     >>> from lshfast.records import Field

@@ -33,6 +33,12 @@ class NearestBlocks:
     TypeError, ValueError
         If an argument has the wrong type or value.
 
+    See Also
+    --------
+    lshfast.records.LshBlocks : Compare records whose n-grams are similar.
+    lshfast.records.EveryPair : Compare all pairs.
+    lshfast.records.parse_rule : Read a rule that is written as text.
+
     Examples
     --------
     >>> from lshfast.records import NearestBlocks

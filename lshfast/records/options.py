@@ -19,7 +19,13 @@ from lshfast.records.synonyms import Synonyms
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """The options of a run; see `match_records`."""
+    """The options of a run; see `match_records`.
+
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+    lshfast.records.dedup_records : Find the records of one table that are the same.
+    """
 
     fields: Sequence[Any] | None = None
     ignore: Sequence[str] = ()

@@ -84,6 +84,11 @@ class RateTable:
         Standard errors of the rates, without those of h0 and h1; NaN for fewer than 2 pairs.
     h0, h1 : float
         Mean difference of the field between matches, and between random records.
+
+    See Also
+    --------
+    lshfast.records.rate_table : Estimate the rate of true matches by score.
+    lshfast.records.plot_rates : Draw the rates.
     """
 
     field: str

@@ -64,6 +64,12 @@ class LinkResult(Shown):
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
         The fields that are not compared because they follow from others.
+
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+    lshfast.records.dedup_records : Find the records of one table that are the same.
+    lshfast.records.LinkSummary : The figures of a run.
     """
 
     i: Int64Array

@@ -51,6 +51,10 @@ class LinkSummary(Shown):
         The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
         all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
         rule is that of the nearest whole records.
+
+    See Also
+    --------
+    lshfast.records.LinkResult : The links that were found.
     """
 
     records: tuple[int, int]

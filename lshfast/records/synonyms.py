@@ -82,6 +82,10 @@ class Synonyms:
     TypeError
         If a line is a string or holds something else than strings.
 
+    See Also
+    --------
+    lshfast.records.Field : A field of the records, and how it is compared.
+
     Examples
     --------
     >>> from lshfast.records import Synonyms

@@ -43,6 +43,11 @@ class RecordTable:
     ValueError
         If columns differ in length, there is no such column, or an id is missing or occurs twice.
 
+    See Also
+    --------
+    lshfast.records.match_records : Link the records of two tables.
+    lshfast.records.dedup_records : Find the records of one table that are the same.
+
     Examples
     --------
     >>> from lshfast.records import RecordTable

@@ -47,6 +47,11 @@ class BBits:
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.MinHasher : Compute MinHash signatures of token sets.
+    lshfast.datasketch.bBitMinHash : A sketch of the lowest b bits.
+
     Notes
     -----
     An empty set is not similar to any set, not even to another empty set; its words are all 2**64 - 1. Packed

@@ -47,6 +47,11 @@ class Overlap(NamedTuple):
         intersection / union, in [0, 1]; 0 for 0 / 0.
     containment : float64 or ndarray of float64
         intersection / |a|, in [0, 1]; 0 for 0 / 0.
+
+    See Also
+    --------
+    lshfast.sketch.estimate_overlap : Estimate sizes of intersection and union.
+    lshfast.sketch.estimate_sizes : Estimate the sizes of sets.
     """
 
     intersection: Float64Array

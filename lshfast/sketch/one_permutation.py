@@ -46,6 +46,11 @@ class OnePermutation(SlotSketcher[TokenSets]):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.MinHasher : Compute MinHash signatures of token sets.
+    lshfast.textbook.minhash_groups : Signatures from groups of rows.
+
     References
     ----------
     P. Li, A. Owen, C.-H. Zhang, "One Permutation Hashing", NIPS 2012.

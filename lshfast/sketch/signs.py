@@ -48,6 +48,11 @@ class SignSketcher(CodeSketcher):
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.SimHasher : Compute SimHash codes of token sets.
+    lshfast.families.SignVectors : Random vectors of ±1, for angles.
+
     References
     ----------
     M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; D. Achlioptas,

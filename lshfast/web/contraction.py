@@ -44,6 +44,10 @@ class Contraction(Shown):
         The links between classes, named by their smallest nodes; sorted, each once, without links of a class to itself.
     rounds : int
         Rounds with at least one merge.
+
+    See Also
+    --------
+    lshfast.web.contract : Merge the nodes of a link graph.
     """
 
     labels: Int64Array

@@ -55,6 +55,11 @@ class Mirror(NamedTuple):
         Paths that both have.
     agreement : float
         The share of the common paths that have equal contents on both; 1 if contents are not known.
+
+    See Also
+    --------
+    lshfast.web.Mirrors : All mirrors that were found.
+    lshfast.web.find_mirrors : Find hosts that mirror another host.
     """
 
     host: str
@@ -87,6 +92,11 @@ class Mirrors(Shown):
         Hosts with fewer than `min_paths` paths, which were not compared.
     compared : int
         Pairs of hosts that were compared.
+
+    See Also
+    --------
+    lshfast.web.find_mirrors : Find hosts that mirror another host.
+    lshfast.web.Mirror : One of the mirrors.
     """
 
     hosts: list[str]

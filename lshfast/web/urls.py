@@ -37,7 +37,12 @@ _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
 
 
 class HostPath(NamedTuple):
-    """The parts of a URL that its server sees: the host, with its port unless it is the scheme's own, and the path."""
+    """The parts of a URL that its server sees: the host, with its port unless it is the scheme's own, and the path.
+
+    See Also
+    --------
+    lshfast.web.split_url : Split a URL into host and path.
+    """
 
     host: str
     path: str

@@ -134,12 +134,22 @@ cdef uint64_t _head(object token) except? 0:
 
 
 def sha1_hash32(data):
-    """Return the first 4 bytes of the SHA-1 of some bytes as a little-endian number."""
+    """Return the first 4 bytes of the SHA-1 of some bytes as a little-endian number.
+
+    See Also
+    --------
+    lshfast.datasketch.sha1_hash64 : The 64-bit hash.
+    """
     return <uint32_t>_head(data)
 
 
 def sha1_hash64(data):
-    """Return the first 8 bytes of the SHA-1 of some bytes as a little-endian number."""
+    """Return the first 8 bytes of the SHA-1 of some bytes as a little-endian number.
+
+    See Also
+    --------
+    lshfast.datasketch.sha1_hash32 : The 32-bit hash.
+    """
     return _head(data)
 
 

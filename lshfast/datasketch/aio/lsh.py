@@ -50,6 +50,11 @@ class AsyncMinHashLSH:
     hashtables : list of AsyncRedisSetStorage
         The buckets of each band; None before `init_storages`.
 
+    See Also
+    --------
+    lshfast.datasketch.MinHashLSH : Find similar sketches by bands.
+    lshfast.RedisStore : Keep the entries of an index on a Redis server.
+
     Notes
     -----
     Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await

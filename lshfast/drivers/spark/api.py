@@ -113,7 +113,7 @@ def dedup(
 
     See Also
     --------
-    dedup_with_summary : Also returns the figures of the run.
+    lshfast.spark.dedup_with_summary : Also returns the figures of the run.
 
     References
     ----------
@@ -274,7 +274,7 @@ def pairs(
 
     See Also
     --------
-    pairs_with_summary : Also returns the figures of the run.
+    lshfast.spark.pairs_with_summary : Also returns the figures of the run.
 
     References
     ----------
@@ -329,6 +329,11 @@ def pairs_with_summary(
     ------
     ImportError, TypeError, ValueError
         As for `dedup`.
+
+    See Also
+    --------
+    lshfast.spark.pairs : Find all similar pairs on Spark.
+    lshfast.spark.dedup_with_summary : The same with the figures of the run.
 
     Examples
     --------

@@ -61,6 +61,11 @@ class Limits:
         collected. More edges are contracted on the cluster.
     set_rows : int
         A component of more texts is divided by comparing their signatures.
+
+    See Also
+    --------
+    lshfast.spark.dedup : Remove near-duplicates on Spark.
+    lshfast.spark.pairs : Find all similar pairs on Spark.
     """
 
     driver_records: int = 1 << 24

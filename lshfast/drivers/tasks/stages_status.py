@@ -30,6 +30,11 @@ class StagesStatus:
     summary : Summary or None
         The figures of the run, once all tasks of the stage verify are done. Its stages are those of the run; their
         seconds, and `seconds`, are sums over all tasks that are done.
+
+    See Also
+    --------
+    lshfast.stages.status : Say what of a run is done.
+    lshfast.stages.write_page : Write a page about a run.
     """
 
     tasks: dict[StageName, int]

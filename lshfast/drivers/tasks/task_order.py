@@ -38,6 +38,11 @@ _RUN: dict[StageName, Callable[[StagePlan, int], None]] = {
 class MissingTasksError(ValueError):
     """A task needs others that are not done; the message names them.
 
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+    lshfast.stages.status : Say what of a run is done.
+
     Examples
     --------
     >>> import pathlib, tempfile

@@ -24,6 +24,11 @@ class Neighbor(NamedTuple):
         Exact distance of the entry to the query: the angle in radians, the Euclidean or Manhattan distance, or the
         number of different bits.
 
+    See Also
+    --------
+    lshfast.index.NeighborLists : The answers to many queries.
+    lshfast.index.Match : One entry of an answer, with its similarity.
+
     Examples
     --------
     >>> from lshfast.index import Neighbor
@@ -45,6 +50,11 @@ class NeighborLists(AnswerLists[Neighbor]):
     distances : ndarray of float64, shape (n,)
     examined : ndarray of int64, shape (m,)
         Number of entries whose distance was computed for each query.
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+    lshfast.index.Neighbor : One entry of an answer, with its distance.
 
     Examples
     --------
@@ -79,6 +89,11 @@ class NeighborPairs(Pairs[float]):
     ----------
     left, right : ndarray of int64, shape (n,), or list
     distance : ndarray of float64, shape (n,)
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+    lshfast.index.KeyPairs : Pairs of keys with similarities.
     """
 
     distance: Float64Array
@@ -92,6 +107,11 @@ class NeighborStats(IndexStats):
     ----------
     probes : int
         Buckets that a query searches in each table.
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+    lshfast.index.IndexStats : The figures of an index of signatures.
     """
 
     probes: int

@@ -51,6 +51,11 @@ class NeighborsPlan(Family[Any]):
         Expected number of entries whose distance a query computes, if it has a neighbor at no distance of the sample.
     work : float
         Rough time of a query, in nanoseconds, by which the plan was chosen.
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+    lshfast.families.plan_work : Choose bands for a recall at the least work.
     """
 
     name: ClassVar[str] = "near-neighbors"

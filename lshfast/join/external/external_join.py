@@ -59,6 +59,11 @@ class ExternalJoin:
     FormatError
         If a file was changed or damaged after it was written.
 
+    See Also
+    --------
+    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
+    lshfast.external.SortedRuns : Sort records that do not fit into memory.
+
     Examples
     --------
     >>> import tempfile

@@ -49,6 +49,11 @@ class SortedRuns:
     written : int
         Bytes of records that were written to files so far.
 
+    See Also
+    --------
+    lshfast.external.ExternalJoin : Find rows that share buckets in bounded memory.
+    lshfast.external.contract_links : Label the components of links in bounded memory.
+
     Examples
     --------
     >>> import tempfile
