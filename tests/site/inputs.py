@@ -112,7 +112,37 @@ def purchases(path: Path) -> None:
 def genome(path: Path) -> None:
     """Write a genome; those of other files differ from it in a hundredth of the positions."""
     letters, rng = random.Random(1).choices("ACGT", k=20_000), random.Random(path.name)
-    path.write_text(f">{path.stem}\n{''.join(rng.choice('ACGT') if rng.random() < 0.01 else c for c in letters)}\n")
+    changed = "".join(rng.choice("ACGT") if rng.random() < 0.01 else letter for letter in letters)
+    corpora.pack(f">{path.stem}\n{changed}\n".encode(), path)
+
+
+def minutiae(path: Path) -> None:
+    """Write the minutiae of ten prints."""
+    rng = random.Random(4)
+    rows = [{"id": f"p{at // 30}", "x": rng.randrange(400), "y": rng.randrange(500)} for at in range(300)]
+    corpora.make(path, rows)
+
+
+def addresses() -> list[str]:
+    """Return the URLs of two hosts that have the same paths."""
+    return [f"http://{host}.example/{a}/{b}" for host in "ab" for a in ("docs", "news") for b in ("one", "two", "red")]
+
+
+def urls(path: Path) -> None:
+    path.write_text("".join(f"{url}\n" for url in addresses()))
+
+
+def crawled(path: Path) -> None:
+    corpora.make(path, [{"url": url, "checksum": url[-3:]} for url in addresses()])
+
+
+def links(path: Path) -> None:
+    """Write links from six nodes to two others."""
+    rows = [{"source": f"n{i}", "target": f"m{j}"} for i in range(6) for j in range(2)]
+    if path.suffix == ".csv":
+        corpora.make(path, rows)
+    else:
+        path.write_text("".join(f"{row['source']} {row['target']}\n" for row in rows))
 
 
 def photo(path: Path) -> None:
@@ -156,6 +186,8 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["january.jsonl", "february.jsonl"], texts),
         **dict.fromkeys(["customers.csv", "new.csv"], customers),
     },
+    "docs/how-to/fingerprints.md": dict.fromkeys(["prints.csv", "suspects.csv", "database.csv"], minutiae),
+    "docs/how-to/genomes.md": dict.fromkeys(["a.fa.gz", "b.fa.gz", "new.fa"], genome),
     "docs/how-to/images.md": {
         **PHOTOS,
         **dict.fromkeys(["more/b.png", "2024/a.png", "2025/b.png", "2026/c.png"], photo),
@@ -171,6 +203,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["january.parquet", "february.parquet"], vectors),
         **dict.fromkeys(["catalogue.parquet", "new.parquet", "queries.parquet"], vectors),
     },
+    "docs/how-to/news.md": {"pages.jsonl": texts},
     "docs/how-to/passages.md": {
         "corpus.jsonl": texts,
         **dict.fromkeys(["mmlu.jsonl", "gsm8k.jsonl"], questions),
@@ -178,6 +211,11 @@ INPUTS: dict[str, dict[str, Fill]] = {
     "docs/how-to/records.md": TABLES,
     "docs/how-to/reports.md": CRAWL,
     "docs/how-to/stages.md": FOLDER,
+    "docs/how-to/web.md": {
+        "urls.txt": urls,
+        "crawl.parquet": crawled,
+        **dict.fromkeys(["links.txt", "links.csv", "duplicates.csv"], links),
+    },
     "docs/reference/command-line.md": {
         **CRAWL,
         **FOLDER,

@@ -18,7 +18,7 @@ from tests.site.test_pages import OTHERS, ROLES
 # Pages whose commands other tests run: test_pages.py, and tests/kernels/test_cimport.py.
 ELSEWHERE = {*(f"docs/start/{name}.md" for name in ROLES + OTHERS), "docs/reference/kernels.md"}
 OUTPUTS = re.compile(
-    r" (?:-o|--removed|--html|--plot|--passages|--report|--groups|--review|--rates|--changes|--save-hashes) ([^\s-]\S*)"
+    r" (?:-o|--(?:removed|html|labels|plot|passages|report|groups|review|rates|changes|save-hashes)) ([^\s-]\S*)"
 )
 LONG = ["README", "docs/index", "docs/start/overview", "docs/how-to/kinds", "docs/how-to/records", "docs/how-to/stages",
         "docs/reference/command-line", "docs/tutorials/customers"]  # fmt: skip
@@ -63,7 +63,8 @@ def test_the_table_has_the_pages_with_commands():
 def test_no_command_is_in_a_block_that_is_not_run():
     """Blocks that are indented, or have another language, would be left out."""
     for page in PAGES:
-        assert re.findall(r"(?m)^(?: {4}|\t)lshfast .*|^```(?:bash|shell|console).*", page.read_text("utf-8")) == []
+        text = page.read_text("utf-8")
+        assert re.findall(r"(?m)^(?: {4}|\t)lshfast .*|^```(?:bash|shell|console).*|^```\nlshfast .*", text) == []
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="some of the commands need a shell")
