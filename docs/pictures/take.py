@@ -29,7 +29,7 @@ SHOWN = {
     "training-data": ("report.html", [(None, 640), ("The least similar", 560)]),
     "customers": ("links.html", [(None, 560), ("Links just above", 520)]),
     "search": ("pairs.html", [(None, 170), ("The least similar", 560)]),
-    "genomes": ("ani.png", []),
+    "genomes": ("genomes.html", [(None, 560), ("The groups", 540)]),
     "images": ("gallery.html", [(None, 940)]),
     "reuse": ("passages.html", [(None, 820), ("Texts with the most", 560)]),
 }
@@ -39,8 +39,6 @@ def picture(browser, path: Path, parts: list[tuple[str | None, int]]) -> Image.I
     """Return a picture, or parts of a page below each other."""
     from PIL import Image
 
-    if path.suffix == ".png":
-        return Image.open(path)
     page = browser.new_context(viewport={"width": WIDTH, "height": 1000}).new_page()
     page.goto(path.as_uri())
     shown = Image.new("RGB", (WIDTH, sum(height for _, height in parts)))

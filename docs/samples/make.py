@@ -24,6 +24,7 @@ COMMANDS = {
     " -o links.csv --review review.csv",
     "passages": "passages essays/essays.jsonl --min-words 12 --id-column id -o passages.csv",
     "mirrors": "web mirrors urls.txt -o mirrors.csv",
+    "genomes": "genomes genomes --glob *.fa --scaled 100 -o similar.csv",
     "images": "images photos --orientations -o copies.csv",
 }
 
@@ -49,7 +50,7 @@ def pages(target: Path) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for data in ("news", "customers", "essays", *["photos"] * PILLOW):
+        for data in ("news", "customers", "essays", "genomes", *["photos"] * PILLOW):
             write_data(data, folder / data)
         urls(Maker(3), folder)
         for page, command in COMMANDS.items():

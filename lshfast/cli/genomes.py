@@ -8,7 +8,17 @@ import typer
 
 from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import one_line_errors
-from lshfast.cli.options import TABLES, DefuseOption, OnErrorOption, OutputFormatOption, Overwrite, Quiet, Threads
+from lshfast.cli.options import (
+    TABLES,
+    DefuseOption,
+    Html,
+    OnErrorOption,
+    OutputFormatOption,
+    Overwrite,
+    Quiet,
+    Threads,
+    page_output,
+)
 
 
 def genomes_command(
@@ -53,6 +63,7 @@ def genomes_command(
     save_sketches: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the sketches of INPUT for sourmash: .sig, .sig.gz.")
     ] = None,
+    html: Html = None,
     glob: Annotated[
         str | None, typer.Option(help="Files of a folder to read, such as '*.fa.gz'.", show_default=False)
     ] = None,
@@ -97,6 +108,7 @@ def genomes_command(
                 ani=ani,
                 jaccard=jaccard,
                 containment=containment,
+                page=page_output(html, True),
                 threads=threads,
                 overwrite=overwrite,
                 progress=watch,

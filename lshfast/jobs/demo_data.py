@@ -325,7 +325,7 @@ DATA_SETS: dict[DemoData, DataSet] = {
         genomes,
         6,
         "12 genomes of three species, and a piece of one",
-        "lshfast genomes genomes/*.fa --scaled 100 -o pairs.csv",
+        "lshfast genomes genomes/*.fa --scaled 100 -o pairs.csv --html genomes.html",
     ),
     "photos": DataSet(
         photos,

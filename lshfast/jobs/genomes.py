@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy.typing as npt
 from lshfast.common.atomic_files import printable
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
+from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.display import Account
+from lshfast.genomes.page import page_of
 from lshfast.genomes.reading import SequenceFiles
 from lshfast.genomes.search import GENOME_PAIR, Least, least_of, pairs
 from lshfast.genomes.signatures import (
@@ -142,6 +145,7 @@ def compare_genomes(
     ani: float | None = None,
     jaccard: float | None = None,
     containment: float | None = None,
+    page: PageOutput | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -161,6 +165,8 @@ def compare_genomes(
         A file for the sketches of `inputs`, .sig or .sig.gz.
     ani, jaccard, containment : float, optional
         The threshold, see `lshfast.genomes.pairs`.
+    page : PageOutput, optional
+        A page that shows the pairs and the groups of genomes.
     threads : int, optional
     overwrite : bool
         Whether existing files are replaced.
@@ -181,7 +187,7 @@ def compare_genomes(
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
     least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
-    job = Job([output], inputs.on_error, overwrite)
+    job = Job([output], inputs.on_error, overwrite, page=page)
     own = _Opened(inputs, job)
     other = _Opened(replace(inputs, paths=against), job) if against else None
     signatures = [*own.signatures, *(other.signatures if other else [])]
@@ -190,18 +196,14 @@ def compare_genomes(
         check_signature_path(save_sketches)
         read = [*signatures, *(file.location for source in job.sources for file in source.files)]
         check_place(save_sketches, read, overwrite)
-        check_different([*job.paths, save_sketches])
+        check_different([*job.paths, save_sketches, *([] if page is None else [page.path])])
     sketches = own.sketches(threads, progress)
     others = None if other is None else other.sketches(threads, progress)
     found = pairs(
         sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
     )
-    with job.writing():
-        job.write(output, _tables(found, sketches, others), {"a": "string", "b": "string"})
-        if save_sketches is not None:
-            write_signatures(save_sketches, sketches, overwrite=overwrite)
     rejected = len(sketches.rejected)
-    return job.account(
+    summary = job.account(
         GenomesSummary,
         read=len(sketches) + rejected,
         rejected=rejected,
@@ -214,6 +216,29 @@ def compare_genomes(
         against_rejected=0 if others is None else len(others.rejected),
         pairs=len(found),
         least=least,
+    )
+    with job.writing():
+        job.write(output, _tables(found, sketches, others), {"a": "string", "b": "string"})
+        if save_sketches is not None:
+            write_signatures(save_sketches, sketches, overwrite=overwrite)
+        job.write_page(partial(_page, inputs, found, sketches, others, summary))
+    return replace(summary, seconds=job.clock.seconds)
+
+
+def _page(
+    inputs: GenomeInputs, found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None,
+    summary: GenomesSummary, page: PageOutput,
+) -> str:  # fmt: skip
+    """Return the page of a comparison."""
+    return page_of(
+        found,
+        sketches.names,
+        None if others is None else others.names,
+        summary.least,
+        title=f"Similar genomes in {named([printable(path) for path in inputs.paths])}",
+        account=summary.figures(),
+        bottom=bool(sketches.sampling.bottom),
+        command=page.command,
     )
 
 

@@ -89,6 +89,23 @@ def gauge(share: float, kind: str = "removed") -> Any:
     return element("svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
 
 
+def matrix(names: Sequence[str], cells: Mapping[tuple[int, int], float], title: str, room: int = 170) -> Any:
+    """Return squares in rows with these names; the darker, the greater the number of a cell, which is in [0, 1].
+
+    `room` is the width of the names. More than 23 of them would overlap.
+    """
+    side = min((WIDTH - room) / max(len(names), 1), BAR)
+    drawn = [
+        element("text", name, x=room - 8, y=side * (row + 0.5) + 4, class_="name") for row, name in enumerate(names)
+    ]
+    drawn += [
+        element("rect", x=room + side * column, y=side * row, width=side - 0.5, height=side - 0.5, class_="kept",
+                fill_opacity=f"{0.2 + 0.8 * value:.2f}")
+        for (row, column), value in cells.items()
+    ]  # fmt: skip
+    return picture(side * len(names), title, *drawn)
+
+
 def histogram(
     columns: Sequence[Bin],
     title: str,

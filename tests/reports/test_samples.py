@@ -13,7 +13,7 @@ import lshfast
 from tests.reports.pages import read_page
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
-PAGES = {"dedup", "pairs", "check", "records", "passages", "mirrors", "images"}
+PAGES = {"dedup", "pairs", "check", "records", "passages", "mirrors", "genomes", "images"}
 
 SECONDS = re.compile(r'(?<=<td class="number">)[\d,]+\.\d\d(?=</td><td></td></tr>)')
 VERSION = re.compile(r"(?<=lshfast )\d[\w.+]*")

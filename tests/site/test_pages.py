@@ -9,7 +9,7 @@ import pytest
 from tests.site.pages import agrees, run, steps
 
 DOCS = Path(__file__).parents[2] / "docs"
-NEEDS = {"customers": "scipy", "images": "pdqhash", "genomes": "matplotlib"}
+NEEDS = {"customers": "scipy", "images": "pdqhash"}
 ROLES = ["training-data", "customers", "search", "genomes", "images", "reuse"]
 OTHERS = ["install"]
 
