@@ -6,14 +6,13 @@ records may be the same before anything is known of the fields.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.fields import Field
 from lshfast.records.overlap import TermVectors, TextSimilarity, distinct_counts
@@ -25,7 +24,6 @@ from lshfast.tokens import TokenSets
 # texts are left out beyond. They weigh least.
 PRODUCTS, PRODUCTS_A_TEXT = 200_000_000, 2_000
 WRITTEN_TERMS = "words as written", "trigrams as written"
-BLOCK_TEXTS = 256  # texts whose cosines are computed at once
 
 
 class RecordTexts:
@@ -82,23 +80,15 @@ class RecordTexts:
         trigrams, each weighted by its rarity. Only the nearest of some texts of the first table, by their numbers, and
         the nearest of these are sought if `some` is given.
         """
-        matrix = self.similarity.trigrams.matrix
-        sides = self.numbers
-        tables = [matrix[side] for side in sides]
-        kept = _affordable([np.bincount(table.indices, minlength=matrix.shape[1]) for table in tables], len(self.texts))
-        first, second = (table[:, kept] for table in tables)
-        if some is None:
-            found = [_nearest_rows(first, second, sides, neighbors, self._threads)]
-        else:
-            rows = np.searchsorted(sides[0], some)
-            found = [_nearest_rows(first[rows], second, (some, sides[1]), neighbors, self._threads)]
+        trigrams = self.similarity.trigrams
+        first, second = self.numbers[0], self.numbers[-1]
+        kept = _affordable(trigrams.frequencies(first), trigrams.frequencies(second), len(self.texts))
+        found = [trigrams.nearest(first if some is None else some, second, kept, neighbors)]
         if some is not None:
-            rows = np.flatnonzero(np.isin(sides[1], np.concatenate([some, found[0][1]])))
-            left, right = _nearest_rows(second[rows], first, (sides[1][rows], sides[0]), neighbors, self._threads)
-            found.append((right, left))
-        elif not self._single:
-            left, right = _nearest_rows(second, first, sides[::-1], neighbors, self._threads)
-            found.append((right, left))
+            second = second[np.isin(second, np.concatenate([some, found[0][1]]))]
+        if some is not None or not self._single:
+            right, left = trigrams.nearest(second, first, kept, neighbors)
+            found.append((left, right))
         return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
 
 
@@ -204,40 +194,14 @@ class RecordComparer:
         return np.column_stack([found, self._written.cosines(first[:, 1], second[:, 1])])
 
 
-def _affordable(counts: Sequence[Int64Array], texts: int) -> Int64Array:
-    """Return the terms, ascending, whose products are few enough in all; the rarest terms come first."""
-    products = counts[0].astype(np.float64) * counts[1]
+def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
+    """Return which terms, by their frequencies in two tables, have few enough products in all; rare ones come first."""
+    products = first.astype(np.float64) * second
     order = np.argsort(products, kind="stable")
     few = np.cumsum(products[order], dtype=np.float64) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
-    return np.sort(order[few & (products[order] > 0)])
-
-
-def _nearest_rows(
-    first: Any, second: Any, numbers: Sequence[Int64Array], neighbors: int, threads: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return for each row of a sparse matrix the rows of another one with the greatest products, as their numbers."""
-    other = second.T.tocsr()
-
-    def work(start: int) -> tuple[Int64Array, Int64Array]:
-        products = first[start : start + BLOCK_TEXTS] @ other
-        left, right = [], []
-        for row in range(products.shape[0]):
-            values = slice(products.indptr[row], products.indptr[row + 1])
-            columns, cosines = numbers[1][products.indices[values]], products.data[values]
-            own = numbers[0][start + row]
-            different = columns != own
-            columns, cosines = columns[different], cosines[different]
-            if len(columns) > neighbors:  # of equally near ones, the smallest numbers
-                least = np.partition(cosines, len(cosines) - neighbors)[len(cosines) - neighbors]
-                near = np.flatnonzero(cosines >= least)
-                columns = columns[near[np.lexsort((columns[near], -cosines[near]))][:neighbors]]
-            left.append(np.full(len(columns), own, np.int64))
-            right.append(columns.astype(np.int64))
-        return np.concatenate(left), np.concatenate(right)
-
-    parts = list(ordered_map(work, range(0, first.shape[0], BLOCK_TEXTS), threads))
-    none = np.empty(0, np.int64)
-    return np.concatenate([none, *(left for left, _ in parts)]), np.concatenate([none, *(right for _, right in parts)])
+    kept = np.zeros(len(products), bool)
+    kept[order[few & (products[order] > 0)]] = True
+    return kept
 
 
 def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
