@@ -81,18 +81,14 @@ class PairsBetween:
         greatest, is_best = np.full(len(scores), -np.inf, np.float64), np.ones(len(scores), bool)
         for side in self._chosen:
             rows, size = self._sides[side]
-            order = np.lexsort((-scores, rows))
-            ordered = rows[order]
-            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-            best, second, place = (
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -1, np.int64),
-            )
-            best[ordered[starts]], place[ordered[starts]] = scores[order[starts]], order[starts]
-            more = starts[np.diff(starts, append=len(order)) > 1]
-            second[ordered[more]] = scores[order[more + 1]]
+            best, second = np.full(size, -np.inf, np.float64), np.full(size, -np.inf, np.float64)
+            place = np.full(size, -1, np.int64)
+            np.maximum.at(best, rows, scores)
+            firsts = np.flatnonzero(scores == best[rows])[::-1]
+            place[rows[firsts]] = firsts  # of repeated assignments the last stays: the first pair's
             own = place[rows] == np.arange(len(rows), dtype=np.int64)
+            others = np.flatnonzero(~own)
+            np.maximum.at(second, rows[others], scores[others])
             greatest = np.maximum(greatest, np.where(own, second[rows], best[rows]))
             is_best &= own
         return greatest, is_best
