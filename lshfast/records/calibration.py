@@ -28,7 +28,7 @@ from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_texts import RecordComparer
 from lshfast.records.rivals import PairsBetween, PairsWithin, pairs_of_records
-from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer, parts_of
+from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer
 from lshfast.records.weights import (
     FieldWeights,
     LinkWeights,
@@ -49,6 +49,7 @@ LEAST_LINKED, MOST_RECORDS, LEAST_INFORMATION = 0.5, 5.0, 0.5
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
 PENALTY = 1.0  # of the square of a factor
 STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
+PIECE = 4096  # pairs of which products are added at a time
 RECORD_SCALE = 10.0  # of cosines, so that their factors are of the size of the others
 MOST_GAP = 20.0  # between the last link and the threshold, twice, in log odds
 TINY = 1e-6  # penalty of the base
@@ -176,7 +177,7 @@ def calibrate(
     i, j, pairs, seeds, rivals = found.i, found.j, found.pairs, found.seeds, found.rivals
     rows = pairs_for_chance(linkage)
     chance = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
-    levels = [own.levels(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
+    agreements = [own.agreement(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
     # Different records of one table may be written alike, by the same hand: F1 of discs is .47 with it, .52 without.
     written = None if linkage.b is None else linkage.written_texts
     whole = found.similarities if written is None else np.column_stack([found.similarities, written.compared(i, j)])
@@ -184,11 +185,14 @@ def calibrate(
     for _ in range(ROUNDS):
         prior = share_of(float(seeds.sum()), linkage)
         fields = [
-            _weights(comparer, level[seeds], u, prior, frequencies)
-            for comparer, level, u in zip(comparers, levels, chance, strict=True)
+            _weights(comparer, agreement.levels[seeds], u, prior, frequencies)
+            for comparer, agreement, u in zip(comparers, agreements, chance, strict=True)
         ]
-        by_field = parts_of([WeightScorer(*each) for each in zip(comparers, fields, strict=True)], (i, j))
-        features = np.column_stack([by_field, RECORD_SCALE * whole])
+        by_field = [
+            WeightScorer(comparer, own).of_agreement(comparer.coded.codes[0][i], agreement)
+            for comparer, own, agreement in zip(comparers, fields, agreements, strict=True)
+        ]
+        features = np.column_stack([*by_field, RECORD_SCALE * whole])
         chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = np.einsum("ij,j->i", features, factors) + base
@@ -258,7 +262,7 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
         for _ in range(STEPS):
             chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", some, fitted), -30, 30)))
             slope = np.einsum("ij,j->i", some, matches - chance) - penalty * fitted
-            curvature = np.einsum("ij,kj->ik", some * (chance * (1 - chance)), some) + np.diag(penalty)
+            curvature = _weighted_products(some, chance * (1 - chance)) + np.diag(penalty)
             step = np.linalg.solve(curvature, slope)
             fitted += step
             if np.abs(step).max() < TOLERANCE:
@@ -268,3 +272,15 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
             factors[used] = fitted[:-1]
             return factors, float(fitted[-1])
         used = used[fitted[:-1] >= 0]
+
+
+def _weighted_products(rows: Float64Array, weights: Float64Array) -> Float64Array:
+    """Return the products of all pairs of rows, the sums of r[i] * r[k] * weights."""
+    count, size = rows.shape
+    found = np.zeros((count, count))
+    for start in range(0, size, PIECE):  # which stays in the cache
+        part = rows[:, start : start + PIECE]
+        weighted = part * weights[start : start + PIECE]
+        for i in range(count):
+            found[i, i:] += np.einsum("ij,j->i", part[i:], weighted[i])
+    return found + np.triu(found, 1).T

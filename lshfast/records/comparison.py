@@ -5,13 +5,14 @@ All functions here take the codes of values, so that two values are compared onc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
 from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms
@@ -39,6 +40,21 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
     "category": (("other",), ()),
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
+GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
+
+
+class Agreement(NamedTuple):
+    """How pairs of values compare.
+
+    Attributes
+    ----------
+    levels : ndarray of uint8, shape (pairs,)
+    similarities : ndarray of float32, shape (pairs,), or None
+        Those of different names, texts or numbers; see `FieldComparer.similarities`. None for other kinds.
+    """
+
+    levels: npt.NDArray[np.uint8]
+    similarities: npt.NDArray[np.float32] | None
 
 
 def labels_of(kind: Kind) -> tuple[str, ...]:
@@ -78,15 +94,26 @@ class FieldComparer:
 
     def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         """Return the levels of pairs of codes; codes may be equal or -1."""
-        found = np.full(len(a), len(self.labels) - 1, np.uint8)
-        found[a == b] = EXACT_LEVEL
+        return self._agreement(a, b, graded=False).levels
+
+    def agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Agreement:
+        """Return the levels and the similarities of pairs of codes; each pair of values is compared once."""
+        return self._agreement(a, b, graded=self.coded.kind in GRADED)
+
+    def _agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any], graded: bool) -> Agreement:
+        levels = np.full(len(a), len(self.labels) - 1, np.uint8)
+        similarities = np.zeros(len(a), np.float32) if graded else None
+        levels[a == b] = EXACT_LEVEL
         missing = (a < 0) | (b < 0)
-        found[missing] = MISSING_LEVEL
+        levels[missing] = MISSING_LEVEL
         open_pairs = np.flatnonzero(~missing & (a != b))
         if len(open_pairs) and self.coded.kind != "category":
             first, second, place = self._distinct(a[open_pairs], b[open_pairs])
-            found[open_pairs] = self._levels(first, second)[place]
-        return found
+            similar = self._similarities(first, second) if graded else None
+            levels[open_pairs] = self._levels(first, second, similar)[place]
+            if similarities is not None and similar is not None:
+                similarities[open_pairs] = similar[place]
+        return Agreement(levels, similarities)
 
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
@@ -121,14 +148,17 @@ class FieldComparer:
         """Return the distinct pairs of codes, the smaller one first, and the place of each pair among them."""
         count = max(1, len(self.coded.values))
         low, high = np.minimum(a, b).astype(np.int64), np.maximum(a, b)
-        keys, place = np.unique(low * count + high, return_inverse=True)
+        keys, place = distinct_numbers(low * count + high)
         first, second = np.divmod(keys, count)
-        return first, second, place.reshape(-1)
+        return first, second, place
 
-    def _levels(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.uint8]:
+    def _levels(
+        self, a: Int64Array, b: Int64Array, similarities: npt.NDArray[np.float32] | None
+    ) -> npt.NDArray[np.uint8]:
+        """Return the levels of different values; of names and texts, from their similarities if they are known."""
         kind, limits = self.coded.kind, LEVELS[self.coded.kind][1]
         if kind in ("name", "text"):
-            found = self._similarities(a, b)
+            found = self._similarities(a, b) if similarities is None else similarities
             steps = np.array(limits[::-1], np.float32)
             levels = len(self.labels) - 1 - np.searchsorted(steps, found, side="right")
         elif kind in ("code", "phone"):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.kernels import terms as kernels
+from lshfast.records.distinct import distinct_numbers
 from lshfast.shingling import Unit, shingle
 from lshfast.tokens import TokenSets
 
@@ -35,11 +36,11 @@ class TermVectors:
 
     def __init__(self, sets: TokenSets, counts: Int64Array, threads: int) -> None:
         sets = sets.distinct()
-        distinct, terms = np.unique(sets.tokens, return_inverse=True)
+        distinct, terms = distinct_numbers(sets.tokens)
         count, self._threads = max(1, len(distinct)), threads
         rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
         # The terms of each row, ascending.
-        terms = np.sort(rows * count + terms.reshape(-1)) - rows * count
+        terms = np.sort(rows * count + terms) - rows * count
         having = np.bincount(terms, np.maximum(counts, 1)[rows], minlength=count)
         weights = np.log1p(np.maximum(counts, 1).sum() / np.maximum(having, 1))[terms]
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=max(1, len(sets))))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Field
 from lshfast.records.overlap import TermVectors, TextSimilarity, distinct_counts
 from lshfast.records.tables import CodedField
@@ -165,8 +166,8 @@ class RecordComparer:
         while name in names:
             name += "_"
         numbers = [np.concatenate(own.places) for own in (texts, written) if own is not None]
-        distinct, place = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
-        codes = place.reshape(-1).astype(np.int32)
+        where, place = distinct_rows(numbers)
+        distinct, codes = np.stack([own[where] for own in numbers], axis=1), place.astype(np.int32)
         if len(distinct) and distinct[0, 0] < 0:  # records without values sort first
             distinct, codes = distinct[1:], codes - 1
         self._numbers = distinct
@@ -211,13 +212,12 @@ def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]
     """
     if len(coded) == 1:
         return [codes.astype(np.int64) for codes in coded[0].codes], coded[0].values
-    matrix = np.concatenate([np.stack([field.codes[table] for field in coded], axis=1) for table in (0, 1)])
-    distinct, place = np.unique(matrix, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    texts = [
-        " ".join(field.values[code] for field, code in zip(coded, row, strict=True) if code >= 0)
-        for row in distinct.tolist()
+    columns = [np.concatenate(field.codes) for field in coded]
+    where, place = distinct_rows(columns)
+    values = [
+        map([*field.values, ""].__getitem__, own[where].tolist()) for field, own in zip(coded, columns, strict=True)
     ]
-    if len(distinct) and (distinct[0] < 0).all():  # -1 in all fields sorts first
+    texts = [" ".join(filter(None, row)) for row in zip(*values, strict=True)]
+    if texts and not texts[0]:  # -1 in all fields sorts first
         place, texts = place - 1, texts[1:]
-    return np.split(place.astype(np.int64), [len(coded[0].codes[0])]), texts
+    return np.split(place, [len(coded[0].codes[0])]), texts

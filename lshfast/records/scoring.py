@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.records.comparison import LEVELS, FieldComparer
+from lshfast.records.comparison import EXACT_LEVEL, LEVELS, MISSING_LEVEL, Agreement, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.points import PointsOfField
 from lshfast.records.record_texts import RecordComparer
@@ -91,15 +91,28 @@ class WeightScorer:
 
     def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
-        if not self.weights.graded:
-            return self.weights.bits[self.comparer.levels(a, b)]
-        # A level has its weight in its middle, and equal values at similarity 1.
+        if self.weights.graded:
+            return self._graded(self.comparer.similarities(a, b))
+        return self.weights.bits[self.comparer.levels(a, b)]
+
+    def of_agreement(self, codes: npt.NDArray[np.int32], agreement: Agreement) -> Float64Array:
+        """Return the scores of pairs from the code of one value and the agreement of both."""
+        levels, similarities = agreement
+        found = np.where(levels == MISSING_LEVEL, self.missing, np.append(self.equal, 0.0)[codes])
+        different = np.flatnonzero(levels > EXACT_LEVEL)
+        if self.weights.graded and similarities is not None:
+            found[different] = self._graded(similarities[different].astype(np.float64))
+        else:
+            found[different] = self.weights.bits[levels[different]]
+        return found
+
+    def _graded(self, similarities: Float64Array) -> Float64Array:
+        """Return the scores of different values: a level has its weight in its middle, equal values at similarity 1."""
         kind = self.comparer.coded.kind
         inner = [1 - limit if kind == "number" else limit for limit in LEVELS[kind][1]]
         limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
-        found = np.interp(self.comparer.similarities(a, b), middles[::-1], self.weights.bits[:0:-1])
-        return np.asarray(found, np.float64)
+        return np.asarray(np.interp(similarities, middles[::-1], self.weights.bits[:0:-1]), np.float64)
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes the label of their level."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs, rules_of
-from lshfast.records.comparison import EXACT_LEVEL, MISSING_LEVEL, FieldComparer
+from lshfast.records.comparison import EXACT_LEVEL, GRADED, MISSING_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 
 RANDOM_PAIRS = 200_000  # for u
@@ -364,5 +364,5 @@ def weights_of(
         chance = np.maximum(first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second)
         by_value = np.log2(m[EXACT_LEVEL]) + np.log2(share) - np.log2(chance)
         by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
-    graded = graded and comparer.coded.kind in ("name", "text", "number")
+    graded = graded and comparer.coded.kind in GRADED
     return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)

@@ -138,7 +138,7 @@ cdef class TermIndex:
                     terms_count(vectors.rows, &rows[at], some, &kept[0], &starts[0])
                     pause(&last_pause)
                 at += some
-            np.cumsum(starts_array, out=starts_array)
+            np.cumsum(starts_array, dtype=np.int64, out=starts_array)
         ends = starts_array.copy()
         places_array, weights_array = np.empty(starts_array[count], np.int32), np.empty(starts_array[count], np.float64)
         cdef int32_t[::1] places = places_array

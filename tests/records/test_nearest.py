@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lshfast.records import Field, NearestBlocks, RecordTable, record_texts
+from lshfast.records import Field, NearestBlocks, RecordTable, overlap, record_texts
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables import code_field
 
@@ -84,7 +84,7 @@ def test_the_nearest_are_those_of_all_cosines(single, neighbors):
 
 def test_threads_and_pieces_do_not_change_the_pairs(monkeypatch):
     places = NearestBlocks().pairs(linkage(products(300, 3), products(200, 4))).places
-    monkeypatch.setattr(record_texts, "BLOCK_TEXTS", 7)
+    monkeypatch.setattr(overlap, "PIECE_TEXTS", 7)
     assert (NearestBlocks().pairs(linkage(products(300, 3), products(200, 4), threads=3)).places == places).all()
 
 

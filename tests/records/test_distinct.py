@@ -1,0 +1,29 @@
+"""Distinct numbers and rows, against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshfast.records import distinct
+from lshfast.records.distinct import distinct_numbers, distinct_rows
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@given(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**63 - 1))))
+def test_distinct_numbers(kind, numbers):
+    expected, place = np.unique(np.array(numbers, kind), return_inverse=True)
+    found, places = distinct_numbers(np.array(numbers, kind))
+    assert (found.dtype, found.tolist(), places.tolist()) == (kind, expected.tolist(), place.tolist())
+
+
+@pytest.mark.parametrize("most", [2**62, 10])
+@given(st.lists(st.lists(st.integers(-1, 3), min_size=3, max_size=3)))
+def test_distinct_rows(most, rows):
+    matrix = np.array(rows, np.int64).reshape(-1, 3)
+    expected, place = np.unique(matrix, axis=0, return_inverse=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distinct, "MOST_KEYS", most)
+        where, places = distinct_rows([*matrix.T])
+    assert matrix[where].tolist() == expected.tolist()
+    assert places.tolist() == place.reshape(-1).tolist()
