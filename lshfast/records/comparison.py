@@ -87,7 +87,7 @@ class FieldComparer:
                 [synonyms.canonical(value) for value in values], distinct_counts(coded.codes, len(values)), threads
             )
         self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
-        self._long = np.fromiter((len(value) > LONG for value in values), bool, len(values))
+        self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
         if self._long.any():
             self._beginnings = np.array([*(value[:LONG] for value in values), ""], object)[:-1]

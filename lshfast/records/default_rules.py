@@ -18,11 +18,12 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
 from lshfast.records.calibration import MOST_ROWS
+from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.nearest import NearestBlocks
 from lshfast.records.reach import ChosenRules, seed_places, worthwhile
-from lshfast.records.tables import RecordTable
+from lshfast.records.tables import CodedField, RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
 # Rows of both tables, up to which each record is compared with the nearest ones in each text field.
@@ -99,13 +100,21 @@ def _rows(linkage: Linkage) -> int:
 
 
 def _sampled(linkage: Linkage, sample: list[Int64Array]) -> Linkage:
-    """Return a sample of the records; it has their fields only."""
-    fields = {
-        name: replace(field, codes=(field.codes[0][sample[0]], field.codes[1][sample[1]]))
-        for name, field in linkage.fields.items()
-    }
+    """Return a sample of the records; it has their fields only, and only the values that occur in it."""
+    fields = {name: _sampled_field(field, sample) for name, field in linkage.fields.items()}
     first, second = (RecordTable({"row": rows}) for rows in sample)
     return replace(linkage, a=first, b=None if linkage.b is None else second, fields=fields)
+
+
+def _sampled_field(field: CodedField, sample: list[Int64Array]) -> CodedField:
+    codes = [own[rows] for own, rows in zip(field.codes, sample, strict=True)]
+    used, places = distinct_numbers(np.concatenate(codes).astype(np.int64) + 1)  # 0 is that of missing values
+    missing = 1 if len(used) and used[0] == 0 else 0
+    first, second = np.split((places - missing).astype(np.int32), [len(codes[0])])
+    used = used[missing:] - 1
+    values = [field.values[place] for place in used.tolist()]
+    numbers = None if field.numbers is None else field.numbers[used]
+    return replace(field, codes=(first, second), values=values, numbers=numbers)
 
 
 def _keys(linkage: Linkage, names: list[str], sample: list[Int64Array], scale: float) -> list[BlockingRule]:

@@ -43,8 +43,8 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Int64Array, Int6
 
     Parameters
     ----------
-    columns : sequence of ndarray of int32 or int64, shape (n,)
-        Numbers of at least -1. Rows are ordered by the first column, then by the second, and so on.
+    columns : sequence of ndarray of integers, shape (n,)
+        At least -1. Rows are ordered by the first column, then by the second, and so on.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Int64Array, Int6
     """
     keys, size = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
-        count = int(column.max(initial=-1)) + 2
+        count = int(column.max()) + 2 if len(column) else 1
         if size * count >= MOST_KEYS:  # the combinations that occur are fewer
             distinct, keys = distinct_numbers(keys)
             size = len(distinct)

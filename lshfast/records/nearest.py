@@ -8,8 +8,7 @@ import numpy as np
 
 from lshfast.common.checks import check_int
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.kernels import bands as kernels
-from lshfast.records.blocks import check_total, pairs_of_values
+from lshfast.records.blocks import check_total, distinct_places, pairs_of_values
 from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
 from lshfast.records.linkage import Linkage, RulePairs
 from lshfast.records.record_texts import RecordTexts
@@ -79,7 +78,7 @@ class NearestBlocks:
         count = np.uint64(max(1, len(texts.texts)))
         pairs: UInt64Array = left.astype(np.uint64) * count + right.astype(np.uint64)
         check_total(len(pairs))
-        pairs = np.unique(kernels.sorted_numbers(pairs))
+        pairs = distinct_places([pairs])
         left, right = (part.astype(np.int64) for part in np.divmod(pairs, count))
         sides = [np.unique(place[place >= 0]) for place in texts.places]
         alike = np.intersect1d(sides[0], sides[-1])

@@ -163,6 +163,8 @@ def numbers_in(text: str) -> list[str]:
     >>> numbers_in("radio kd 200 of 1980")
     ['200', 'kd200', '1980', 'of1980']
     """
+    if not DIGIT.search(text):
+        return []
     words, found = text.split(), []
     for before, word in zip(["", *words], words, strict=False):
         if DIGIT.search(word):

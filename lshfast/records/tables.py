@@ -107,11 +107,11 @@ class RecordTable:
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = _listed(self.column(column))
+        if set(map(type, ids)) <= {int, str} and len(set(ids)) == len(ids) and "" not in map(_stripped, ids):
+            return ids
         for row, key in enumerate(ids):
             if not isinstance(key, Hashable):
                 raise TypeError(f"{self.name}: the id of row {row} must be a string or number, not {key!r}")
-        if len(dict.fromkeys(ids)) == len(ids) and set(map(type, ids)) <= {int, str} and "" not in map(_stripped, ids):
-            return ids
         first: dict[Any, int] = {}
         for row, key in enumerate(ids):
             if is_missing(key):
@@ -348,9 +348,13 @@ def _distinct(
     found = {}
     for reader in dict.fromkeys(readers):
         own = [used for used, other in zip(used_by, readers, strict=True) if other == reader]
-        used = np.unique(np.concatenate(own))
+        is_used = np.zeros(len(strings), bool)
+        is_used[np.concatenate(own)] = True
+        used = np.flatnonzero(is_used)
         forms = reader([strings[place] for place in used.tolist()])
-        listed = (places.setdefault(form, len(places)) if form else MISSING for form in forms)
+        new = [form for form in dict.fromkeys(forms) if form and form not in places]
+        places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
         found[reader] = np.full(len(strings), MISSING, np.int64)
-        found[reader][used] = np.fromiter(listed, np.int64, len(used))
+        number = {**places, "": MISSING}.__getitem__
+        found[reader][used] = np.fromiter(map(number, forms), np.int64, len(used))
     return [*places], [found[reader] for reader in readers]

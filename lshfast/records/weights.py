@@ -20,6 +20,7 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.comparison import EXACT_LEVEL, GRADED, MISSING_LEVEL, FieldComparer
+from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
 
 RANDOM_PAIRS = 200_000  # for u
@@ -194,7 +195,9 @@ def estimate_weights(
         chosen, rules = places[some], rules[some]
     i, j = linkage.rows_of(chosen)
     levels = ordered_map(lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]), comparers, linkage.threads)
-    patterns, counts = np.unique(np.stack([rules, *levels], axis=1), axis=0, return_counts=True)
+    columns = [rules, *levels]
+    where, pattern = distinct_rows(columns)
+    patterns, counts = np.stack([own[where] for own in columns], axis=1), np.bincount(pattern, minlength=len(where))
     scale = len(places) / max(1, len(chosen))
     weighted = np.asarray(counts * scale, np.float64)
     m, matches, steps = maximise(patterns[:, 1:], patterns[:, 0], weighted, u, linkage)

@@ -24,6 +24,11 @@ def test_distinct_rows(most, rows):
     expected, place = np.unique(matrix, axis=0, return_inverse=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distinct, "MOST_KEYS", most)
-        where, places = distinct_rows([*matrix.T])
+        where, places = distinct_rows([*matrix.T[:2], matrix.T[2].astype(np.int8)])
     assert matrix[where].tolist() == expected.tolist()
     assert places.tolist() == place.reshape(-1).tolist()
+
+
+def test_columns_may_be_bytes():
+    where, places = distinct_rows([np.array([255, 0, 255], np.uint8)])
+    assert (where[1] in (0, 2), places.tolist()) == (True, [1, 0, 1])
