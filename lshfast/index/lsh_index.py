@@ -256,6 +256,8 @@ class LSHIndex(StoredIndex):
         """
         if self._rows is not None:
             return self._insert_items(self._rows, keys, signatures)
+        if type(signatures) is np.ndarray and signatures.ndim == 1 and self.store.insert_plain(keys, signatures):
+            return 1
         array = self._signatures_of(signatures, None)
         if array.ndim == 1:
             return self.store.insert_one(keys, array, self.on_duplicate)
@@ -438,6 +440,10 @@ class LSHIndex(StoredIndex):
         >>> list(index.query(["a dog is not a cat", "something else"], threshold=0.5))
         [[Match(key='b', similarity=1.0)], []]
         """
+        if k is None and threshold is None and threads is None and self._hasher is not None:
+            single = self.store.query_plain(signatures)
+            if single is not None:
+                return single
         array = self._signatures_of(signatures, threads)
         if k is None and threshold is None and threads is None and array.ndim == 1:
             return in_order(self.store.query_one(array, None)[0])

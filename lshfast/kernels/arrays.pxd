@@ -1,9 +1,13 @@
 # For the tables module of this package: arrays and buffers.
 from cpython.buffer cimport Py_buffer
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 # Get the memory of a `signature`, a uint64 array of `k` slots, in `slots`, to be released by PyBuffer_Release.
 cdef int get_slots(object signature, size_t k, Py_buffer* slots) except -1
+
+# Return the slots of `signature` if it is a numpy array, of no subclass, with `k` aligned slots side by side; else NULL.
+# They are valid until Python code runs. It is always NULL where there is no interpreter lock.
+cdef const uint64_t* slots_of(object signature, size_t k) noexcept
 
 # Return the UTF-8 of a str, `name`, which keeps it, and write its number of bytes to `length`.
 cdef const uint8_t* text_of(object name, Py_ssize_t* length) except NULL

@@ -7,8 +7,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from lshfast.kernels.guards cimport FREE_THREADED
+
 cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "tables/plain_arrays.h":
+    const uint64_t* plain_slots(object, object, size_t)
 
 cdef enum:
     LONGEST = 1 << 30  # bytes of a name
@@ -29,6 +34,27 @@ cdef int get_slots(signature, size_t k, Py_buffer* slots) except -1:
         PyBuffer_Release(slots)
         raise ValueError(f"signature must be of {k} slots, not {length}" if is_uint64 else "signature must be uint64")
     return 0
+
+
+cdef const uint64_t* slots_of(signature, size_t k) noexcept:
+    return plain_slots(signature, _uint64, k) if type(signature) is _array and _has_known_layout else NULL
+
+
+cdef bint has_known_layout():
+    """Return whether arrays are laid out as this module was told, and no other thread can change one that is read."""
+    array = np.arange(8, dtype=np.uint64)
+    cdef size_t at = array.ctypes.data
+    return (
+        not FREE_THREADED and <size_t>plain_slots(array, _uint64, 8) == at
+        and <size_t>plain_slots(array[2:5], _uint64, 3) == at + 2 * sizeof(uint64_t)
+        and <size_t>plain_slots(array[7:], _uint64, 1) == at + 7 * sizeof(uint64_t)
+        and not plain_slots(array, _uint64, 7) and not plain_slots(array[::2], _uint64, 4)
+        and not plain_slots(array.view(np.int64), _uint64, 8) and not plain_slots(array.reshape(2, 4), _uint64, 2)
+    )
+
+
+cdef object _array = np.ndarray, _uint64 = np.dtype(np.uint64)
+cdef bint _has_known_layout = has_known_layout()
 
 
 cdef const uint8_t* text_of(name, Py_ssize_t* length) except NULL:

@@ -212,6 +212,7 @@ enum band_tables_outcome band_tables_answer(const struct band_tables *index, con
             for (size_t band = 0; band < bands && tagged < first + BAND_TABLES_APART; band++) {
                 tables_prefetch_home(index->tables + band, tags[band]);
             }
+            if (n == 1) band_tables_prefetch_behind(index, signatures);
         }
         for (; looked < n && looked < *next + 2 * BAND_TABLES_APART; looked++) {
             size_t at = looked % BAND_TABLES_UNDER_WAY * bands, later = at;

@@ -78,6 +78,13 @@ static inline void band_tables_prefetch(const struct band_tables *index, const u
     for (size_t slot = 0; slot < index->bands * index->rows; slot += 8) prefetch(signature + slot);
 }
 
+/* The same for the memory behind a single signature: whoever goes through the rows of a matrix comes to it next. */
+static inline void band_tables_prefetch_behind(const struct band_tables *index, const uint64_t *signature) {
+    for (size_t slot = 0; slot < index->bands * index->rows; slot += 8) {
+        prefetch_behind(signature, (index->k + slot) * sizeof *signature);
+    }
+}
+
 /* The tags of a signature: that of band j goes to tags[j * step]. keys holds one for each band. An empty signature's are
  * not to be used. */
 void band_tables_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags,

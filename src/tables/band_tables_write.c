@@ -56,6 +56,15 @@ static void ask_on(const struct band_tables *index, const struct band_tables_bat
     }
 }
 
+/* The same for all next lines, without waiting for the first ones. */
+static void ask_behind(const struct band_tables *index, const struct band_tables_batch *batch) {
+    for (size_t band = 0; band < index->bands; band++) {
+        const struct tables_table *table = index->tables + band;
+        const uint64_t *line = table->entries + tables_home(table, batch->tags[band * batch->most]);
+        prefetch_behind(line, TABLES_LINE * sizeof *line);
+    }
+}
+
 /* ---- into the tables ---- */
 
 /* Copy signatures to their rows unless they lie there, and get their tags. */
@@ -182,7 +191,8 @@ enum tables_outcome band_tables_insert_one(struct band_tables *index, struct ban
         *row = -1;
         return TABLES_DONE;
     }
-    ask_on(index, batch);
+    ask_behind(index, batch);
+    band_tables_prefetch_behind(index, signature);
     outcome = band_tables_prepare(index, row, 1);
     if (outcome == TABLES_DONE) {
         memcpy(band_tables_signature(index, (size_t)*row), signature, index->k * sizeof *signature);

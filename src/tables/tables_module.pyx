@@ -16,7 +16,7 @@ import threading
 import numpy as np
 
 from lshfast.kernels.arrays cimport (
-    are_consecutive, get_slots, joined_rows, markings_of, set_marks, text_of,
+    are_consecutive, get_slots, joined_rows, markings_of, set_marks, slots_of, text_of,
 )
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.gate cimport has_writer
@@ -375,6 +375,20 @@ cdef class BandTables:
             PyBuffer_Release(&slots)
         return row >= 0
 
+    def insert_plain(self, name, signature):
+        """Do what `insert_one` does for a signature that is a plain array; return whether the name was new.
+
+        It returns False also for anything else, for which `insert_one` then finds the answer or the error.
+        """
+        cdef names_one one
+        cdef int64_t row = -1
+        self._check_writable()
+        cdef const uint64_t* slots = slots_of(signature, self.c.k)
+        if slots != NULL and read_name(self.c.names.kind, name, &one):
+            check_outcome(band_tables_insert_one(&self.c, &self.one, &one, slots, &row))
+            self._let_go()
+        return row >= 0
+
     def insert(self, names, signatures not None, on_duplicate, known=None, bint copy=True, gone=(), keys=None):
         """Give names rows with these signatures and mark rows of other tables as gone: all of it or nothing.
 
@@ -612,6 +626,20 @@ cdef class BandTables:
         finally:
             PyBuffer_Release(&slots)
         return names, agreements
+
+    def query_plain(self, signature, gate not None):
+        """Return what `query_one` finds for a signature that is a plain array, the names in order; None for anything else.
+
+        It is None also if the rows have no names, or a writer may be inside.
+        """
+        cdef list names = []
+        cdef const uint64_t* slots = slots_of(signature, self.c.k)
+        if slots == NULL or self.c.names.kind == NAMES_NONE or has_writer(gate):
+            return None
+        answer_one(&self.c, &self.asking, slots, None, names, None)
+        if len(names) > 1:
+            names.sort()
+        return names
 
     def search(self, const uint64_t[:, :, ::1] buckets not None, const uint64_t[:, ::1] points not None,
                tuple measure not None, most=None, within=None, limit=None, int64_t[:, ::1] progress=None, room=None):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sysconfig
 from itertools import product
 
 import numpy as np
@@ -501,3 +502,62 @@ def test_room_is_that_of_the_fullest_band():
         done += 1
         assert held.room() > 0
         assert held.nbytes()[1] > before
+
+
+def astray(signature):
+    """Return a copy of an array that is not aligned."""
+    raw = np.zeros(signature.nbytes + 1, np.uint8)[1:]
+    raw[:] = signature.view(np.uint8)
+    return raw.view(np.uint64)
+
+
+# What is answered at once only where the interpreter lock keeps other threads from changing an array that is read.
+with_gil = pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="no array is read without the buffer protocol"
+)
+
+
+@with_gil
+@pytest.mark.parametrize("kind", ["int", "str"])
+@pytest.mark.parametrize("k", [1, 4])
+def test_plain_signatures_are_taken_at_once(kind, k):
+    held, names, lock = BandTables(k, 1, 1, kind), {"int": [9, 7, 8], "str": ["9", "7", "8"]}[kind], gate.Gate()
+    matrix = np.arange(3 * k, dtype=np.uint64).reshape(3, k)
+    matrix[:, 0] = 5
+    assert [held.insert_plain(name, row) for name, row in zip(names, matrix, strict=True)] == [True] * 3
+    matrix[:, 0] = 6  # they were copied
+    assert not held.insert_plain(names[0], matrix[0])
+    assert held.signatures_of(int64(held.find_one(names[2])))[0].tolist() == [5, *range(2 * k + 1, 3 * k)]
+    fives = np.full(k, 5, np.uint64)
+    assert held.query_plain(fives, lock) == sorted(held.query_one(fives)[0]) == sorted(names)
+    assert held.query_plain(matrix[0], lock) == []
+    assert (len(held), held.unsound()) == (3, None)
+
+
+def test_other_signatures_are_not_taken_at_once():
+    class Marked(np.ndarray):
+        pass
+
+    held, lock = BandTables(4, 2, 2, "int"), gate.Gate()
+    held.insert_one(1, np.ones(4, np.uint64))
+    ones = np.ones(8, np.uint64)
+    others = [
+        ones, ones[:3], ones[:0], ones[::2], ones[:4].astype(np.int64), ones[:4].astype(float), ones[:4].astype(">u8"),
+        ones.reshape(2, 4), np.uint64(1) + np.zeros((), np.uint64), astray(ones[:4]), ones[:4].view(Marked), [1] * 4,
+        None, "text", memoryview(ones[:4]), np.uint64(4), np.broadcast_to(ones[:1], 4), ones[3::-1][:4],
+    ]  # fmt: skip
+    for other in others:
+        assert held.query_plain(other, lock) is None
+        assert not held.insert_plain(2, other)
+    for name in ("2", True, 2.0, None, 2**63, -(2**63) - 1, [2]):
+        assert not held.insert_plain(name, ones[:4])
+    assert BandTables(4, 2, 2).query_plain(ones[:4], lock) is None
+    with lock.writing():
+        assert held.query_plain(ones[:4], lock) is None
+    with pytest.raises(TypeError):
+        held.query_plain(ones[:4], None)
+    assert (len(held), held.query_one(ones[:4])) == (1, ([1], None))
+    strings = BandTables(4, 2, 2, "str")
+    for take in (strings.insert_one, strings.insert_plain)[: 2 - bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]:
+        with pytest.raises(ValueError, match="lone surrogate"):
+            take("\ud800", ones[:4])

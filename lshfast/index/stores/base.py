@@ -223,6 +223,10 @@ class Store(ABC):
         """Store one entry, with a signature (num_perm,)."""
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
+    def insert_plain(self, key: Any, signature: Any) -> bool:
+        """Return whether this has stored a new entry at once; if it has not, `insert_one` gives the answer."""
+        return False
+
     def contains_one(self, key: Any) -> bool:
         """Return whether a key has an entry."""
         return bool(self.contains(as_column([key]))[0])
@@ -235,6 +239,10 @@ class Store(ABC):
         """Find the candidates of one signature, (num_perm,); return their keys and numbers of equal slots."""
         found = self.query(signature[np.newaxis], least=least, threads=1)
         return listed(found.keys), None if found.agreements is None else found.agreements.tolist()
+
+    def query_plain(self, signature: Any) -> list[Any] | None:
+        """Return the keys of the candidates in order, if they are found at once; if not, `query_one` finds them."""
+        return None
 
     def all_keys(self) -> Iterator[Column]:
         """Yield all keys, in batches."""

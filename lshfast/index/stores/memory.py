@@ -188,3 +188,21 @@ class LockedStore(Store):
 
 class MemoryStore(LockedStore):
     """Store entries in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._writing = self.gate.writing()
+
+    def insert_plain(self, key: Any, signature: Any) -> bool:
+        with self._writing:
+            segments = self._segments
+            if segments is None or segments.growing is None or segments.fixed:
+                return False
+            return segments.growing.tables.insert_plain(key, signature)
+
+    def query_plain(self, signature: Any) -> list[Any] | None:
+        segments = self._segments
+        if segments is None or segments.growing is None or segments.fixed:
+            return None
+        # If another thread replaces the segments now, that change is later than this query.
+        return segments.growing.tables.query_plain(signature, self.gate)
