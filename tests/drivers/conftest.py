@@ -60,6 +60,8 @@ def spark(tmp_path_factory):
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
+            # The code of a short session is not worth more than one compilation.
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
             .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
             .getOrCreate()
