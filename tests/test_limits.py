@@ -50,7 +50,7 @@ REPLACED = {
     "readers/test_remote_output.py": "_OBJECT_STORES",
     "readers/test_stored_texts.py": "GAP_BYTES",
     "records/test_keys.py": "MOST_SORTED SAMPLE_PAIRS SAMPLE_VALUES",
-    "records/test_nearest.py": "BLOCK_TEXTS PRODUCTS PRODUCTS_A_TEXT",
+    "records/test_nearest.py": "PIECE_TEXTS PRODUCTS PRODUCTS_A_TEXT",
     "records/test_prior.py": "COMPARE_ALL_SINGLE",
     "sketch/test_cardinality.py": "PIECE_TOKENS UPDATE_TOKENS",
     "test_fingerprints.py": "PIECE_PAIRS PIECE_VALUES",

@@ -38,13 +38,15 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
     return ordered[is_first], places
 
 
-def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Int64Array, Int64Array]:
+def distinct_rows(columns: Sequence[npt.NDArray[Any]], most_keys: int = MOST_KEYS) -> tuple[Int64Array, Int64Array]:
     """Return, for the distinct rows of some columns in their order, where each occurs, and the place of each row.
 
     Parameters
     ----------
     columns : sequence of ndarray of integers, shape (n,)
         At least -1. Rows are ordered by the first column, then by the second, and so on.
+    most_keys : int
+        Rows are told apart by keys below this number, or below the number of distinct rows so far times that of values.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Int64Array, Int6
     keys, size = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         count = int(column.max()) + 2 if len(column) else 1
-        if size * count >= MOST_KEYS:  # the combinations that occur are fewer
+        if size * count >= most_keys:  # the combinations that occur are fewer
             distinct, keys = distinct_numbers(keys)
             size = len(distinct)
         keys, size = keys * count + (column.astype(np.int64) + 1), size * count

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records import distinct
 from lshfast.records.distinct import distinct_numbers, distinct_rows
 
 
@@ -22,9 +21,7 @@ def test_distinct_numbers(kind, numbers):
 def test_distinct_rows(most, rows):
     matrix = np.array(rows, np.int64).reshape(-1, 3)
     expected, place = np.unique(matrix, axis=0, return_inverse=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distinct, "MOST_KEYS", most)
-        where, places = distinct_rows([*matrix.T[:2], matrix.T[2].astype(np.int8)])
+    where, places = distinct_rows([*matrix.T[:2], matrix.T[2].astype(np.int8)], most)
     assert matrix[where].tolist() == expected.tolist()
     assert places.tolist() == place.reshape(-1).tolist()
 
