@@ -60,7 +60,9 @@ def spark(tmp_path_factory):
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
-            # The code of a short session is not worth more than one compilation.
+            # The code of a short session is not worth more than one compilation, and that of a query none.
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
             .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))

@@ -27,7 +27,7 @@ def frame(spark, rows):
     frame.unpersist()
 
 
-@pytest.mark.parametrize("partitions", [2, 7, 200])
+@pytest.mark.parametrize("partitions", [2, 7, 50])
 def test_partitions_do_not_matter(spark, rows, partitions):
     names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
     before = [spark.conf.get(name) for name in names]
