@@ -152,10 +152,10 @@ def _matrix(
     rows = np.concatenate(groups)[:MOST_CELLS]
     place = {row: at for at, row in enumerate(rows.tolist())}
     cells = {(at, at): 1.0 for at in range(len(rows))}
-    for i, j, value in zip(found["i"].tolist(), found["j"].tolist(), values.tolist(), strict=True):
-        if i in place and j in place:
-            share = max(value - low, 0) / (1 - low)
-            cells[place[i], place[j]] = cells[place[j], place[i]] = share
+    inside = np.isin(found["i"], rows) & np.isin(found["j"], rows)
+    some = found[inside]
+    for i, j, value in zip(some["i"].tolist(), some["j"].tolist(), values[inside].tolist(), strict=True):
+        cells[place[i], place[j]] = cells[place[j], place[i]] = max(value - low, 0) / (1 - low)
     return matrix([_brief(names[row]) for row in rows.tolist()], cells, "Similarities of all pairs of genomes")
 
 
