@@ -21,7 +21,7 @@ from lshfast.hashing.perfect import PerfectMap
 from lshfast.join.banded import confirm_copies, equal_rows
 from lshfast.join.item_filter import ItemFilter
 from lshfast.kernels.bands import sorted_numbers
-from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts, words_at
+from lshfast.kernels.text import HashKey, Texts, texts_in_parts, tokens_of_integers, tokens_of_texts, words_at
 from lshfast.sketch.cardinality import DistinctCounter
 
 Method: TypeAlias = Literal["positions", "hash"]
@@ -32,6 +32,9 @@ POINTS = 8
 # Bytes of items that are hashed at a time, and items whose words are read at a time.
 PIECE_BYTES = 1 << 21
 PIECE_ITEMS = 1 << 14
+
+# Items that `count_distinct` reads at a time.
+COUNTED_ROWS = 1 << 15
 
 
 def find_identical(items: Any, *, method: Method = "positions", threads: int | None = None) -> Int64Array:
@@ -253,8 +256,7 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     counter, threads = DistinctCounter(p, seed), thread_count(threads)
     registers = counter.empty()
     for batch in items if isinstance(items, Iterator) else [items]:
-        texts = Texts(batch)
-        parts = (texts.take(rows) for rows in pieces(texts.lengths, PIECE_BYTES))
+        parts = texts_in_parts(batch, COUNTED_ROWS)
         for tokens in ordered_map(lambda part: tokens_of_texts(part, counter.seed), parts, threads):
             counter.update(registers, tokens, threads=1)
     return float(counter.count(registers))

@@ -55,6 +55,23 @@ def read_texts(source):
     return _read_texts_of_column(_ArrowColumn(source))
 
 
+def read_texts_in_parts(source, int64_t rows):
+    """Yield what `read_texts` returns for at most so many rows at a time; of a dictionary-encoded chunk, for all rows.
+
+    Raises the errors of `read_texts`. The parts of one chunk have the same owner.
+    """
+    cdef _ArrowColumn column = _ArrowColumn(source)
+    layout = _layout(column.type(), column.source)
+    first_row = 0
+    for chunk in column:
+        start, length = 0, _length_of(column, chunk)
+        while start < length:
+            addresses, lengths = _read_rows(column, chunk, layout, start, rows, first_row + start)
+            yield addresses, lengths, [chunk]
+            start += len(lengths)
+        first_row += length
+
+
 def read_column(source):
     """Return (None, texts) of a column of texts or, where it is one of lists, (offsets, elements).
 
@@ -272,6 +289,22 @@ cdef _read_array(ArrowArray* array, tuple layout, first_row):
     return _read_indices(array, ord(indices), addresses, lengths, first_row)
 
 
+cdef int64_t _length_of(_ArrowColumn column, _Chunk chunk) except -1:
+    cdef ArrowArray array = column.array_of(chunk)
+    _validity(&array, 0)
+    return array.length
+
+
+cdef _read_rows(_ArrowColumn column, _Chunk chunk, tuple layout, int64_t start, int64_t rows, first_row):
+    """Return the addresses and lengths of `rows` rows of a chunk from `start` on, if it has so many; see `_length_of`."""
+    cdef ArrowArray array = column.array_of(chunk)
+    if layout[1] is None:  # else the texts of the dictionary would be read for each part
+        array.offset += start
+        array.length = min(rows, array.length - start)
+        array.null_count = -1 if array.null_count else 0
+    return _read_array(&array, layout, first_row)
+
+
 cdef const uint8_t* _validity(const ArrowArray* array, int64_t buffers) except? NULL:
     """Return the bitmap of an array that has at least so many buffers, or NULL where nothing is null."""
     if array.length < 0 or array.offset < 0 or array.n_buffers < buffers:
@@ -322,20 +355,22 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
     """
     cdef const uint8_t* valid = _validity(array, 0 if kind == "nulls" else 3)
     cdef int64_t i, at, n = array.length, start, stop, total = 0
-    address_array, length_array = np.full(n, NO_BYTES), np.zeros(n, np.int64)
+    if n == 0 or kind == "nulls":
+        return np.full(n, NO_BYTES), np.zeros(n, np.int64)
+    address_array, length_array = np.empty(n, np.uint64), np.empty(n, np.int64)
     cdef uint64_t[::1] addresses = address_array
     cdef int64_t[::1] lengths = length_array
+    cdef uint64_t nowhere = NO_BYTES
     cdef const void* offsets
     cdef bint narrow
     cdef const uint8_t* data
     cdef const uint8_t* view
     cdef const void* sizes
-    if n == 0 or kind == "nulls":
-        return address_array, length_array
     if kind == "views":
         sizes = array.buffers[array.n_buffers - 1]
         for i in range(n):
             if not _is_valid(valid, array.offset + i):
+                addresses[i], lengths[i] = nowhere, 0
                 continue
             view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
             total = _int32_at(view, 0)
@@ -352,12 +387,14 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
         return address_array, length_array
     offsets, narrow = array.buffers[1], kind == "offsets32"
     data = <const uint8_t*>array.buffers[2]
+    stop = _int32_at(offsets, array.offset) if narrow else _int64_at(offsets, array.offset)
     for i in range(n):
         at = array.offset + i
-        if not _is_valid(valid, at):
-            continue
-        start = _int32_at(offsets, at) if narrow else _int64_at(offsets, at)
+        start = stop
         stop = _int32_at(offsets, at + 1) if narrow else _int64_at(offsets, at + 1)
+        if not _is_valid(valid, at):
+            addresses[i], lengths[i] = nowhere, 0
+            continue
         if start < 0 or stop < start:
             raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
         addresses[i] = <uint64_t>(data + start)
@@ -380,6 +417,8 @@ cdef tuple _read_texts_of_column(_ArrowColumn column):
 
 cdef tuple _joined(parts):
     """Return the addresses and the lengths of all parts."""
+    if len(parts) == 1:
+        return parts[0]
     return (
         np.concatenate([addresses for addresses, _ in parts] or [np.zeros(0, np.uint64)]),
         np.concatenate([lengths for _, lengths in parts] or [np.zeros(0, np.int64)]),

@@ -74,14 +74,18 @@ static uint64_t finish_hash(const struct token_hasher *hasher, uint64_t sum, uin
 }
 
 /* As finish_hash, in one pass: where more than a limb is left eight bytes can be read. */
-uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
+uint64_t text_hash_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
     uint64_t sum = 0;
     size_t left = length;
     for (; left > LIMB_BYTES; bytes += LIMB_BYTES, left -= LIMB_BYTES) {
         sum = add_limb(hasher, sum, load_little_endian(bytes) & LIMB_MASK);
     }
     if (left) sum = add_limb(hasher, sum, load_limb(bytes, left));
-    return mix64(p61_of(sum + length)); /* no length comes near 2^61 */
+    return p61_of(sum + length); /* no length comes near 2^61 */
+}
+
+uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
+    return mix64(text_hash_of_bytes(hasher, bytes, length));
 }
 
 void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_t *bytes, size_t length, uint64_t out[2]) {
@@ -341,8 +345,8 @@ size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bi
     return count;
 }
 
-/* Of up to four limbs without a loop, whose end would be mispredicted. */
-uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
+/* H of a word of more than TEXT_SHORT_BYTES; up to four limbs without a loop, whose end would be mispredicted. */
+static uint64_t long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
     if (length > 4 * LIMB_BYTES) return finish_hash(hasher, 0, 0, word, length);
     uint64_t mask = ((uint64_t)1 << 8 * ((length - 1) % LIMB_BYTES + 1)) - 1; /* of the last limb */
     wide first = wide_product(load_little_endian(word) & LIMB_MASK, hasher->a2);
@@ -368,7 +372,7 @@ void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *ba
         const uint8_t *word = base + edges[2 * i];
         size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
         if (n > 2 * LIMB_BYTES) {
-            hashes[i] = text_long_word(hasher, word, n);
+            hashes[i] = long_word(hasher, word, n);
             continue;
         }
         wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);

@@ -44,7 +44,7 @@ struct shingler {
     const struct text_stops *stops;  /* of words only; NULL where every word begins a shingle. The caller's, kept by it */
 };
 
-/* Bytes of a token that are two limbs at most: what the levels with lanes for it hash side by side. */
+/* Bytes of a token that are two limbs at most. */
 #define TEXT_SHORT_BYTES 14
 
 /* What hash_words may read behind a word. */
@@ -82,6 +82,9 @@ struct hash_key text_hash_key_of(uint64_t seed);
 
 struct token_hasher text_hasher_of(uint64_t seed);
 struct token_hasher text_hasher_under(const struct hash_key *key);
+
+/* H of some bytes, below p; and their token, the mixed H. */
+uint64_t text_hash_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
 uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
 
 /* The tokens of some bytes under two keys, in the time of one: each is a chain of products that wait for each other. */
@@ -146,9 +149,6 @@ void text_walk_mark(const struct text_walk *walk, int words, struct text_mark *m
 /* Begin a walk at a mark; `before` holds the shingles of a text with the same bytes up to there. */
 void text_walk_resume(struct text_walk *walk, int words, const struct text_mark *mark, const uint64_t *before,
                       uint64_t *out);
-
-/* H of a word of more than TEXT_SHORT_BYTES, as hash_words has it. */
-uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length);
 
 /* The portable tokens, words and windows, which the other levels use for the sizes that they have no faster way for. */
 void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,

@@ -7,14 +7,20 @@
 #include "lanes_avx512.h"
 #include "text/blocks.h"
 
-/* H of eight strings of `n` bytes, at most TEXT_SHORT_BYTES of them, which stand in 16 bytes each; `two` says which have
- * two limbs. What is behind them in the 16 bytes does not count. */
-TARGET_AVX512 static inline __m512i short_hashes(const struct token_hasher *hasher, const uint8_t (*bytes)[16], __m512i n,
-                                                 __mmask8 two) {
+TARGET_AVX512 static inline __m512i four_of(const __m128i parts[4]) {
+    __m512i four = _mm512_castsi128_si512(parts[0]);
+    four = _mm512_inserti32x4(four, parts[1], 1);
+    four = _mm512_inserti32x4(four, parts[2], 2);
+    return _mm512_inserti32x4(four, parts[3], 3);
+}
+
+/* H of eight strings of `n` bytes, at most TEXT_SHORT_BYTES of them. What is behind them in the 16 bytes does not count. */
+TARGET_AVX512 static inline __m512i short_hashes(const struct token_hasher *hasher, const __m128i bytes[LANES], __m512i n) {
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const __m512i ones = spread(UINT64_MAX), low_limb = spread(((uint64_t)1 << 56) - 1);
-    __m512i four = _mm512_loadu_si512(bytes), other = _mm512_loadu_si512(bytes + 4);
+    const __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7)); /* of two limbs */
+    __m512i four = four_of(bytes), other = four_of(bytes + 4);
     __m512i low = _mm512_permutex2var_epi64(four, evens, other), high = _mm512_permutex2var_epi64(four, odds, other);
     __m512i bits = _mm512_slli_epi64(n, 3); /* a shift by 64 or more leaves zeros */
     __m512i limb = _mm512_and_si512(_mm512_andnot_si512(_mm512_sllv_epi64(ones, bits), low), low_limb);
@@ -30,59 +36,138 @@ TARGET_AVX512 static inline __m512i short_hashes(const struct token_hasher *hash
     return p61_of_limbs(sum.low, sum.middle, sum.high);
 }
 
-#define BATCH_TOKENS 64
+#define LIMB_BYTES 7
+#define LANE_BYTES (LANES * LIMB_BYTES) /* of a string that is hashed in a lane: a limb for each word of a register */
+#define BATCH_WORDS 64
 
-/* Short strings are loaded through masks, as nothing may be read behind them. */
+/* a, a^2, ..., a^8 mod p. */
+TARGET_AVX512 static __m512i powers_of(const struct token_hasher *hasher) {
+    uint64_t powers[LANES] = {hasher->a};
+    for (size_t i = 1; i < LANES; i++) powers[i] = p61_product(powers[i - 1], hasher->a);
+    return _mm512_loadu_si512(powers);
+}
+
+/* Eight rows of eight words: rows[i][k] becomes rows[k][i]. */
+TARGET_AVX512 static inline void transpose(__m512i rows[LANES]) {
+    __m512i pairs[LANES];
+    for (size_t i = 0; i < LANES; i += 2) {
+        pairs[i] = _mm512_unpacklo_epi64(rows[i], rows[i + 1]);
+        pairs[i + 1] = _mm512_unpackhi_epi64(rows[i], rows[i + 1]);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        __m512i evens = _mm512_shuffle_i64x2(pairs[k], pairs[k + 2], 0x88);
+        __m512i odds = _mm512_shuffle_i64x2(pairs[k], pairs[k + 2], 0xDD);
+        __m512i other_evens = _mm512_shuffle_i64x2(pairs[k + 4], pairs[k + 6], 0x88);
+        __m512i other_odds = _mm512_shuffle_i64x2(pairs[k + 4], pairs[k + 6], 0xDD);
+        rows[k] = _mm512_shuffle_i64x2(evens, other_evens, 0x88);
+        rows[k + 2] = _mm512_shuffle_i64x2(odds, other_odds, 0x88);
+        rows[k + 4] = _mm512_shuffle_i64x2(evens, other_evens, 0xDD);
+        rows[k + 6] = _mm512_shuffle_i64x2(odds, other_odds, 0xDD);
+    }
+}
+
+/* H of `count` strings, at most eight; that of a string of more than LANE_BYTES is any number. The limbs are multiplied by
+ * powers, so that none waits for another. */
+TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint8_t *const *starts, const size_t *lengths,
+                                                size_t count) {
+    /* byte 8 k + b of a row is byte 7 k + b of the string, and the last byte of each word 0 */
+    const __m512i sevens = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), spread(UINT64_C(0x0707070707070707)));
+    const __m512i from = _mm512_add_epi8(sevens, spread(UINT64_C(0x0706050403020100)));
+    const __m512i none = _mm512_setzero_si512(), high_powers = _mm512_srli_epi64(powers, 52);
+    __m512i limbs[LANES];
+    for (size_t i = 0; i < LANES; i++) {
+        size_t at = i < count ? i : 0;
+        /* the shift is of the length mod 256: at most the length, and at most 64 */
+        __m512i bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)lengths[at]), starts[at]);
+        limbs[i] = _mm512_maskz_permutexvar_epi8(UINT64_C(0x7F7F7F7F7F7F7F7F), from, bytes);
+    }
+    transpose(limbs);
+    __m512i n = _mm512_maskz_loadu_epi64(first_lanes(count), lengths);
+    __m512i have = _mm512_srli_epi64(_mm512_mullo_epi64(_mm512_add_epi64(n, spread(6)), spread(37)), 8); /* ceil(n / 7) */
+    struct limbs sum = {n, none, none}, other = {none, none, none};
+    /* behind the last limb of a string, the limb is 0, and the power any */
+    for (uint64_t k = 0; k < LANES && (k == 0 || _mm512_cmpgt_epu64_mask(have, spread(k))); k += 2) {
+        __m512i place = _mm512_sub_epi64(have, spread(k + 1)), next = _mm512_sub_epi64(have, spread(k + 2));
+        add_product(&sum, limbs[k], _mm512_srli_epi64(limbs[k], 52), _mm512_permutexvar_epi64(place, powers),
+                    _mm512_permutexvar_epi64(place, high_powers));
+        add_product(&other, limbs[k + 1], _mm512_srli_epi64(limbs[k + 1], 52), _mm512_permutexvar_epi64(next, powers),
+                    _mm512_permutexvar_epi64(next, high_powers));
+    }
+    return p61_of_limbs(_mm512_add_epi64(sum.low, other.low), _mm512_add_epi64(sum.middle, other.middle),
+                        _mm512_add_epi64(sum.high, other.high));
+}
+
+/* A batch's words of more than TEXT_SHORT_BYTES, bit i of `longer` for word i: H of each. */
+TARGET_AVX512 static void longer_hashes(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges,
+                                        uint64_t longer, uint64_t *hashes) {
+    const __m512i powers = powers_of(hasher);
+    while (longer) {
+        const uint8_t *starts[LANES];
+        uint64_t found[LANES];
+        size_t sizes[LANES], places[LANES], count = 0;
+        for (; longer && count < LANES; longer &= longer - 1) {
+            size_t i = _tzcnt_u64(longer), size = (size_t)(edges[2 * i + 1] - edges[2 * i]);
+            starts[count] = base + edges[2 * i];
+            if (size > LANE_BYTES) {
+                hashes[i] = text_hash_of_bytes(hasher, starts[count], size);
+                continue;
+            }
+            sizes[count] = size, places[count++] = i;
+        }
+        if (count) _mm512_storeu_si512(found, lane_hashes(powers, starts, sizes, count));
+        for (size_t i = 0; i < count; i++) hashes[places[i]] = found[i];
+    }
+}
+
+/* Strings are loaded through masks, as nothing may be read behind them. */
 TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                                  size_t n, uint64_t *out) {
-    uint8_t bytes[BATCH_TOKENS][16] = {{0}};
-    uint64_t sizes[BATCH_TOKENS] = {0};
-    for (size_t first = 0; first < n; first += BATCH_TOKENS) {
-        size_t count = n - first < BATCH_TOKENS ? n - first : BATCH_TOKENS;
-        uint64_t longer = 0;
-        for (size_t i = 0; i < count; i++) {
-            sizes[i] = lengths[first + i];
-            longer |= (uint64_t)(sizes[i] > TEXT_SHORT_BYTES) << i;
-            __mmask16 held = (__mmask16)_bzhi_u32((1 << TEXT_SHORT_BYTES) - 1, (unsigned)sizes[i]);
-            _mm_storeu_si128((__m128i *)bytes[i], _mm_maskz_loadu_epi8(held, starts[first + i]));
+    const __m512i powers = powers_of(hasher);
+    for (size_t first = 0; first < n; first += LANES) {
+        size_t count = n - first < LANES ? n - first : LANES;
+        __mmask8 held = first_lanes(count);
+        __m512i sizes = _mm512_maskz_loadu_epi64(held, lengths + first);
+        __mmask8 far = _mm512_cmpgt_epu64_mask(sizes, spread(LANE_BYTES));
+        __m512i found;
+        for (size_t i = 4 * LANES; i < 5 * LANES && first + i < n; i++) prefetch(starts[first + i]);
+        if (!_mm512_cmpgt_epu64_mask(sizes, spread(TEXT_SHORT_BYTES))) {
+            __m128i bytes[LANES];
+            for (size_t i = 0; i < LANES; i++) {
+                size_t at = first + (i < count ? i : 0);
+                __mmask16 some = (__mmask16)_bzhi_u32((1 << TEXT_SHORT_BYTES) - 1, (unsigned)lengths[at]);
+                bytes[i] = _mm_maskz_loadu_epi8(some, starts[at]);
+            }
+            found = short_hashes(hasher, bytes, sizes);
+        } else {
+            found = lane_hashes(powers, starts + first, lengths + first, count);
         }
-        for (size_t i = 0; i < count; i += LANES) {
-            __m512i lengths_of = _mm512_loadu_si512(sizes + i);
-            __mmask8 two = _mm512_cmpgt_epu64_mask(lengths_of, spread(7));
-            __m512i found = mix64_lanes(short_hashes(hasher, (const uint8_t (*)[16])(bytes + i), lengths_of, two));
-            _mm512_mask_storeu_epi64(out + first + i, first_lanes(count - i), found);
-        }
-        for (; longer; longer &= longer - 1) {
-            size_t i = _tzcnt_u64(longer);
-            out[first + i] = text_token_of_bytes(hasher, starts[first + i], lengths[first + i]);
+        _mm512_mask_storeu_epi64(out + first, held, mix64_lanes(found));
+        for (; far; far &= far - 1) {
+            size_t i = first + _tzcnt_u32(far);
+            out[i] = text_token_of_bytes(hasher, starts[i], lengths[i]);
         }
     }
 }
 
-/* Words are copied to where registers find them; their neighbours in the buffer are masked out. */
+/* Sixteen bytes of a word are loaded whatever its length, and those of its neighbours masked out. */
 TARGET_AVX512 static void hash_words(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges,
                                      size_t words, uint64_t *hashes) {
-    uint8_t bytes[BATCH_TOKENS][16] = {{0}};
     const __m512i low32 = spread(UINT32_MAX);
-    for (size_t first = 0; first < words; first += BATCH_TOKENS, edges += 2 * BATCH_TOKENS, hashes += BATCH_TOKENS) {
-        size_t count = words - first < BATCH_TOKENS ? words - first : BATCH_TOKENS;
+    for (size_t first = 0; first < words; first += BATCH_WORDS, edges += 2 * BATCH_WORDS, hashes += BATCH_WORDS) {
+        size_t count = words - first < BATCH_WORDS ? words - first : BATCH_WORDS;
         uint64_t longer = 0;
-        for (size_t i = 0; i < count; i++) {
-            _mm_storeu_si128((__m128i *)bytes[i], _mm_loadu_si128((const __m128i *)(base + edges[2 * i])));
-        }
         for (size_t i = 0; i < count; i += LANES) {
             __mmask8 held = first_lanes(count - i);
+            __m128i bytes[LANES];
+            for (size_t j = 0; j < LANES; j++) {
+                bytes[j] = _mm_loadu_si128((const __m128i *)(base + edges[2 * (i + j < count ? i + j : i)]));
+            }
             __m512i pair = _mm512_maskz_loadu_epi64(held, edges + 2 * i);
             __m512i n = _mm512_and_si512(_mm512_sub_epi32(_mm512_srli_epi64(pair, 32), pair), low32);
             longer |= (uint64_t)_mm512_cmpgt_epu64_mask(n, spread(TEXT_SHORT_BYTES)) << i;
-            __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7));
-            __m512i found = short_hashes(hasher, (const uint8_t (*)[16])(bytes + i), n, two);
-            _mm512_mask_storeu_epi64(hashes + i, held, found);
+            _mm512_mask_storeu_epi64(hashes + i, held, short_hashes(hasher, bytes, n));
         }
-        for (; longer; longer &= longer - 1) {
-            size_t i = _tzcnt_u64(longer);
-            hashes[i] = text_long_word(hasher, base + edges[2 * i], (size_t)(edges[2 * i + 1] - edges[2 * i]));
-        }
+        if (longer) longer_hashes(hasher, base, edges, longer, hashes);
     }
 }
 

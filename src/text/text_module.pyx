@@ -17,7 +17,7 @@ import numpy as np
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
 
-from lshfast.kernels.arrow import is_arrow, read_column, read_texts
+from lshfast.kernels.arrow import is_arrow, read_column, read_texts, read_texts_in_parts
 
 cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
@@ -331,6 +331,21 @@ cdef Texts _texts_at(addresses, lengths, owners):
     texts.addresses, texts.lengths, texts.owners = addresses, lengths, owners
     texts._seal()
     return texts
+
+
+def texts_in_parts(source, Py_ssize_t rows):
+    """Yield the `Texts` of a source in parts of at most `rows` > 0 rows, so that addresses of all rows are not held.
+
+    Of a dictionary-encoded Arrow column, a part has the rows of a chunk.
+    """
+    if isinstance(source, (Texts, list, tuple)) or not is_arrow(source):
+        texts = Texts(source)
+        for start in range(0, len(texts), rows):
+            yield texts.take(slice(start, start + rows))
+        return
+    _refuse_frame(source)
+    for addresses, lengths, owners in read_texts_in_parts(source, rows):
+        yield _texts_at(addresses, lengths, owners)
 
 
 cdef enum Unit:

@@ -218,4 +218,5 @@ def test_distinct_items_are_counted():
     assert abs(count_distinct(items) / expected - 1) < 4 * error
     batches = (items[start : start + 7000] for start in range(0, 60000, 7000))
     assert count_distinct(batches) == count_distinct(items, threads=3)
+    assert count_distinct(pa.chunked_array([items[:9], items[9:]])) == count_distinct(items)
     assert count_distinct([]) == 0

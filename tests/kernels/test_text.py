@@ -303,11 +303,14 @@ def test_classes_and_case_of_every_character():
 # Tokens
 
 
-@given(strings=st.lists(st.binary(max_size=40), max_size=8), seed=WORD64)
+@given(strings=st.lists(st.binary(max_size=70), max_size=20), seed=WORD64)
 @example(strings=[b"\xff" * n for n in range(201)], seed=1)
 @example(strings=[bytes(n) for n in range(31)], seed=0)
 @example(strings=[b"x" * 10_000], seed=2**64 - 1)
 @example(strings=[b"\xff" * (n % 16) for n in range(600)], seed=2)
+@example(strings=[bytes(range(n % 256)) + b"!" * (n // 256) for n in range(0, 9 * 340, 9)], seed=3)
+@example(strings=[bytes(range(1, 1 + n * 37 % 65)) for n in range(400)], seed=4)
+@example(strings=[b"a" * n for n in (255, 256, 257, 312, 313, 319, 320, 321, 512)], seed=5)
 def test_tokens_of_texts(strings, seed):
     """Bytes need not be UTF-8 here."""
     tokens = text.tokens_of_texts(Texts(strings), seed).tolist()

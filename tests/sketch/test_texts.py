@@ -93,6 +93,14 @@ def test_sources(build):
 
 
 @each_source
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_parts(build, rows):
+    parts = list(text.texts_in_parts(build(LINES), rows))
+    assert [part[row] for part in parts for row in range(len(part))] == VALUES
+    assert max(map(len, parts)) <= rows
+
+
+@each_source
 def test_sources_without_texts(build):
     texts = Texts(build([""])).take(slice(0, 0))
     assert (len(texts), texts.nbytes) == (0, 0)
@@ -190,6 +198,8 @@ def test_a_null_is_a_text_of_no_bytes(build, row):
     lines[row] = None
     column = Texts(build(lines))
     assert [column[at].decode() for at in range(10)] == [line or "" for line in lines]
+    parts = list(text.texts_in_parts(build(lines), 4))
+    assert [part[at].decode() for part in parts for at in range(len(part))] == [line or "" for line in lines]
 
 
 @pytest.mark.parametrize("column", [pa.nulls(3), pa.chunked_array([pa.nulls(2), pa.nulls(1)]), pl.Series([None] * 3)])
@@ -210,6 +220,8 @@ def test_dictionary_encoded_columns_are_decoded(values, indices, shape):
     for column in (encoded, encoded.combine_chunks()):
         texts = Texts(column)
         assert [texts[row] for row in range(len(texts))] == expected
+        parts = list(text.texts_in_parts(column, 2))
+        assert [part[row] for part in parts for row in range(len(part))] == expected
 
 
 def test_a_dictionary_may_hold_null():
@@ -477,8 +489,9 @@ def test_malformed_offsets_are_placed(kind, at, offset, row):
     offsets = np.array([0, 4, 6], np.int64 if "large" in str(kind) else np.int32)
     column = pa.Array.from_buffers(kind, 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"some bytes")])
     offsets[at] = offset
-    with pytest.raises(ValueError, match=rf"texts\[{row}\]: a malformed Arrow offset"):
-        Texts(Array(column.__arrow_c_array__()))
+    for read in (Texts, lambda source: list(text.texts_in_parts(source, 1))):
+        with pytest.raises(ValueError, match=rf"texts\[{row}\]: a malformed Arrow offset"):
+            read(Array(column.__arrow_c_array__()))
 
 
 @pytest.mark.skipif("string_view" not in STRINGS, reason="this pyarrow has no views")
