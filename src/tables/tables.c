@@ -202,18 +202,26 @@ int tables_rename(struct tables_table *table, struct tables_pool *pool, uint32_t
     return 1;
 }
 
+/* Entries that are moved at a time. */
+#define TABLES_MOVED 64
+
 int tables_move(const struct tables_table *from, struct tables_table *to) {
+    uint64_t some[TABLES_MOVED];
     size_t next = 0;
-    for (size_t i = 0; i < from->length; i++) {
-        uint64_t entry = from->entries[i];
-        if (entry == TABLES_NO_ENTRY) continue;
-        size_t at = tables_home(to, tables_entry_tag(entry));
-        if (at < next) at = next;
-        if (at >= to->length) return 0;
-        while (next < at) to->entries[next++] = TABLES_NO_ENTRY;
-        to->entries[next++] = entry;
+    memset(to->entries, 0xFF, (size_t)(to->length + 1) * sizeof *to->entries);
+    for (size_t first = 0; first < from->length; first += TABLES_MOVED) {
+        size_t end = first + TABLES_MOVED < from->length ? first + TABLES_MOVED : from->length, count = 0;
+        for (size_t i = first; i < end; i++) { /* gaps come too irregularly for a branch */
+            some[count] = from->entries[i];
+            count += from->entries[i] != TABLES_NO_ENTRY;
+        }
+        for (size_t i = 0; i < count; i++) {
+            size_t home = tables_home(to, tables_entry_tag(some[i]));
+            next = home > next ? home : next;
+            if (next >= to->length) return 0;
+            to->entries[next++] = some[i];
+        }
     }
-    while (next <= to->length) to->entries[next++] = TABLES_NO_ENTRY;
     to->count = from->count;
     return 1;
 }
