@@ -31,9 +31,10 @@ import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
 from lshfast.common.run_key import RunKey
 from lshfast.common.types import UInt64Array
+from lshfast.engine.clock import Clock
 from lshfast.engine.columns import KeyedRows, ShingledTexts
 from lshfast.engine.plan import make_plan
-from lshfast.engine.sketching import Clock, SketchedRows, sketch_rows
+from lshfast.engine.sketching import SketchedRows, sketch_rows
 from lshfast.kernels.text import Texts
 from lshfast.shingling import Unit, check_shingles
 

@@ -17,6 +17,7 @@ from lshfast.drivers.indexes import holds_weighted
 from lshfast.engine.account import named_pairs
 from lshfast.engine.against import new_keys
 from lshfast.engine.any_plan import AnyPlan, plan_for
+from lshfast.engine.clock import Clock
 from lshfast.engine.columns import Column, ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.guard import check_max_removed, check_result
@@ -27,7 +28,7 @@ from lshfast.engine.report import DedupResult
 from lshfast.engine.run import PartRun, run_part
 from lshfast.engine.short_texts import advice_for, warn_of
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, sketch_rows
+from lshfast.engine.sketching import sketch_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import joined_pairs

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import Int64Array
+from lshfast.engine.clock import naming_stage
 from lshfast.engine.listed_pairs import PairArray
-from lshfast.engine.sketching import naming_stage
 from lshfast.join.jaccard import PAIR
 from lshfast.readers import write_tables
 

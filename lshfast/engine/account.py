@@ -14,9 +14,9 @@ from lshfast.common.types import BoolArray, Int64Array
 from lshfast.common.value_codes import ValueCodes
 from lshfast.engine.against import Earlier
 from lshfast.engine.by_value import CountsByValue
+from lshfast.engine.clock import Clock, Stage
 from lshfast.engine.plan import Plan
-from lshfast.engine.report import DedupResult, Stage, Summary
-from lshfast.engine.sketching import Clock
+from lshfast.engine.report import DedupResult, Summary
 from lshfast.join.groups import Groups
 from lshfast.kinds.measures import PointPlan, is_distance
 

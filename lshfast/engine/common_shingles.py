@@ -17,9 +17,10 @@ import numpy.typing as npt
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.engine.clock import Clock
 from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.plan import Plan
-from lshfast.engine.sketching import Clock, noted, processed
+from lshfast.engine.sketching import noted, processed
 from lshfast.kernels.text import HashKey, Texts
 from lshfast.shingling import CommonShingles
 from lshfast.tokens import TokenSets

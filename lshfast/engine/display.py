@@ -11,6 +11,7 @@ from lshfast.common.checks import check_account
 from lshfast.common.choices import ItemMeasure
 from lshfast.common.display import Figure, Shown, counted, escape, figure
 from lshfast.common.visible import visible
+from lshfast.engine.clock import Stage
 
 # The kind of the similarities for each value of `verify`.
 SIMILARITY_KINDS = {
@@ -29,19 +30,6 @@ SIMILARITY_NAMES: dict[ItemMeasure, str] = {
 # The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
-
-
-@dataclass(frozen=True)
-class Stage:
-    """The seconds that a stage took, and the bytes of text that it processed."""
-
-    seconds: float
-    nbytes: int
-
-    @property
-    def mb_per_second(self) -> float:
-        """Megabytes (10**6 bytes) of text per second; 0 if the stage took no time."""
-        return self.nbytes / 1e6 / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

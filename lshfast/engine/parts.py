@@ -18,12 +18,13 @@ from lshfast.common.progress import Progress
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import Earlier
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import listed, renumbered
 from lshfast.engine.pair_runs import PairRuns
 from lshfast.engine.plan import Keep, Plan
 from lshfast.engine.run import PartRun, run_part
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, SketchedRows
+from lshfast.engine.sketching import SketchedRows
 from lshfast.engine.spool import StoredSignatures
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import Groups, best_copies, preferred, smallest

@@ -20,9 +20,9 @@ from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import NOTHING_EARLIER, Earlier
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.preference import preference_by_length
-from lshfast.engine.sketching import Clock
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
-from lshfast.engine.display import Stage as Stage  # for those that import it from here
 from lshfast.engine.display import (
     removed_as_html,
 )

@@ -18,13 +18,14 @@ from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import Earlier, find_earlier
+from lshfast.engine.clock import Clock
 from lshfast.engine.columns import Column
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.exact_pairs import ExactPairs, collection_of
 from lshfast.engine.plan import Keep, KeepValues, Plan
 from lshfast.engine.preference import preference_of
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import LEAST_ROW_BYTES, Clock, RowStore, SketchedRows, sketch_rows
+from lshfast.engine.sketching import LEAST_ROW_BYTES, RowStore, SketchedRows, sketch_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import Groups, climbing_pairs, component_groups, larger_first, star_groups

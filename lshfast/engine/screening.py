@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from lshfast.common.types import BoolArray, Int64Array
+from lshfast.engine.clock import Clock
 from lshfast.engine.plan import Plan
-from lshfast.engine.sketching import Clock, Sketched, sketched
+from lshfast.engine.sketching import Sketched, sketched
 from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.text import Texts

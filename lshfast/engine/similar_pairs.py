@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lshfast.common.progress import Progress
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies
 from lshfast.engine.plan import Plan
-from lshfast.engine.sketching import Clock, SketchedRows
+from lshfast.engine.sketching import SketchedRows
 from lshfast.join.all_pairs import AllPairs
 from lshfast.join.copies import copy_pairs
 from lshfast.join.group_pairs import Comparison

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeVar
@@ -17,9 +15,9 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.columns import Column, KeyedRows, PackedSets, ShingledTexts, joined
 from lshfast.engine.plan import Plan
-from lshfast.engine.report import Stage
 from lshfast.join.banded import copy_marks, equal_rows, number_buckets
 from lshfast.join.short_crowds import LEAST_SHARE, SAMPLE_ROWS, are_crowd
 from lshfast.join.short_rows import are_short
@@ -32,73 +30,6 @@ Result = TypeVar("Result")
 
 # A shorter text counts as so many bytes of a piece: its signature takes memory too, 1 KB by default.
 LEAST_ROW_BYTES = 512
-
-
-# The activity of each stage, for error messages.
-DOING = {
-    "read": "reading",
-    "count": "counting shingles",
-    "sketch": "making signatures",
-    "hold": "sampling the texts that are held",
-    "sample": "sampling texts",
-    "compare": "comparing texts",
-    "locate": "finding the places of passages",
-    "match": "finding candidates",
-    "texts": "reading texts again",
-    "earlier": "looking up earlier entries",
-    "verify": "verifying pairs",
-    "group": "grouping rows",
-    "index": "adding rows to the index",
-    "insert": "adding rows to the index",
-    "write": "writing the outputs",
-    "save": "writing the index",
-}
-
-
-class OutOfMemoryError(MemoryError):
-    """A MemoryError whose message names the stage of the run."""
-
-
-@contextmanager
-def naming_stage(name: str) -> Iterator[None]:
-    """Raise an OutOfMemoryError that names the stage for a MemoryError, or for an OSError with errno ENOMEM."""
-    try:
-        yield
-    except OutOfMemoryError:
-        raise
-    except (MemoryError, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
-            raise
-        detail = f" ({error})" if str(error) else ""
-        raise OutOfMemoryError(f"out of memory while {DOING[name]}{detail}") from error
-
-
-class Clock:
-    """The seconds and bytes of each stage of a run."""
-
-    began: float
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.stages: dict[str, Stage] = {}
-
-    @contextmanager
-    def stage(self, name: str, nbytes: int = 0) -> Iterator[None]:
-        """Measure a with statement as a stage, or as a further portion of it."""
-        start = time.perf_counter()
-        with naming_stage(name):
-            yield
-        self.add(name, time.perf_counter() - start, nbytes)
-
-    def add(self, name: str, seconds: float, nbytes: int) -> None:
-        """Add seconds and bytes to a stage."""
-        before = self.stages.get(name, Stage(0.0, 0))
-        self.stages[name] = Stage(before.seconds + seconds, before.nbytes + nbytes)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since this clock was created."""
-        return time.perf_counter() - self.began
 
 
 class Sketched(NamedTuple):

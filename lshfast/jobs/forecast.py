@@ -16,11 +16,12 @@ from lshfast.common.types import UInt64Array
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import reads_parquet
 from lshfast.drivers.inputs import Inputs, text_batches
+from lshfast.engine.clock import Clock
 from lshfast.engine.marks import WIDTH, RowMarks, Secret, draw_secret
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
 from lshfast.engine.short_texts import LONG_BYTES
-from lshfast.engine.sketching import Clock, Sketched, sketched
+from lshfast.engine.sketching import Sketched, sketched
 from lshfast.engine.spool import PartWriter, read_part
 from lshfast.jobs.samples import (
     PLACE_BYTES,

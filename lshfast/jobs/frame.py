@@ -26,8 +26,8 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches
 from lshfast.drivers.pages import PageOutput, check_page_output
+from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.display import Account
-from lshfast.engine.sketching import Clock, naming_stage
 from lshfast.readers import (
     Corpus,
     Edits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lshfast.common.progress import Progress
-from lshfast.engine.sketching import Clock
+from lshfast.engine.clock import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassageUnit, make_passage_plan
 from lshfast.passages.result import SharedPassages

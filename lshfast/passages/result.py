@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import BoolArray, Int64Array
-from lshfast.engine.report import Stage
+from lshfast.engine.clock import Stage
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.page import PageSide, page_of

@@ -11,8 +11,7 @@ import numpy as np
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array
-from lshfast.engine.report import Stage
-from lshfast.engine.sketching import Clock
+from lshfast.engine.clock import Clock, Stage
 from lshfast.kernels.passages import have_same_words
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan

@@ -10,10 +10,10 @@ from lshfast.common.checks import Seed, check_int
 from lshfast.common.choices import ItemMeasure, Kind, plural
 from lshfast.common.progress import Progress
 from lshfast.engine.any_plan import AnyPlan, plan_for
+from lshfast.engine.clock import Clock
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.plan import RECALL
 from lshfast.engine.short_texts import warn_of
-from lshfast.engine.sketching import Clock
 from lshfast.kinds.kind import kind_in_memory
 from lshfast.kinds.measures import PointPlan
 from lshfast.quality.result import CheckResult

@@ -18,9 +18,9 @@ from lshfast.common.choices import ItemMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.engine.clock import Clock
 from lshfast.engine.display import Account, bound_name, empty_note
 from lshfast.engine.points import PointRows
-from lshfast.engine.sketching import Clock
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.kernels import distances as kernels

@@ -13,8 +13,8 @@ from lshfast import LSHIndex, TokenSets, dedup, dedup_files, pairs
 from lshfast.common.run_key import draw_hash_key
 from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.inputs import Inputs
+from lshfast.engine.clock import Clock
 from lshfast.engine.plan import make_plan
-from lshfast.engine.sketching import Clock
 from lshfast.jobs.paragraphs import run_paragraphs
 from lshfast.kernels.text import Texts
 

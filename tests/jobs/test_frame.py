@@ -8,7 +8,8 @@ import pytest
 from lshfast.cli.console import account_table
 from lshfast.common.display import Figure, figure
 from lshfast.drivers.inputs import Inputs
-from lshfast.engine.display import Account, Stage
+from lshfast.engine.clock import Stage
+from lshfast.engine.display import Account
 from lshfast.jobs.frame import Job
 from tests.cli.commands import read_jsonl
 

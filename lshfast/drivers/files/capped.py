@@ -24,13 +24,13 @@ from lshfast.drivers.files.first_reading import FirstReading, RowsRead
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.inputs import order_ranks, texts_again
 from lshfast.engine.account import Findings
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, lists_copies
 from lshfast.engine.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
 from lshfast.engine.parts import NO_PART, Merged, PartResult, compare_part, compared_copies, divide
 from lshfast.engine.plan import Keep, Plan
 from lshfast.engine.report import DedupResult
 from lshfast.engine.short_texts import LONG_BYTES, advice_of, lengths_of_sample, sample_for
-from lshfast.engine.sketching import Clock
 from lshfast.engine.spool import PartWriter, part_path, read_part
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.kernels.text import Texts

@@ -21,12 +21,13 @@ from lshfast.drivers.files.input_sums import InputSums
 from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.inputs import text_batches, texts_again
 from lshfast.engine.against import NOTHING_EARLIER, Earlier, EarlierRows
+from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.common_shingles import find_common
 from lshfast.engine.marks import WIDTH, MarkedRows, RowMarks, draw_secret
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import comparison_of
 from lshfast.engine.screening import alone_in_crowds
-from lshfast.engine.sketching import Clock, Sketched, naming_stage, sketched
+from lshfast.engine.sketching import Sketched, sketched
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.slot_file import SlotFile

@@ -21,6 +21,7 @@ from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.inputs import Inputs, item_batches
 from lshfast.drivers.pair_tables import Table, write_pairs
 from lshfast.engine.any_plan import AnyPlan
+from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.columns import ArrowLists
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_result
@@ -30,7 +31,6 @@ from lshfast.engine.points import PointRun, run_points
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
 from lshfast.engine.run import PartRun, run_part
-from lshfast.engine.sketching import Clock, naming_stage
 from lshfast.kernels.text import Texts
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan

@@ -26,17 +26,17 @@ from lshfast.drivers.pages import DedupPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast.engine.any_plan import AnyPlan
+from lshfast.engine.clock import Clock, Stage, naming_stage
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
 from lshfast.engine.plan import Keep, Plan, check_indexed
 from lshfast.engine.preference import check_keep_measure
-from lshfast.engine.report import DedupResult, Stage
+from lshfast.engine.report import DedupResult
 from lshfast.engine.run import run_part
 from lshfast.engine.short_texts import Recommendation, advice_for, recommend
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, naming_stage
 from lshfast.kinds.measures import PointPlan
 from lshfast.readers import (
     Corpus,

@@ -13,8 +13,9 @@ from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.value_codes import MISSING, MOST_CHARACTERS, OTHER, ValueCodes
 from lshfast.drivers.spark.session import configured
 from lshfast.engine.by_value import CountsByValue
+from lshfast.engine.clock import Stage
 from lshfast.engine.guard import MOST_GROUPS, check_max_removed, check_removed
-from lshfast.engine.report import Stage, Summary
+from lshfast.engine.report import Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -22,10 +22,11 @@ from lshfast.drivers.spark.run import Limits, Run
 from lshfast.drivers.spark.session import BadTextError, session_of
 from lshfast.drivers.spark.tasks import draw_content_key
 from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
+from lshfast.engine.clock import Stage
 from lshfast.engine.dedup_page import page_of
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.evidence import Evidence
-from lshfast.engine.report import Stage, Summary
+from lshfast.engine.report import Summary
 from lshfast.readers import DataError
 from lshfast.reports.page import write_page
 

@@ -32,9 +32,10 @@ from lshfast.drivers.spark.tasks import (
     SketchTask,
 )
 from lshfast.engine.account import summary_of
+from lshfast.engine.clock import Stage
 from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.plan import Plan
-from lshfast.engine.report import Stage, Summary
+from lshfast.engine.report import Summary
 from lshfast.join.jaccard import least_agreement
 from lshfast.shingling import CommonShingles
 

@@ -20,12 +20,13 @@ from lshfast.common.extras import optional
 from lshfast.common.run_key import P
 from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, listed
 from lshfast.engine.marks import MarkedRows
 from lshfast.engine.plan import Plan
 from lshfast.engine.run import run_part
 from lshfast.engine.similar_pairs import SimilarPairs
-from lshfast.engine.sketching import Clock, Sketched, sketch_rows, sketched
+from lshfast.engine.sketching import Sketched, sketch_rows, sketched
 from lshfast.join.copies import copy_pairs
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, TextError, Texts

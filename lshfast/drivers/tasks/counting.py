@@ -14,6 +14,7 @@ from lshfast.drivers.inputs import faults_of, text_batches
 from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.engine.clock import Clock
 from lshfast.engine.common_shingles import (
     TABLE_BITS,
     Counts,
@@ -23,7 +24,6 @@ from lshfast.engine.common_shingles import (
     summed,
 )
 from lshfast.engine.plan import Plan
-from lshfast.engine.sketching import Clock
 from lshfast.shingling import CommonShingles
 
 

@@ -20,8 +20,9 @@ from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import RANGE_BYTES, TaskWriter, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
 from lshfast.drivers.tasks.value_counts import add_values
+from lshfast.engine.clock import Clock
 from lshfast.engine.marks import WIDTH, MarkedRows, RowMarks
-from lshfast.engine.sketching import Clock, sketched
+from lshfast.engine.sketching import sketched
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels

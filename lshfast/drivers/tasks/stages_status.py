@@ -13,7 +13,8 @@ from lshfast.drivers.tasks.task_files import figures_of
 from lshfast.drivers.tasks.task_order import STAGES, StageName, is_done, tasks_of
 from lshfast.drivers.tasks.value_counts import counts_of
 from lshfast.engine.account import summary_of
-from lshfast.engine.report import Stage, Summary
+from lshfast.engine.clock import Stage
+from lshfast.engine.report import Summary
 from lshfast.engine.short_texts import Lengths, advice_of
 
 

@@ -22,10 +22,10 @@ from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, task_path, writing
 from lshfast.drivers.tasks.task_reader import Arrays, TaskFile
 from lshfast.drivers.tasks.value_counts import add_removed, largest_groups
+from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import lists_copies
 from lshfast.engine.parts import Merged, compare_part
 from lshfast.engine.plan import Plan
-from lshfast.engine.sketching import Clock
 from lshfast.engine.spool import SpooledTexts
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
