@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,16 @@ from lshfast.drivers.indexes import holds_weighted
 from lshfast.engine.account import named_pairs
 from lshfast.engine.against import new_keys
 from lshfast.engine.any_plan import AnyPlan, plan_for
+from lshfast.engine.any_run import run_items
 from lshfast.engine.clock import Clock
-from lshfast.engine.columns import Column, ShingledTexts, column_of
+from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import listed, not_above
 from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
-from lshfast.engine.run import PartRun, run_part
+from lshfast.engine.run import PartRun
 from lshfast.engine.short_texts import advice_for, warn_of
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import sketch_rows
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from lshfast.engine.points import PointRun
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
-    from lshfast.kinds.items import PointBatch
 
 
 def dedup(
@@ -233,24 +233,17 @@ def dedup(
     names = None if keys is None else key_list(keys, len(items))
     values = None if by is None else value_codes(by, len(items))
     check_keep(keep, len(items), plan.measure)
-    clock, indexed, advice = Clock(), None, ""
-    if isinstance(items, Points):
-        from lshfast.engine.points import run_points
-
-        earlier = None if against is None else _weighted(against).earlier
-        part: PartRun | PointRun = run_points(
-            [items.batch], items.format_of, items.plan, clock, keep=keep, earlier=earlier, progress=progress
-        )
-    else:
-        part = run_part([items], cast(Plan, plan), clock, keep=keep, against=against, progress=progress)
+    clock, indexed = Clock(), None
+    earlier = _weighted(against) if against is not None and isinstance(plan, PointPlan) else against
+    part = run_items(
+        [items.batch], plan, clock, format_of=items.format_of, keep=keep, against=earlier, progress=progress
+    )
     if max_removed is not None:
-        check_result(max_removed, part.found.result(part.plan, clock, keys=names, read=len(items)), values)
+        check_result(max_removed, part.result(clock, keys=names, read=len(items)), values)
     if against is not None and add:
         with clock.stage("index"):
             indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
-    if isinstance(part, PartRun):
-        advice = advice_for(part.sketches.rows.column, part.plan)
-    result = part.found.result(part.plan, clock, keys=names, read=len(items), indexed=indexed, advice=advice, by=values)
+    result = part.result(clock, keys=names, read=len(items), indexed=indexed, by=values)
     warn_of(result.summary.advice)
     rule = keep if isinstance(keep, str) else "values"
     return replace(result, options=result.options | {"keep": rule})
@@ -344,12 +337,12 @@ def pairs(
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    if isinstance(items, Points):
+    if isinstance(any_plan, PointPlan):
         from lshfast.engine.points import pairs_of_points
 
-        near = pairs_of_points([items.batch], items.format_of, items.plan, clock, copies=copies, progress=progress)
+        near = pairs_of_points([items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress)
         return named_pairs(near, any_plan.measure)
-    batches, plan = ignoring_common([items], cast(Plan, any_plan), clock, progress)
+    batches, plan = ignoring_common([items.batch], any_plan, clock, progress)
     found = sketch_rows(batches, plan, clock, progress)
     warn_of(advice_for(found.rows.column, plan))
     every = SimilarPairs(found, plan, clock, progress)
@@ -359,22 +352,20 @@ def pairs(
 
 
 @dataclass(frozen=True)
-class Points:
-    """Vectors or codes in memory, and the plan for them."""
+class _Items:
+    """Items in memory, and the format of their words if they are vectors or codes."""
 
-    batch: PointBatch
-    format: PointFormat | None
-    plan: PointPlan
+    batch: Any  # Column or PointBatch
+    format: PointFormat | None = None
 
     def __len__(self) -> int:
         return len(self.batch)
 
     def format_of(self) -> PointFormat | None:
-        """Return the format of the words."""
         return self.format
 
 
-def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Column | Points, AnyPlan]:
+def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[_Items, AnyPlan]:
     """Return the items of a caller, and the plan of a run over them; the kind follows from the items."""
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
@@ -382,11 +373,11 @@ def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[Col
     if isinstance(plan, PointPlan):
         from lshfast.kinds.reading import read_points
 
-        return Points(*read_points(source, plan.kind, plan.measure), plan), plan
+        return _Items(*read_points(source, plan.kind, plan.measure)), plan
     column = column_of(source, plan.shingles)
     if kind is not None and isinstance(column, ShingledTexts) != (kind == "text"):
         raise TypeError(f"texts must be {kind}s for kind={kind!r}, not {'texts' if kind == 'set' else 'sets'}")
-    return column, replace(plan, sets=not isinstance(column, ShingledTexts))
+    return _Items(column), replace(plan, sets=not isinstance(column, ShingledTexts))
 
 
 def _weighted(index: LSHIndex) -> WeightedIndex:

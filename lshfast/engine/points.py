@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from lshfast.engine.against import NOTHING_EARLIER, Earlier
 from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.preference import preference_by_length
+from lshfast.engine.report import DedupResult
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
@@ -49,6 +50,10 @@ class PointRun:
     found: Findings
     plan: PointPlan
     rows: PointRows
+
+    def result(self, clock: Clock, **known: Any) -> DedupResult:
+        """Return the result of the run; `known` is what `Findings.result` takes besides."""
+        return self.found.result(self.plan, clock, **known)
 
 
 def run_points(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from lshfast.engine.common_shingles import ignoring_common
 from lshfast.engine.exact_pairs import ExactPairs, collection_of
 from lshfast.engine.plan import Keep, KeepValues, Plan
 from lshfast.engine.preference import preference_of
+from lshfast.engine.report import DedupResult
+from lshfast.engine.short_texts import advice_for
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import LEAST_ROW_BYTES, RowStore, SketchedRows, sketch_rows
 from lshfast.join.copies import with_copies
@@ -51,6 +53,11 @@ class PartRun:
     sketches: SketchedRows
     found: Findings
     plan: Plan
+
+    def result(self, clock: Clock, **known: Any) -> DedupResult:
+        """Return the result of the run; `known` is what `Findings.result` takes besides."""
+        advice = advice_for(self.sketches.rows.column, self.plan)
+        return self.found.result(self.plan, clock, advice=advice, **known)
 
 
 def run_part(

@@ -364,7 +364,7 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
 
     with monkeypatch.context() as patch:
-        patch.setattr("lshfast.drivers.files.run.write_rows", full)
+        patch.setattr("lshfast.drivers.files.writing.write_rows", full)
         result = run(*command)
     assert result.exit_code == 1
     assert f"{tmp_path / 'work'} holds what is done; the same command with --resume goes on" in result.stderr

@@ -21,16 +21,15 @@ from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.inputs import Inputs, item_batches
 from lshfast.drivers.pair_tables import Table, write_pairs
 from lshfast.engine.any_plan import AnyPlan
+from lshfast.engine.any_run import run_items
 from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.columns import ArrowLists
 from lshfast.engine.display import SIMILARITY_NAMES
 from lshfast.engine.guard import check_result
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.plan import Keep
-from lshfast.engine.points import PointRun, run_points
 from lshfast.engine.preference import check_keep
 from lshfast.engine.report import DedupResult
-from lshfast.engine.run import PartRun, run_part
 from lshfast.kernels.text import Texts
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan
@@ -154,19 +153,12 @@ def run_groups(
         def write_pairs_of(pairs: Iterable[PairArray]) -> None:
             _write_pairs(outputs, pairs, groups, plan, corpus)
 
-        part: PartRun | PointRun
-        if isinstance(plan, PointPlan):
-            weights = np.asarray(corpus.order, np.float64)
-            part = run_points(
-                [groups.weighted_sets(items, weights)], lambda: None, plan, clock, keep=keep,
-                similar=None if outputs.pairs is None else write_pairs_of, progress=progress,
-            )  # fmt: skip
-        else:
-            part = run_part(
-                [groups.sets(items)], replace(plan, sets=True), clock, keep=cast(Keep, keep),
-                similar=None if outputs.pairs is None else lambda every, _: write_pairs_of(every.batches()),
-                progress=progress,
-            )  # fmt: skip
+        points = isinstance(plan, PointPlan)
+        own = groups.weighted_sets(items, np.asarray(corpus.order, np.float64)) if points else groups.sets(items)
+        part = run_items(
+            [own], plan if isinstance(plan, PointPlan) else replace(plan, sets=True), clock, keep=keep,
+            similar=None if outputs.pairs is None else write_pairs_of, progress=progress,
+        )  # fmt: skip
         result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
         result, update = replace(result, options=result.options | {"keep": keep}), None
         if clusters is not None:
