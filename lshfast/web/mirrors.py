@@ -37,8 +37,6 @@ from lshfast.web.urls import joined_tokens, path_bigrams, split_url
 # URLs that are hashed at a time.
 BATCH_URLS = 1 << 16
 
-NO_CONTENT = np.uint64(0)
-
 
 class Mirror(NamedTuple):
     """A host that mirrors another one.
