@@ -164,17 +164,54 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     greedy = int((tried & ~large)[label[chosen]].sum())
     if not exact.any():
         return OneToOne(chosen, greedy)
-    kept = [chosen[~exact[label[chosen]]]]
-    open_pairs = order[exact[label[order]]]
-    open_pairs = open_pairs[np.argsort(label[open_pairs], kind="stable")]
+    settled, left = _settled(i, j, gains, order[exact[label[order]]], rows)
+    kept = [chosen[~exact[label[chosen]]], settled]
+    label = components(i[left], j[left], rows)[i[left]]
+    by_label = np.argsort(label, kind="stable")
     picked = np.zeros(len(i), bool)
     picked[chosen] = True
-    for part in np.split(open_pairs, np.flatnonzero(np.diff(label[open_pairs])) + 1):
-        if few[label[part[0]]]:
-            kept.append(part[_best_matching(i[part].tolist(), j[part].tolist(), gains[part].tolist())])
+    for part in np.split(left[by_label], np.flatnonzero(np.diff(label[by_label])) + 1) if len(left) else []:
+        ends = i[part].tolist(), j[part].tolist()
+        if len({*ends[0], *ends[1]}) <= FEW_ROWS:
+            kept.append(part[_best_matching(*ends, gains[part].tolist())])
         else:
             kept.append(_sparse_matching(i, j, gains, part, sides, part[picked[part]]))
     return OneToOne(np.sort(np.concatenate(kept)), greedy)
+
+
+def _settled(
+    i: Int64Array, j: Int64Array, gains: Float64Array, order: Int64Array, rows: int
+) -> tuple[Int64Array, Int64Array]:
+    """Return pairs of a matching with the greatest sum of gains, and the pairs between the rows that are left.
+
+    A pair belongs to it if it is the first of both rows, and gains as much as the seconds of both together: no other
+    matching has more than these two instead. The pairs are given, and those that are left returned, the best first.
+    """
+    settled, left = [order[:0]], order
+    while len(left):
+        ends, place = (i[left], j[left]), np.arange(len(left), dtype=np.int64)
+        first = _first_places(ends, rows)
+        seconds = np.zeros(rows)
+        for side in ends:
+            later = first[side] != place
+            np.maximum.at(seconds, side[later], gains[left[later]])
+        sure = (first[ends[0]] == place) & (first[ends[1]] == place)
+        sure &= gains[left] >= seconds[ends[0]] + seconds[ends[1]]
+        if not sure.any():
+            break
+        settled.append(left[sure])
+        taken = np.zeros(rows, bool)
+        taken[ends[0][sure]] = taken[ends[1][sure]] = True
+        left = left[~(taken[ends[0]] | taken[ends[1]])]
+    return np.concatenate(settled), left
+
+
+def _first_places(ends: tuple[Int64Array, Int64Array], rows: int) -> Int64Array:
+    """Return for each row the place of the first pair that has it; rows of no pair have any number."""
+    first = np.empty(rows, np.int64)
+    place = np.arange(len(ends[0]), dtype=np.int64)[::-1]
+    first[np.stack(ends, axis=1)[::-1].reshape(-1)] = np.repeat(place, 2)  # of repeated assignments the last stays
+    return first
 
 
 def _sides(i: Int64Array, j: Int64Array, rows: int) -> npt.NDArray[np.int8]:
@@ -263,9 +300,7 @@ def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64
     for _ in range(MOST_ROUNDS):
         if not len(left):
             break
-        place, first = np.arange(len(left), dtype=np.int64), np.empty(rows, np.int64)
-        rows_of_pairs = np.stack([i[left], j[left]], axis=1)[::-1].reshape(-1)
-        first[rows_of_pairs] = np.repeat(place[::-1], 2)  # of repeated assignments the last stays: the first pair's
+        place, first = np.arange(len(left), dtype=np.int64), _first_places((i[left], j[left]), rows)
         best = (first[i[left]] == place) & (first[j[left]] == place)
         links.append(left[best])
         taken[i[left[best]]] = taken[j[left[best]]] = True

@@ -81,11 +81,12 @@ class FieldComparer:
         values = coded.values
         self._known: npt.NDArray[np.bool_] | None = None
         if coded.kind in ("name", "text") and len(synonyms):
-            self._known = np.fromiter(map(synonyms.known, values), bool, len(values))
+            self._known = synonyms.known_among(values)
         if coded.kind == "text":
-            self._texts = TextSimilarity(
-                [synonyms.canonical(value) for value in values], distinct_counts(coded.codes, len(values)), threads
-            )
+            texts = list(values)
+            for at in [] if self._known is None else np.flatnonzero(self._known).tolist():
+                texts[at] = synonyms.canonical(values[at])
+            self._texts = TextSimilarity(texts, distinct_counts(coded.codes, len(values)), threads)
         self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values

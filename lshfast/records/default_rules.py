@@ -32,6 +32,7 @@ MOST_ROWS_BY_FIELD = 20_000
 # run takes 5 s for 1,300 citations (1 to 2 s without), and 19 s for as many records with long texts.
 COMPARE_ALL_SINGLE = 1_000_000
 SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
+FIRST_STEP = 4  # each fourth row of the sample shows whether LSH brings far too many pairs
 PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
 FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
 MOST_FIELDS, MOST_KEY_FIELDS, MOST_KEYS = 10, 3, 10
@@ -67,18 +68,29 @@ def default_rules(linkage: Linkage) -> ChosenRules:
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
         rules = rules or [SortBlocks(name) for name in names]
         return _reaching(linkage, [*rules, *(NearestBlocks(name) for name in texts if by_field)])
-    small = _sampled(linkage, sample)
-    for name in names:
-        if linkage.fields[name].kind == "text":
-            found = LshBlocks(name).pairs(small)
-            crowded = found.skipped and not len(found.places)
-            if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
-                rules.append(LshBlocks(name))
+    rules += [LshBlocks(name) for name in names if _suits_lsh(linkage, name, sample)]
     rules = rules or [SortBlocks(name) for name in names]
     if _rows(linkage) > MOST_ROWS:
         return ChosenRules(rules)
     near = NearestBlocks().pairs(linkage)
     return ChosenRules([*rules, NearestBlocks()], [*(None for _ in rules), near], seed_places(linkage, near))
+
+
+def _suits_lsh(linkage: Linkage, name: str, sample: list[Int64Array]) -> bool:
+    """Return whether a field has texts, and few enough pairs of them are similar: in a part of the sample, then in all.
+
+    Pairs of the part say it of fields with twice too many.
+    """
+    if linkage.fields[name].kind != "text":
+        return False
+    for step, most in ((FIRST_STEP, 2 * PAIRS_A_ROW), (1, PAIRS_A_ROW)):
+        some = [rows[::step] for rows in sample]
+        found = LshBlocks(name).pairs(_sampled(linkage, some))
+        scale = linkage.all_pairs / max(1, _all_pairs(some, linkage.b is None))
+        crowded = found.skipped and not len(found.places)
+        if crowded or scale * len(found.places) > most * _rows(linkage):
+            return False
+    return True
 
 
 def _reaching(linkage: Linkage, rules: list[BlockingRule]) -> ChosenRules:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from lshfast.common.extras import optional
 from lshfast.records.values import normal_form
 
@@ -149,6 +152,11 @@ class Synonyms:
     def known(self, value: str) -> bool:
         """Return whether a value in normal form has a word of the table."""
         return not self._others.keys().isdisjoint(value.split())
+
+    def known_among(self, values: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return for each value in normal form whether it has a word of the table; bool (values,)."""
+        has_none = self._others.keys().isdisjoint
+        return ~np.fromiter(map(has_none, map(str.split, values)), bool, len(values))
 
     def canonical(self, value: str) -> str:
         """Return a normal form with each word replaced by the first word of its line, if it is in one line only.

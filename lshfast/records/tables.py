@@ -351,10 +351,14 @@ def _distinct(
         is_used = np.zeros(len(strings), bool)
         is_used[np.concatenate(own)] = True
         used = np.flatnonzero(is_used)
-        forms = reader([strings[place] for place in used.tolist()])
+        texts = [strings[place] for place in used.tolist()]
+        forms = reader(texts)
+        found[reader] = np.full(len(strings), MISSING, np.int64)
+        if forms == texts and len(own) == len(readers):  # all different, and in the order of their numbers
+            found[reader][used] = np.arange(len(used), dtype=np.int64)
+            return forms, [found[reader]] * len(readers)
         new = [form for form in dict.fromkeys(forms) if form and form not in places]
         places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
-        found[reader] = np.full(len(strings), MISSING, np.int64)
         number = {**places, "": MISSING}.__getitem__
         found[reader][used] = np.fromiter(map(number, forms), np.int64, len(used))
     return [*places], [found[reader] for reader in readers]

@@ -268,9 +268,9 @@ def maximise(
         step += 1
         odds = np.log(shares / (1 - shares))[groups]
         for f, (own_m, own_u) in enumerate(zip(m, others, strict=True)):
-            level = patterns[:, f]
-            ratio = np.log(np.maximum(own_m[level], TINY)) - np.log(np.maximum(own_u[groups, level], TINY))
-            odds += np.where(level == MISSING_LEVEL, 0.0, ratio)
+            ratio = np.log(np.maximum(own_m, TINY)) - np.log(np.maximum(own_u, TINY))
+            ratio[:, MISSING_LEVEL] = 0.0
+            odds += ratio[groups, patterns[:, f]]
         posterior = counts / (1 + np.exp(-np.clip(odds, -700, 700)))
         found = []
         for f, prior in enumerate(expected):

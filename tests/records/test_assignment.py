@@ -78,6 +78,16 @@ def test_large_components_have_the_greatest_sum(seed, size, most):
     assert best >= greedy_sum >= best / 2
 
 
+def test_pairs_that_outweigh_both_others_need_no_search(monkeypatch):
+    """Records and their copies, which weak pairs connect to one large component: the copies settle it."""
+    monkeypatch.setattr("lshfast.records.assignment.optional", None)
+    monkeypatch.setattr("lshfast.records.assignment._best_matching", None)
+    size = 5 * FEW_ROWS
+    pairs = [(row, row, 30) for row in range(size)] + [(row, row + 1, 10 + row % 5) for row in range(size - 1)]
+    links, greedy = one_to_one(*arrays(pairs), single=False)
+    assert (links.tolist(), greedy) == (list(range(size)), 0)
+
+
 def shifted(pairs, size):
     return [(x, y + size, s) for x, y, s in pairs]
 
