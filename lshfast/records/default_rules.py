@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
 from lshfast.records.calibration import MOST_ROWS
@@ -22,7 +22,7 @@ from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.nearest import NearestBlocks
-from lshfast.records.reach import ChosenRules, seed_places, worthwhile
+from lshfast.records.reach import ChosenRules, among, seed_places, worthwhile
 from lshfast.records.tables import CodedField, RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
@@ -35,8 +35,10 @@ SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
 FIRST_STEP = 4  # each fourth row of the sample shows whether LSH brings far too many pairs
 PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
 FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
-MOST_FIELDS, MOST_KEY_FIELDS, MOST_KEYS = 10, 3, 10
-ENOUGH, LEAST_GAIN = 0.998, 0.0005  # the recall at which the choice ends, and the least that a further key adds
+MOST_FIELDS, MOST_KEY_FIELDS = 10, 3
+# Of two tables that are not small, keys alone are enough if they bring this part of the seeds of a sample, which are at
+# least so similar: .998 or more of people and .84 or less of films, products, titles and payments.
+REACHED, LEAST_SIMILARITY, FEWEST_SAMPLED = 0.98, 0.4, 100
 
 # Assumed probability that a match agrees in a field, if both records have it.
 AGREE: Mapping[Kind, float] = {
@@ -48,6 +50,18 @@ AGREE: Mapping[Kind, float] = {
 class _Key:
     fields: tuple[int, ...]
     pairs: float
+
+
+@dataclass(frozen=True)
+class _KeyLimits:
+    """The number of keys, the recall at which the choice ends, and the least that a further key adds."""
+
+    most: int = 10
+    enough: float = 0.998
+    least_gain: float = 0.0005
+
+
+ALONE = _KeyLimits(14, 0.9995, 0.0002)  # of keys that no other rule helps: two tables of 100,000 have .9998, not .9992
 
 
 def default_rules(linkage: Linkage) -> ChosenRules:
@@ -64,6 +78,11 @@ def default_rules(linkage: Linkage) -> ChosenRules:
     scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
     rules = _keys(linkage, names, sample, scale)
     if linkage.b is not None and _rows(linkage) <= MOST_ROWS:
+        if rules and _rows(linkage) > MOST_ROWS_BY_FIELD:
+            more = _keys(linkage, names, sample, scale, ALONE)
+            seeds = _reached(linkage, more, sample)
+            if seeds is not None:
+                return ChosenRules(more, seeds=seeds, alone=True)
         texts = [name for name in names if linkage.fields[name].kind == "text"]
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
         rules = rules or [SortBlocks(name) for name in names]
@@ -102,6 +121,24 @@ def _reaching(linkage: Linkage, rules: list[BlockingRule]) -> ChosenRules:
     return ChosenRules([rules[r] for r in kept], [found[r] for r in kept], seeds)
 
 
+def _reached(linkage: Linkage, keys: list[BlockingRule], sample: list[Int64Array]) -> UInt64Array | None:
+    """Return the places of seeds of a sample of two tables if keys bring nearly all of them, else None.
+
+    The match of a record is often not in the sample, and then the nearest record is hardly similar: it is no seed.
+    """
+    small = _sampled(linkage, sample)
+    seeds = seed_places(small, NearestBlocks().pairs(small))
+    if seeds is None:
+        return None
+    i, j = small.rows_of(seeds)
+    similar = small.record_texts.compared(i, j)[1] >= LEAST_SIMILARITY
+    seeds, i, j = seeds[similar], i[similar], j[similar]
+    reached = np.logical_or.reduce([among(seeds, key.pairs(small).places) for key in keys])
+    if len(seeds) < FEWEST_SAMPLED or reached.mean() < REACHED:
+        return None
+    return (sample[0][i] * linkage.sizes[1] + sample[1][j]).astype(np.uint64)
+
+
 def compares_all(linkage: Linkage) -> bool:
     """Return whether all pairs are compared besides those of the default rules."""
     return linkage.b is None and COMPARE_ALL < linkage.all_pairs <= COMPARE_ALL_SINGLE
@@ -129,7 +166,9 @@ def _sampled_field(field: CodedField, sample: list[Int64Array]) -> CodedField:
     return replace(field, codes=(first, second), values=values, numbers=numbers)
 
 
-def _keys(linkage: Linkage, names: list[str], sample: list[Int64Array], scale: float) -> list[BlockingRule]:
+def _keys(
+    linkage: Linkage, names: list[str], sample: list[Int64Array], scale: float, limits: _KeyLimits | None = None
+) -> list[BlockingRule]:
     """Choose keys greedily: the one that adds most recall for its pairs, until they suffice or cost too much."""
     singles = [_Key((f,), _count(linkage, [name], sample) * scale) for f, name in enumerate(names)]
     useful = sorted(range(len(names)), key=lambda f: (singles[f].pairs, f))[:MOST_FIELDS]
@@ -143,19 +182,21 @@ def _keys(linkage: Linkage, names: list[str], sample: list[Int64Array], scale: f
             keys.append(_Key(fields, _count(linkage, [names[f] for f in fields], sample) * scale))
             if keys[-1].pairs <= FREE_PAIRS * _rows(linkage):
                 free.add(fields)
-    return _chosen(linkage, names, useful, keys)
+    return _chosen(linkage, names, useful, keys, limits or _KeyLimits())
 
 
-def _chosen(linkage: Linkage, names: list[str], useful: list[int], keys: list[_Key]) -> list[BlockingRule]:
+def _chosen(
+    linkage: Linkage, names: list[str], useful: list[int], keys: list[_Key], limits: _KeyLimits
+) -> list[BlockingRule]:
     rows = _rows(linkage)
     agrees, chances = _patterns([_agreement(linkage, names[f]) for f in useful])
     covers = [np.all(agrees[:, [useful.index(f) for f in key.fields]], axis=1) for key in keys]
     chosen: list[BlockingRule] = []
     left, budget = np.ones(len(chances), bool), PAIRS_A_ROW * rows
-    while len(chosen) < MOST_KEYS and chances[left].sum() > 1 - ENOUGH:
+    while len(chosen) < limits.most and chances[left].sum() > 1 - limits.enough:
         gains = [float(chances[left & cover].sum()) for cover in covers]
         costs = [max(key.pairs, FREE_PAIRS * rows) for key in keys]
-        allowed = [k for k, key in enumerate(keys) if key.pairs <= budget and gains[k] >= LEAST_GAIN]
+        allowed = [k for k, key in enumerate(keys) if key.pairs <= budget and gains[k] >= limits.least_gain]
         if not allowed:
             break
         best = max(allowed, key=lambda k: (gains[k] / costs[k] ** 0.5, -len(keys[k].fields), -k))

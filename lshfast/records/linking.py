@@ -254,7 +254,9 @@ def link_tables(
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
-        seeds = find_seeds(linkage, training, options.assign) if options.scoring == "weights" else None
+        seeds = None
+        if options.scoring == "weights":
+            seeds = find_seeds(linkage, training, options.assign, alone=by.alone)
         learnt: Calibration | LinkWeights | None = None
         if seeds is not None and b is not None:
             learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)

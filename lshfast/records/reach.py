@@ -48,11 +48,16 @@ def is_whole(rule: BlockingRule) -> bool:
 
 @dataclass(frozen=True)
 class ChosenRules:
-    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of the seeds."""
+    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of the seeds.
+
+    `alone` says that keys are chosen to bring nearly all matches without the nearest records, so that the rivals of
+    some pairs are unknown; see `find_seeds`.
+    """
 
     rules: Sequence[BlockingRule]
     found: Sequence[RulePairs | None] = ()
     seeds: UInt64Array | None = None
+    alone: bool = False
 
     @classmethod
     def given(cls, linkage: Linkage, rules: Sequence[BlockingRule]) -> ChosenRules:
