@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.kernels import terms as kernels
-from lshfast.records.distinct import distinct_numbers
+from lshfast.records.distinct import distinct_hashes
 from lshfast.shingling import Unit, shingle
 from lshfast.tokens import TokenSets
 
@@ -35,16 +35,16 @@ class TermVectors:
     """
 
     def __init__(self, sets: TokenSets, counts: Int64Array, threads: int) -> None:
-        sets = sets.distinct()
-        distinct, terms = distinct_numbers(sets.tokens)
+        distinct, terms = distinct_hashes(sets.tokens)
         count, self._threads = max(1, len(distinct)), threads
-        rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
-        # The terms of each row, ascending.
-        terms = np.sort(rows * count + terms) - rows * count
+        # The terms of each row, ascending, each once.
+        keys = np.sort(np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts) * count + terms)
+        rows, terms = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count)
         having = np.bincount(terms, np.maximum(counts, 1)[rows], minlength=count)
         weights = np.log1p(np.maximum(counts, 1).sum() / np.maximum(having, 1))[terms]
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=max(1, len(sets))))
-        self._offsets, self._terms = sets.offsets, terms.astype(np.int32)
+        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(sets)), dtype=np.int64)])
+        self._terms = terms.astype(np.int32)
         self._rows = kernels.TermRows(self._offsets, self._terms, weights / lengths[rows], count)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
@@ -167,7 +167,7 @@ def numbers_in(text: str) -> list[str]:
         return []
     words, found = text.split(), []
     for before, word in zip(["", *words], words, strict=False):
-        if DIGIT.search(word):
+        if not word.isalpha() and DIGIT.search(word):
             found += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
     return found
 

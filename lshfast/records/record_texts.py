@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Field
 from lshfast.records.overlap import TermVectors, TextSimilarity, distinct_counts
-from lshfast.records.tables import CodedField
+from lshfast.records.tables import CodedField, encoded
 from lshfast.shingling import shingle
 from lshfast.tokens import TokenSets
 
@@ -114,9 +115,12 @@ class WrittenTexts:
         self.places, texts = joined_values(coded)
         counts = distinct_counts(self.places, len(texts))
         # Lone surrogates, which no hash takes, become question marks.
-        words = [text.encode("utf-8", "replace").decode().split() for text in texts]
+        whole = (text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts)
+        words = [text.split() for text in whole]
         spaced = [" ".join(own) for own in words]
-        self._words = TermVectors(TokenSets.from_sets(words), counts, threads)
+        numbers = encoded([[*chain.from_iterable(words)]])[0][0]
+        tokens = TokenSets(np.cumsum([0, *map(len, words)], dtype=np.int64), numbers.astype(np.uint64))
+        self._words = TermVectors(tokens, counts, threads)
         self._trigrams = TermVectors(shingle(spaced, "char", 3, threads=threads), counts, threads)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> Float64Array:
