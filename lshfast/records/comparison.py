@@ -14,6 +14,7 @@ from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
+from lshfast.records.letters import Letters
 from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import CodedField
@@ -92,6 +93,8 @@ class FieldComparer:
         self._beginnings = self._values
         if self._long.any():
             self._beginnings = np.array([*(value[:LONG] for value in values), ""], object)[:-1]
+        strings = coded.kind not in ("category", "text", "number")
+        self._letters = Letters(self._beginnings.tolist() if strings else [])
 
     def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         """Return the levels of pairs of codes; codes may be equal or -1."""
@@ -180,7 +183,9 @@ class FieldComparer:
         if self.coded.kind == "number":
             return np.maximum(0.0, 1 - self._relative(a, b)).astype(np.float32)
         scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
-        found = self._batch(scorer, self._beginnings[a], self._beginnings[b], limits[-1])
+        found = np.zeros(len(a), np.float32)
+        near = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
+        found[near] = self._batch(scorer, self._beginnings[a[near]], self._beginnings[b[near]], limits[-1])
         for at, first, second, _ in self._rewritten(a, b):
             found[at] = max(found[at], limits[0] if first == second else scorer(first, second))
         return found
@@ -222,10 +227,15 @@ class FieldComparer:
         Of long values, an exchange is two edits, and there are at most `LONG` + 1: more would take quadratic time.
         """
         distances = optional("rapidfuzz.distance", "records")
-        found = np.zeros(len(a), np.int64)
         long = self._long[a] | self._long[b]
+        near = ~long
+        if most is None:
+            found = np.zeros(len(a), np.int64)
+        else:
+            found = np.full(len(a), most + 1, np.int64)
+            near &= self._letters.least_edits(a, b) <= most
         for rows, scorer, cutoff in (
-            (np.flatnonzero(~long), distances.OSA.distance, most),
+            (np.flatnonzero(near), distances.OSA.distance, most),
             (np.flatnonzero(long), distances.Levenshtein.distance, LONG if most is None else min(most, LONG)),
         ):
             if len(rows):

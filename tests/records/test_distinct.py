@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records.distinct import distinct_numbers, distinct_rows
+from lshfast.records.distinct import distinct_hashes, distinct_numbers, distinct_rows
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint64])
@@ -14,6 +14,19 @@ def test_distinct_numbers(kind, numbers):
     expected, place = np.unique(np.array(numbers, kind), return_inverse=True)
     found, places = distinct_numbers(np.array(numbers, kind))
     assert (found.dtype, found.tolist(), places.tolist()) == (kind, expected.tolist(), place.tolist())
+
+
+@pytest.mark.parametrize("size", [8, 2**20])
+@given(hashes=st.lists(st.one_of(st.integers(0, 30), st.integers(0, 2**64 - 1))))
+def test_distinct_hashes(size, hashes):
+    """Also where hashes share a slot of the table, and in pieces."""
+    array = np.array(hashes, np.uint64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lshfast.records.distinct.SLOTS", size)
+        patch.setattr("lshfast.records.distinct.PIECE", size)
+        found, places = distinct_hashes(array)
+    expected, place = np.unique(array, return_inverse=True)
+    assert (found.tolist(), places.tolist()) == (expected.tolist(), place.reshape(-1).tolist())
 
 
 @pytest.mark.parametrize("most", [2**62, 10])

@@ -1,0 +1,78 @@
+"""Bounds of the edits between strings and of their similarity, from the letters that they have.
+
+They rule out most pairs of different values in a tenth of the time in which strings are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.kernels import hamming
+
+CLASSES = 32  # of letters, by the last bits of their code points
+PIECE = 1 << 15  # strings whose letters are counted at a time
+ROUNDING = 1e-6  # of similarities in single precision
+
+
+class Letters:
+    """The letters of strings: a bit for each class of which a string has one letter, and one for two or more.
+
+    Parameters
+    ----------
+    values : sequence of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.records.letters import Letters
+    >>> letters = Letters(["anna", "hanna", "otto"])
+    >>> letters.least_edits(np.array([0, 0]), np.array([1, 2])).tolist()
+    [1, 4]
+    >>> letters.most_similar(np.array([0, 0]), np.array([1, 2])).round(2).tolist()
+    [0.93, 0.0]
+    """
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._lengths = np.fromiter(map(len, values), np.int64, len(values))
+        self._firsts = np.fromiter((ord(value[0]) if value else 0 for value in values), np.int32, len(values))
+        self._masks: UInt64Array = np.empty(len(values), np.uint64)
+        for start in range(0, len(values), PIECE):
+            some = slice(start, start + PIECE)
+            points = np.frombuffer("".join(values[some]).encode("utf-32-le", "surrogatepass"), np.uint32)
+            rows = np.repeat(np.arange(len(self._lengths[some]), dtype=np.int64), self._lengths[some])
+            size = len(self._lengths[some]) * CLASSES
+            counts = np.bincount(rows * CLASSES + points % CLASSES, minlength=size).reshape(-1, CLASSES)
+            bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1)
+            self._masks[some] = bits.view(np.uint64).reshape(-1)
+
+    def _missing(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array]:
+        """Return at least how many letters of each of two strings the other does not have."""
+        first, second = self._masks[a], self._masks[b]
+        own, other = (hamming.ones(rest[:, None]).astype(np.int64) for rest in (first & ~second, second & ~first))
+        return own, other
+
+    def least_edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Int64Array:
+        """Return for pairs of strings, by their places, a number of edits that they are apart at least.
+
+        Edits are insertions, deletions, replacements and exchanges of neighbours.
+        """
+        fewer = np.abs(self._lengths[a] - self._lengths[b])
+        return np.asarray(np.maximum(np.maximum(*self._missing(a, b)), fewer), np.int64)
+
+    def most_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
+        """Return for pairs of strings, by their places, a bound of their Jaro-Winkler similarity, in [0, 1]."""
+        first, second = np.maximum(self._lengths[a], 1), np.maximum(self._lengths[b], 1)
+        only_first, only_second = self._missing(a, b)
+        matches = np.minimum(first - only_first, second - only_second)
+        jaro = np.where(matches > 0, (matches / first + matches / second + 1) / 3, 0.0)
+        # Each of the first four letters that both begin with adds a tenth of what is missing to 1.
+        return np.where(self._firsts[a] == self._firsts[b], jaro + 0.4 * (1 - jaro), jaro)
+
+    def may_be_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any], least: float) -> BoolArray:
+        """Return which pairs of strings may have at least this Jaro-Winkler similarity."""
+        return np.asarray(self.most_similar(a, b) >= least - ROUNDING)
