@@ -5,6 +5,7 @@ All functions here take the codes of values, so that two values are compared onc
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,17 +85,18 @@ class FieldComparer:
         if coded.kind in ("name", "text") and len(synonyms):
             self._known = synonyms.known_among(values)
         if coded.kind == "text":
-            texts = list(values)
-            for at in [] if self._known is None else np.flatnonzero(self._known).tolist():
-                texts[at] = synonyms.canonical(values[at])
-            self._texts = TextSimilarity(texts, distinct_counts(coded.codes, len(values)), threads)
+            counts = distinct_counts(coded.codes, len(values))
+            self._texts = TextSimilarity(synonyms.canonical_forms(values), counts, threads)
         self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
         if self._long.any():
             self._beginnings = np.array([*(value[:LONG] for value in values), ""], object)[:-1]
-        strings = coded.kind not in ("category", "text", "number")
-        self._letters = Letters(self._beginnings.tolist() if strings else [])
+
+    @cached_property
+    def _letters(self) -> Letters:
+        """The letters of the beginnings of the values."""
+        return Letters(self._beginnings.tolist())
 
     def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         """Return the levels of pairs of codes; codes may be equal or -1."""

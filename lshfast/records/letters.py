@@ -39,14 +39,17 @@ class Letters:
 
     def __init__(self, values: Sequence[str]) -> None:
         self._lengths = np.fromiter(map(len, values), np.int64, len(values))
-        self._firsts = np.fromiter((ord(value[0]) if value else 0 for value in values), np.int32, len(values))
+        self._firsts = np.zeros(len(values), np.uint32)
         self._masks: UInt64Array = np.empty(len(values), np.uint64)
         for start in range(0, len(values), PIECE):
             some = slice(start, start + PIECE)
             points = np.frombuffer("".join(values[some]).encode("utf-32-le", "surrogatepass"), np.uint32)
-            rows = np.repeat(np.arange(len(self._lengths[some]), dtype=np.int64), self._lengths[some])
-            size = len(self._lengths[some]) * CLASSES
-            counts = np.bincount(rows * CLASSES + points % CLASSES, minlength=size).reshape(-1, CLASSES)
+            starts = np.cumsum(self._lengths[some], dtype=np.int64) - self._lengths[some]
+            begun = np.flatnonzero(self._lengths[some])
+            self._firsts[some][begun] = points[starts[begun]]
+            rows = np.repeat(np.arange(len(starts), dtype=np.int64), self._lengths[some])
+            counts = np.bincount(rows * CLASSES + points % CLASSES, minlength=len(starts) * CLASSES)
+            counts = counts.reshape(-1, CLASSES)
             bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1)
             self._masks[some] = bits.view(np.uint64).reshape(-1)
 

@@ -168,10 +168,13 @@ class Synonyms:
         '8638 west third street'
         """
         words = value.split()
-        if self._heads.keys().isdisjoint(words):
-            return value
         heads = [self._heads.get(word, ()) for word in words]
         return " ".join(min(found) if len(found) == 1 else word for word, found in zip(words, heads, strict=True))
+
+    def canonical_forms(self, values: Sequence[str]) -> list[str]:
+        """Return the same for each of some values."""
+        has_none = self._heads.keys().isdisjoint
+        return [value if has_none(value.split()) else self.canonical(value) for value in values]
 
     def rewritten(self, a: str, b: str) -> tuple[str, int]:
         """Return `a` with its words replaced by related words of `b`, and the number of replacements.
