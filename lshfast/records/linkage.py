@@ -12,7 +12,9 @@ import numpy as np
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.record_texts import RecordTexts, WrittenTexts
-from lshfast.records.tables import CodedField, RecordTable, as_written
+from lshfast.records.tables import CodedField, RecordTable, as_written, part_changed
+
+LEAST_CHANGED = 0.01  # of the values of a column, which are not in normal form, for texts as they are written
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,11 @@ class Linkage:
         return RecordTexts(list(self.fields.values()), self.b is None, self.threads)
 
     @cached_property
-    def written_texts(self) -> WrittenTexts:
-        """The records of two tables as they are written."""
+    def written_texts(self) -> WrittenTexts | None:
+        """The records of two tables as they are written; None if hardly any value differs from its normal form."""
         fields = [as_written(field, self.a, self.b) for field in self.fields.values()]
+        if all(map(lambda own, field: part_changed(own, field) < LEAST_CHANGED, fields, self.fields.values())):
+            return None
         return WrittenTexts(fields, self.threads)
 
     def field(self, name: str) -> CodedField:

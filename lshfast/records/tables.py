@@ -318,6 +318,17 @@ def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> Code
     return replace(coded, codes=(first, second), values=strings, numbers=None)
 
 
+def part_changed(written: CodedField, coded: CodedField) -> float:
+    """Return which part of the rows of two tables has a value that is not written in its normal form."""
+    codes, forms = (np.concatenate(own.codes) for own in (written, coded))
+    present = codes >= 0
+    form_of = np.full(len(written.values), MISSING, np.int64)
+    form_of[codes[present]] = forms[present]
+    pairs = zip(written.values, form_of.tolist(), strict=True)
+    changed = np.fromiter((form >= 0 and text != coded.values[form] for text, form in pairs), bool, len(form_of))
+    return float(np.append(changed, False)[codes].mean()) if len(codes) else 0.0
+
+
 def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
     """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
     codes, strings = written_values(field, a, b)

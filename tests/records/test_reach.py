@@ -1,10 +1,15 @@
 """Which part of the matches blocking rules are likely to bring, and the choice of rules by it."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from lshfast.records import NearestBlocks, dedup_records, linking, match_records
+from lshfast.records import default_rules as rules_of_defaults
 from lshfast.records.blocking import KeyBlocks, SortBlocks
+from lshfast.records.calibration import find_seeds
+from lshfast.records.candidates import candidate_pairs
 from lshfast.records.display import rules_text
 from lshfast.records.linkage import RulePairs
 from lshfast.records.reach import ChosenRules, Reach, among, seed_places, worthwhile
@@ -133,3 +138,46 @@ def test_the_names_of_rules_do_not_matter():
         SortBlocks("name"),
     ]
     assert [rule.reach for rule in match_records(a, b, rules=rules).summary.rules[:2]] == [0.5, 1.0]
+
+
+@pytest.fixture
+def small_is_large(monkeypatch):
+    """Take tables of 150 records for large enough that keys alone may do."""
+    monkeypatch.setattr(rules_of_defaults, "MOST_ROWS_BY_FIELD", 200)
+
+
+def names_of(found):
+    return [report.rule for report in found.summary.rules]
+
+
+def test_keys_alone_are_enough_if_they_bring_the_seeds(small_is_large):
+    a, b = people(200)
+    found = match_records(a, b)
+    assert all(name.startswith("key:") for name in names_of(found))
+    assert found.summary.reach == Reach(200, 1.0)
+    assert found.i.tolist() == found.j.tolist() == list(range(200))
+    assert not found.summary.warnings
+    # Without an equal value in either column, only the nearest records are the matches.
+    misspelt = {name: [f"{value}x" for value in values] for name, values in b.items()}
+    found = match_records(a, misspelt)
+    assert "nearest" in names_of(found)
+    assert found.i.tolist() == found.j.tolist() == list(range(200))
+
+
+def test_few_seeds_of_a_sample_do_not_show_that_keys_are_enough(small_is_large):
+    a, b = people(200)
+    found = match_records(a, {name: [*values[:90], *(f"{row}" for row in range(110))] for name, values in b.items()})
+    assert "nearest" in names_of(found)
+
+
+def test_candidates_of_keys_are_seeds_only_if_they_are_similar():
+    """Half of the records are in both tables; each of the others shares its town with one record of the other table."""
+    a, _ = people(200)
+    strangers, _ = people(200, seed=2)
+    towns = ["".join(letters) for letters in product("abcdefg", repeat=3)][:200]
+    b = {"name": a["name"][:100] + strangers["name"][100:], "town": towns}
+    linked = linkage({**a, "town": towns}, b)
+    by_town = candidate_pairs(linked, [KeyBlocks("town")])
+    assert len(find_seeds(linked, by_town, "one-to-one")) > 190
+    found = find_seeds(linked, by_town, "one-to-one", alone=True)
+    assert found.i[found.seeds].tolist() == list(range(100))
