@@ -12,7 +12,7 @@ from lshfast.common.types import Int64Array
 from lshfast.kernels import bands as kernels
 
 MOST_KEYS = 2**62  # keys of rows are below
-SLOTS, PIECE = 1 << 20, 1 << 17  # slots of a table of hashes, and hashes that are looked up at a time
+SLOTS, PIECE = 1 << 20, 1 << 17  # slots of a table of hashes, at most, and hashes that are looked up at a time
 
 
 def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64Array]:
@@ -40,7 +40,7 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
 
 
 def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], Int64Array]:
-    """Return the same for hashes of which few are distinct: ten times as fast as sorting all of them.
+    """Return the distinct hashes, ascending, and the place of each hash among them; fast if few are distinct.
 
     A table has a slot for the last bits of a hash. Hashes whose slot another one has taken are sorted.
 
@@ -56,19 +56,20 @@ def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint
     ([3, 5, 1099511627779], [1, 0, 1, 2])
     """
     places, parts = np.empty(len(hashes), np.int64), range(0, len(hashes), PIECE)
-    table, used = np.zeros(SLOTS, np.uint64), np.zeros(SLOTS, bool)
+    size = min(SLOTS, 2 << len(hashes).bit_length())
+    mask, table, used = np.uint64(size - 1), np.zeros(size, np.uint64), np.zeros(size, bool)
     for start in parts:
         own = hashes[start : start + PIECE]
-        slots = (own & np.uint64(SLOTS - 1)).astype(np.int64)
+        slots = (own & mask).astype(np.int64)
         table[slots], used[slots], places[start : start + PIECE] = own, True, slots
     apart = [places[:0]]
     for start in parts:
         apart.append(start + np.flatnonzero(table[places[start : start + PIECE]] != hashes[start : start + PIECE]))
     others = np.concatenate(apart)
     distinct = kernels.sorted_numbers(np.concatenate([table[used], distinct_numbers(hashes[others])[0]]))
-    slots = (distinct & np.uint64(SLOTS - 1)).astype(np.int64)
+    slots = (distinct & mask).astype(np.int64)
     has_slot = np.flatnonzero(table[slots] == distinct)
-    numbers = np.zeros(SLOTS, np.int64)
+    numbers = np.zeros(size, np.int64)
     numbers[slots[has_slot]] = has_slot
     for start in parts:
         places[start : start + PIECE] = numbers[places[start : start + PIECE]]
