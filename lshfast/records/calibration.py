@@ -197,7 +197,6 @@ def calibrate(
     written = None if linkage.b is None else linkage.written_texts
     whole = found.similarities if written is None else np.column_stack([found.similarities, written.compared(i, j)])
     counts: list[int] = []
-    start: Float64Array | None = None
     for _ in range(found.rounds):
         prior = share_of(float(seeds.sum()), linkage)
         fields = [
@@ -210,8 +209,7 @@ def calibrate(
         ]
         features = np.column_stack([*by_field, RECORD_SCALE * whole])
         chosen = seeds | rivals
-        factors, base = logistic(features[chosen], seeds[chosen], start)
-        start = np.append(factors, base)
+        factors, base = logistic(features[chosen], seeds[chosen])
         scores = np.einsum("ij,j->i", features, factors) + base
         counts.append(pairs.matches(scores, seeds))
         best = pairs.best(scores, max(1, round(float(np.mean(counts)))))
@@ -247,17 +245,13 @@ def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
     return np.asarray(counts / counts.sum(), np.float64)
 
 
-def logistic(
-    features: Float64Array, matches: npt.NDArray[Any], start: Float64Array | None = None
-) -> tuple[Float64Array, float]:
+def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64Array, float]:
     """Fit a logistic regression with factors of at least 0, by Newton's method.
 
     Parameters
     ----------
     features : ndarray of float64, shape (n, k)
     matches : ndarray of bool, shape (n,)
-    start : ndarray of float64, shape (k + 1,), optional
-        Factors and base near those that are sought, which saves steps.
 
     Returns
     -------
@@ -279,7 +273,7 @@ def logistic(
         some = np.vstack([features.T[used], np.ones(len(features))])
         penalty = np.full(len(used) + 1, PENALTY, np.float64)
         penalty[-1] = TINY
-        fitted = np.zeros(len(used) + 1) if start is None else start[np.append(used, -1)]
+        fitted = np.zeros(len(used) + 1)
         for _ in range(STEPS):
             chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", some, fitted), -30, 30)))
             slope = np.einsum("ij,j->i", some, matches - chance) - penalty * fitted
