@@ -258,7 +258,9 @@ def maximise(
     expected = [_expected(len(levels)) for levels in u]
     m = [levels.copy() for levels in expected]
     rules = int(groups.max()) + 1 if len(groups) else 0
-    chance = [_limited(own_u, patterns[:, f], groups, counts, rules) for f, own_u in enumerate(u)]
+    places = [groups.astype(np.int64) * len(own) + patterns[:, f] for f, own in enumerate(u)]
+    totals = [_sums(own, counts, (rules, len(levels))) for own, levels in zip(places, u, strict=True)]
+    chance = [_limited(own_u, total) for own_u, total in zip(u, totals, strict=True)]
     others = [own.copy() for own in chance]
     sizes = np.bincount(groups, counts, minlength=rules)
     most = min(linkage.sizes) * (1.0 if linkage.b is not None else MOST_DUPLICATES)
@@ -270,14 +272,15 @@ def maximise(
         for f, (own_m, own_u) in enumerate(zip(m, others, strict=True)):
             ratio = np.log(np.maximum(own_m, TINY)) - np.log(np.maximum(own_u, TINY))
             ratio[:, MISSING_LEVEL] = 0.0
-            odds += ratio[groups, patterns[:, f]]
+            odds += ratio.reshape(-1)[places[f]]
         posterior = counts / (1 + np.exp(-np.clip(odds, -700, 700)))
         found = []
         for f, prior in enumerate(expected):
-            weights = np.bincount(patterns[:, f], posterior, minlength=len(prior)) + PRIOR_MATCHES * prior
+            sums = _sums(places[f], posterior, totals[f].shape)
+            weights = sums.sum(axis=0) + PRIOR_MATCHES * prior
             weights[MISSING_LEVEL] = 0
             found.append(weights / weights.sum())
-            others[f] = _by_rule(patterns[:, f], groups, counts - posterior, PRIOR_PAIRS * chance[f])
+            others[f] = _distribution(totals[f] - sums, PRIOR_PAIRS * chance[f])
         total = float(posterior.sum())
         change = max(float(np.abs(new - old).max()) for new, old in zip(found, m, strict=True))
         change = max(change, abs(total - matches) / max(1.0, total))
@@ -288,30 +291,21 @@ def maximise(
     return m, min(matches, most), step
 
 
-def _limited(
-    u: Float64Array,
-    levels: npt.NDArray[np.uint8],
-    groups: npt.NDArray[np.integer[Any]],
-    counts: Float64Array,
-    rules: int,
-) -> Float64Array:
+def _sums(places: Int64Array, weights: Float64Array, shape: tuple[int, ...]) -> Float64Array:
+    """Return the sums of weights by rule (rows) and level, from their places in this matrix."""
+    return np.bincount(places, weights, minlength=shape[0] * shape[1]).astype(np.float64).reshape(shape)
+
+
+def _limited(u: Float64Array, totals: Float64Array) -> Float64Array:
     """Return u for each rule (rows), limited to the levels that its candidates have."""
-    occurs = _by_rule(levels, groups, counts, np.full((rules, len(u)), 1e-12, dtype=np.float64)) > 1e-9
-    found = np.where(occurs, np.maximum(u, TINY), TINY)
+    found = np.where(totals > 0, np.maximum(u, TINY), TINY)
     found[:, MISSING_LEVEL] = 0
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _by_rule(
-    levels: npt.NDArray[np.uint8],
-    groups: npt.NDArray[np.integer[Any]],
-    counts: Float64Array,
-    prior: Float64Array,
-) -> Float64Array:
-    """Return the distribution of levels for each rule, with prior observations."""
-    rules, size = prior.shape
-    sums = np.bincount(groups.astype(np.int64) * size + levels, counts, minlength=rules * size)
-    found = np.maximum(sums.reshape(rules, size), 0) + prior
+def _distribution(sums: Float64Array, prior: Float64Array) -> Float64Array:
+    """Return the distribution of levels for each rule (rows), with prior observations."""
+    found = np.maximum(sums, 0) + prior
     found[:, MISSING_LEVEL] = 0
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
