@@ -18,7 +18,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 
-MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one
+MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one, and of the pairs that are settled at once
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 SAME = 1e-6  # scores of pairs that differ by less are equal
@@ -188,7 +188,7 @@ def _settled(
     matching has more than these two instead. The pairs are given, and those that are left returned, the best first.
     """
     settled, left = [order[:0]], order
-    while len(left):
+    for _ in range(MOST_ROUNDS):
         ends, place = (i[left], j[left]), np.arange(len(left), dtype=np.int64)
         first = _first_places(ends, rows)
         seconds = np.zeros(rows)
@@ -197,7 +197,7 @@ def _settled(
             np.maximum.at(seconds, side[later], gains[left[later]])
         sure = (first[ends[0]] == place) & (first[ends[1]] == place)
         sure &= gains[left] >= seconds[ends[0]] + seconds[ends[1]]
-        if not sure.any():
+        if not sure.any():  # also if no pair is left
             break
         settled.append(left[sure])
         taken = np.zeros(rows, bool)
