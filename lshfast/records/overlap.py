@@ -19,6 +19,7 @@ from lshfast.tokens import TokenSets
 DIGIT = re.compile(r"\d")
 PREFIX_LETTERS = 3  # of a word that may be the beginning of a code
 PIECE_TERMS = 1 << 23  # terms of pairs that are compared at a time
+PIECE_SORTED = 1 << 18  # terms that are sorted at a time, or as many as are distinct
 PIECE_TEXTS = 1 << 10  # texts whose nearest ones are searched at a time
 
 
@@ -35,17 +36,27 @@ class TermVectors:
     """
 
     def __init__(self, sets: TokenSets, counts: Int64Array, threads: int) -> None:
-        distinct, terms = distinct_hashes(sets.tokens)
+        distinct, places = distinct_hashes(sets.tokens)
         count, self._threads = max(1, len(distinct)), threads
-        # The terms of each row, ascending, each once.
-        keys = np.sort(np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts) * count + terms)
-        rows, terms = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count)
-        having = np.bincount(terms, np.maximum(counts, 1)[rows], minlength=count)
-        weights = np.log1p(np.maximum(counts, 1).sum() / np.maximum(having, 1))[terms]
-        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=max(1, len(sets))))
-        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(sets)), dtype=np.int64)])
-        self._terms = terms.astype(np.int32)
-        self._rows = kernels.TermRows(self._offsets, self._terms, weights / lengths[rows], count)
+        texts_of, having, sizes = np.maximum(counts, 1), np.zeros(count), np.zeros(len(sets), np.int64)
+        parts = [np.zeros(0, np.int32)]
+        for some in pieces(sets.counts, max(count, PIECE_SORTED)):
+            own = sets.counts[some]
+            # The terms of each row, ascending, each once.
+            keys = np.repeat(np.arange(len(own), dtype=np.int64), own) * count
+            keys += places[sets.offsets[some.start] : sets.offsets[some.stop]]
+            keys.sort()
+            rows, terms = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count)
+            having += np.bincount(terms, texts_of[some][rows], minlength=count)
+            sizes[some] = np.bincount(rows, minlength=len(own))
+            parts.append(terms.astype(np.int32))
+        self._terms, self._offsets = np.concatenate(parts), np.append(0, np.cumsum(sizes, dtype=np.int64))
+        weights = np.log1p(texts_of.sum() / np.maximum(having, 1))[self._terms]
+        for some in pieces(sizes, PIECE_SORTED):
+            part = weights[self._offsets[some.start] : self._offsets[some.stop]]
+            rows = np.repeat(np.arange(len(sizes[some]), dtype=np.int64), sizes[some])
+            part /= np.sqrt(np.bincount(rows, part**2, minlength=len(sizes[some])))[rows]
+        self._rows = kernels.TermRows(self._offsets, self._terms, weights, count)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
         """Return the cosines of pairs of texts, by their places; faster if equal places of `a` follow each other."""
