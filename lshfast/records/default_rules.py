@@ -54,14 +54,15 @@ class _Key:
 
 @dataclass(frozen=True)
 class _KeyLimits:
-    """The number of keys, the recall at which the choice ends, and the least that a further key adds."""
+    """The number of keys, the recall at which the choice ends, the least that a further key adds, and their pairs."""
 
     most: int = 10
     enough: float = 0.998
     least_gain: float = 0.0005
+    pairs_a_row: float = PAIRS_A_ROW
 
 
-ALONE = _KeyLimits(14, 0.9995, 0.0002)  # of keys that no other rule helps: two tables of 100,000 have .9998, not .9992
+ALONE = _KeyLimits(14, 0.9995, 0.0002, 5.0)  # of keys that no other rule helps: two tables of 100,000 have .9998, not .9992
 
 
 def default_rules(linkage: Linkage) -> ChosenRules:
@@ -192,7 +193,7 @@ def _chosen(
     agrees, chances = _patterns([_agreement(linkage, names[f]) for f in useful])
     covers = [np.all(agrees[:, [useful.index(f) for f in key.fields]], axis=1) for key in keys]
     chosen: list[BlockingRule] = []
-    left, budget = np.ones(len(chances), bool), PAIRS_A_ROW * rows
+    left, budget = np.ones(len(chances), bool), limits.pairs_a_row * rows
     while len(chosen) < limits.most and chances[left].sum() > 1 - limits.enough:
         gains = [float(chances[left & cover].sum()) for cover in covers]
         costs = [max(key.pairs, FREE_PAIRS * rows) for key in keys]
