@@ -201,3 +201,18 @@ def test_the_prior_is_found():
     is_match = rng.random(20_000) < 0.3
     scores = rng.normal(np.where(is_match, 2.0, -2.0), 2.0)  # the log of the ratio of both densities is the score
     assert prior_odds(scores) == pytest.approx(np.log(0.3 / 0.7), abs=0.1)
+
+
+def test_texts_as_they_are_written_count_if_they_differ_from_their_normal_forms():
+    a, b = two_plain()
+    assert "as written" not in match_records(a, b).explain(0)
+    capitals = {name: [value.title() for value in values] for name, values in a.items()}
+    assert "trigrams as written" in match_records(capitals, b).explain(0)
+
+
+def two_plain():
+    """Make two tables of 200 records in normal form, of which a tenth have another second word."""
+    rng = np.random.default_rng(5)
+    words = ["".join(rng.choice(list("abcdefghiklmnoprstuw"), 7)) for _ in range(600)]
+    a = {"name": words[:200], "town": words[200:400]}
+    return a, {"name": words[:200], "town": words[400:420] + words[220:400]}
