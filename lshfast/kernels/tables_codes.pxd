@@ -1,6 +1,9 @@
 # For the tables module of this package. `tables` are pointers to structs band_tables.
 from libc.stdint cimport uint8_t, uint64_t
 
+# Make the cells of one table, and return whether it has new ones: see `BandTables.arrange`.
+cdef bint arrange(void* tables, tuple measure, size_t least) except -1
+
 # Return what `search_codes` does for `count` tables: the neighbours of m `points`, (m, words), with `codes`, (m, slots), by
 # `measure`, (distance, layout, dim). Rows of the levels of `near` and `enough`, (r + 1,), are examined. `most`, `within`
 # and `limit` are None or end a search. At least one point is searched, and further ones until the answers have `room`

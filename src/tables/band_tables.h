@@ -16,6 +16,7 @@
 
 #include "bands/bands.h"
 #include "bits/bits.h"
+#include "tables/code_cells.h"
 #include "tables/names.h"
 
 #include <string.h>
@@ -42,6 +43,7 @@ struct band_tables {
     /* The heads of the codes of each BAND_TABLES_GROUP rows: their first words, their second words, ..; and the other words
      * of each code. NULL of fixed tables at first. */
     uint64_t *heads, *tails;
+    struct code_cells cells;
     struct tables_table *tables;     /* one a band, and that of the names */
     struct tables_pool pool;  /* shared by all tables */
     struct names names;
@@ -67,6 +69,7 @@ static inline uint64_t *band_tables_signature(const struct band_tables *index, s
 static inline void band_tables_lay_code(struct band_tables *index, size_t row, const uint64_t *signature) {
     const size_t head = index->head, tail = index->slots - head, t = row % BAND_TABLES_GROUP;
     if (!head) return;
+    code_cells_move(&index->cells, row);
     for (size_t word = 0; word < head; word++) index->heads[(row - t) * head + word * BAND_TABLES_GROUP + t] = signature[word];
     memcpy(index->tails + row * tail, signature + head, tail * sizeof *signature);
 }
@@ -127,6 +130,13 @@ size_t band_tables_unused(const struct band_tables *index, const int64_t *rows, 
 
 /* Take n rows, which there is memory for, without names. */
 void band_tables_allot(struct band_tables *index, size_t n, int64_t *rows);
+
+/* 1 if a row has an entry. */
+static inline int band_tables_has(const struct band_tables *index, size_t row) {
+    const int64_t one = (int64_t)row;
+    if (index->fixed) return !(index->gone && index->gone[row]);
+    return index->alive[row] && band_tables_unwritten(index, &one, 1);
+}
 
 /* Mark rows as not in use, so that they can be freed; the place of the first that comes twice, and nothing is marked, or
  * n. The second one leaves out those that come twice, and returns how many are left. */

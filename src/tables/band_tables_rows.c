@@ -57,6 +57,7 @@ static void end_memory(struct band_tables *index) {
 }
 
 void band_tables_end(struct band_tables *index) {
+    code_cells_free(&index->cells);
     if (index->fixed) {
         tables_memory_free(index->heads);
         tables_memory_free(index->tails);

@@ -1,6 +1,7 @@
 /* Points come from all over memory, so each is prefetched some rows before its distance is computed. */
 #include "tables/code_search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define MANY 16      /* so many queries read most of the tails of a piece */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
+#define FAR_STEP (CODE_SEARCH_GROUP + 8) /* not a power of two: those of a query would share their places in the cache */
 
 static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
 
@@ -27,17 +29,20 @@ static inline const uint64_t *point_of(const struct code_search *search, const s
 enum tables_outcome code_search_begin(struct code_search *search) {
     const unsigned most = search->near[search->reach];
     search->rows = NULL;
-    search->distances = NULL;
+    search->distances = search->far = NULL;
     search->nearest = (struct nearest){NULL, 0, 0};
     search->sorted = NULL;
     search->used = search->capacity = search->sorted_capacity = 0;
     search->queries = search->hits = 0;
+    const size_t head = search->tables[0]->head, rows = HAMMING_COLUMNS / head / HAMMING_GROUP * HAMMING_GROUP;
+    search->piece = rows < HAMMING_PIECE ? rows : HAMMING_PIECE;
     search->query = calloc(CODE_SEARCH_GROUP, sizeof *search->query);
     search->found = malloc(HAMMING_PIECE * sizeof *search->found);
     search->more = malloc(HAMMING_PIECE * sizeof *search->more);
     search->levels = malloc((search->reach + 2) * sizeof *search->levels);
     search->levels_of_heads = malloc((most + 1) * sizeof *search->levels_of_heads);
-    if (!search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
+    search->far = malloc(FAR_STEP * CODE_CELLS_MOST * sizeof *search->far);
+    if (!search->far || !search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
         code_search_end(search);
         return TABLES_NO_MEMORY;
     }
@@ -51,7 +56,8 @@ enum tables_outcome code_search_begin(struct code_search *search) {
 void code_search_end(struct code_search *search) {
     for (size_t i = 0; search->query && i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
     void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
-                   search->levels, search->levels_of_heads, search->nearest.distances, search->sorted};
+                   search->levels, search->levels_of_heads, search->nearest.distances, search->sorted,
+                   search->far};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -98,6 +104,13 @@ static double examine(const struct code_search *search, struct code_search_query
     return hit->distance;
 }
 
+/* 1 if the row of a hit has an entry: this is not asked before a hit is examined, unless a limit counts hits, because it
+ * reads memory from all over. */
+static int has_entry(const struct code_search *search, const struct code_search_hit *hit) {
+    return search->limit != SIZE_MAX || hit->distance >= 0 ||
+           band_tables_has(search->tables[number_of(hit) >> 32], (uint32_t)number_of(hit));
+}
+
 /* Examine hits level by level, and leave those of the levels that were not needed out. 0: there is no memory. */
 static int examine_levels(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
     size_t kept = 0, at = 0;
@@ -105,11 +118,14 @@ static int examine_levels(struct code_search *search, struct code_search_query *
     search->nearest.held = 0;
     for (unsigned level = 0; level <= query->reach; level++) {
         for (; at < search->levels[level + 1]; at++) {
-            if (examine(search, query, at, point) > search->within) continue;
+            if (!has_entry(search, query->hits + at) || examine(search, query, at, point) > search->within) continue;
             query->hits[kept++] = query->hits[at];
             if (search->most != SIZE_MAX && !nearest_note(&search->nearest, search->most, query->hits[kept - 1].distance)) return 0;
         }
-        if (search->nearest.held == search->most && search->nearest.distances[0] <= search->enough[level]) query->reach = level;
+        if (search->nearest.held == search->most && search->nearest.distances[0] <= search->enough[level]) {
+            query->reach = level;
+            query->bound = fmin(search->within, search->enough[level]);
+        }
     }
     search->hits -= query->count - kept;
     query->count = kept;
@@ -178,39 +194,102 @@ static int answer(struct code_search *search, struct code_search_query *query, c
 
 /* ---- the scan ---- */
 
-/* 1 if a row has an entry. */
-static inline int is_there(const struct band_tables *index, size_t row) {
-    const int64_t one = (int64_t)row;
-    if (index->fixed) return !(index->gone && index->gone[row]);
-    return index->alive[row] && band_tables_unwritten(index, &one, 1);
+/* Codes that are compared with a query: of the rows `first`, `first` + 1, .., or of the rows of a cell. */
+struct codes {
+    const uint64_t *heads, *tails;
+    size_t size, first;
+    const uint32_t *rows;
+};
+
+/* The row of a code, or TABLES_NO_ROW if there is none, or it is scanned elsewhere. */
+static inline uint32_t row_of(const struct code_cells *cells, const struct codes *codes, uint32_t at) {
+    if (!codes->rows) {
+        const uint32_t row = (uint32_t)(codes->first + at);
+        return code_cells_have(cells, row) ? TABLES_NO_ROW : row;
+    }
+    const uint32_t row = codes->rows[at];
+    return cells->changed && row != TABLES_NO_ROW && cells->moved[row] ? TABLES_NO_ROW : row;
 }
 
 /* Add the hits among some rows of a table; 0: there is no memory. */
-static int scan_piece(struct code_search *search, struct code_search_query *query, const uint64_t *code,
-                      const uint64_t *point, size_t size) {
+static int scan_codes(struct code_search *search, struct code_search_query *query, const uint64_t *code,
+                      const uint64_t *point, const struct codes *codes) {
     const struct band_tables *index = search->tables[search->table];
-    const uint64_t *heads = index->heads + search->row * index->head, *found = search->found;
-    const uint64_t *tails = index->tails + search->row * (index->slots - index->head);
-    const uint64_t number = (uint64_t)search->table << 32 | search->row;
+    const uint64_t *found = search->found, number = (uint64_t)search->table << 32;
+    const size_t tail = index->slots - index->head;
     const unsigned near = search->near[query->reach];
-    size_t count = search->kernels->near_columns(heads, size, index->head, code, near, search->found);
+    size_t count = search->kernels->near_columns(codes->heads, codes->size, index->head, code, near, search->found);
     if (!count) return 1;
     if (!have_hits(query, count)) return 0;
-    for (size_t p = 0; p < count && p < TAILS_SOON; p++) prefetch(tails + (uint32_t)found[p] * (index->slots - index->head));
-    search->kernels->differences(tails, found, count, index->slots - index->head, code + index->head, search->more);
+    for (size_t p = 0; p < count && p < TAILS_SOON; p++) prefetch(codes->tails + (uint32_t)found[p] * tail);
+    search->kernels->differences(codes->tails, found, count, tail, code + index->head, search->more);
     const size_t before = query->count;
     size_t after = before;
     for (size_t p = 0; p < count; p++) {
         const unsigned head = (unsigned)(found[p] >> 32), least = search->levels_of_heads[head];
         const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
-        query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | (number + (uint32_t)found[p]), -1};
-        after += level <= query->reach;
+        const uint32_t row = row_of(&index->cells, codes, (uint32_t)found[p]);
+        query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | number | row, -1};
+        after += level <= query->reach && row != TABLES_NO_ROW;
     }
-    for (size_t i = before; i < after; i++) {
-        if (is_there(index, (uint32_t)query->hits[i].place)) query->hits[query->count++] = query->hits[i];
+    if (search->limit == SIZE_MAX) query->count = after;
+    else for (size_t i = before; i < after; i++) {
+        if (band_tables_has(index, (uint32_t)query->hits[i].place)) query->hits[query->count++] = query->hits[i];
     }
     search->hits += query->count - before;
     return query->count < query->mark || lessen(search, query, point);
+}
+
+/* ---- cells ---- */
+
+/* Scan groups [first, end) of the cells. 0: there is no memory. */
+static int scan_groups(struct code_search *search, struct code_search_query *query, size_t first, size_t end,
+                       const uint64_t *code, const uint64_t *point, size_t *done) {
+    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const size_t most = search->piece / HAMMING_GROUP, head = search->tables[0]->head, tail = search->tables[0]->slots - head;
+    for (; first < end; first += most) {
+        const size_t size = (end - first < most ? end - first : most) * HAMMING_GROUP, place = first * HAMMING_GROUP;
+        const struct codes codes = {cells->heads + place * head, cells->tails + place * tail, size, 0, cells->rows + place};
+        if (!scan_codes(search, query, code, point, &codes)) return 0;
+        *done += size;
+    }
+    return 1;
+}
+
+/* Compute the distances of a query to all centres, and scan the nearest cell: that bounds what is near enough. 0: there is
+ * no memory. */
+static int approach(struct code_search *search, size_t i, const uint64_t *code, const uint64_t *point, size_t *done) {
+    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const size_t payload = search->tables[0]->k - search->tables[0]->slots;
+    struct code_search_query *query = search->query + i;
+    double *far = search->far + i;
+    size_t nearest = 0, first, end;
+    for (size_t cell = 0; cell < cells->count; cell++) {
+        far[cell * FAR_STEP] = search->distance(cells->centres + cell * payload, point, search->dim);
+        if (far[cell * FAR_STEP] < far[nearest * FAR_STEP]) nearest = cell;
+    }
+    code_cells_within(cells, nearest, far[nearest * FAR_STEP], query->bound, &first, &end);
+    far[nearest * FAR_STEP] = INFINITY; /* done */
+    if (!scan_groups(search, query, first, end, code, point, done)) return 0;
+    return search->limit != SIZE_MAX || query->count < search->most || lessen(search, query, point);
+}
+
+/* Find the groups of a cell that may have rows which are near enough to each query. */
+static void choose_groups(struct code_search *search, size_t cell) {
+    const struct code_cells *cells = &search->tables[search->table]->cells;
+    for (size_t i = 0; i < search->queries; i++) {
+        struct code_search_query *query = search->query + i;
+        const double far = search->far[cell * FAR_STEP + i];
+        query->group = query->end = 0;
+        if (far != INFINITY) code_cells_within(cells, cell, far, query->bound, &query->group, &query->end);
+    }
+}
+
+/* 1 if rows are scanned where they are: one of them is in no cell. */
+static int have_others(const struct band_tables *index, size_t row, size_t size) {
+    const struct code_cells *cells = &index->cells;
+    if (row + size > cells->limit) return 1;
+    return cells->changed && memchr(cells->moved + row, 1, size);
 }
 
 static void prefetch_tails(const struct code_search *search, size_t size) {
@@ -235,37 +314,80 @@ static void halve(struct code_search *search) {
 
 static void begin_group(struct code_search *search, size_t left) {
     search->queries = left < CODE_SEARCH_GROUP ? left : CODE_SEARCH_GROUP;
-    search->table = search->row = search->hits = 0;
+    search->table = search->row = search->step = search->hits = 0;
     for (size_t i = 0; i < search->queries; i++) {
         struct code_search_query *query = search->query + i;
         query->count = 0;
         query->examined = 0;
         query->mark = LEAST;
         query->reach = search->reach;
+        /* A limit counts rows that are farther away. */
+        query->bound = search->limit == SIZE_MAX ? search->within : INFINITY;
     }
+}
+
+/* Compare the group with the cells of a table. UNFINISHED: call again. */
+static enum band_tables_outcome scan_cells(struct code_search *search, const uint64_t *codes, const uint64_t *points,
+                                           size_t *done) {
+    const struct band_tables *index = search->tables[search->table];
+    const struct code_cells *cells = &index->cells;
+    const size_t words = index->slots, payload = index->k - words, most = search->piece / HAMMING_GROUP;
+    for (size_t i = 0; !search->step && cells->count && i < search->queries; i++) {
+        if (!approach(search, i, codes + i * words, points + i * payload, done)) return BAND_TABLES_NO_ROOM;
+        if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
+    }
+    search->step += !search->step;
+    for (; search->step <= cells->count; search->step++) {
+        if (*done >= search->work) return BAND_TABLES_UNFINISHED;
+        choose_groups(search, search->step - 1);
+        const size_t end = cells->starts[search->step];
+        for (size_t first = cells->starts[search->step - 1]; first < end; first += most) {
+            for (size_t i = 0; i < search->queries; i++) {
+                struct code_search_query *query = search->query + i;
+                const size_t low = query->group < first ? first : query->group;
+                const size_t high = query->end < first + most ? query->end : first + most;
+                if (low >= high) continue;
+                if (!scan_groups(search, query, low, high, codes + i * words, points + i * payload, done)) return BAND_TABLES_NO_ROOM;
+                if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
+            }
+        }
+        *done += search->queries;
+    }
+    return BAND_TABLES_ANSWERED;
+}
+
+/* Compare the group with the other rows of a table. UNFINISHED: call again. */
+static enum band_tables_outcome scan_rows(struct code_search *search, const uint64_t *codes, const uint64_t *points,
+                                          size_t *done) {
+    const struct band_tables *index = search->tables[search->table];
+    const size_t words = index->slots, payload = index->k - words, limit = index->limit;
+    for (; search->row < limit; search->row += search->piece) {
+        if (*done >= search->work) return BAND_TABLES_UNFINISHED;
+        const size_t size = limit - search->row < search->piece ? limit - search->row : search->piece;
+        if (!have_others(index, search->row, size)) continue;
+        if (search->queries >= MANY) prefetch_tails(search, size);
+        const struct codes flat = {index->heads + search->row * index->head,
+                                   index->tails + search->row * (words - index->head), size, search->row, NULL};
+        for (size_t i = 0; i < search->queries; i++) {
+            if (!scan_codes(search, search->query + i, codes + i * words, points + i * payload, &flat)) return BAND_TABLES_NO_ROOM;
+            if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
+        }
+        *done += search->queries * size;
+    }
+    return BAND_TABLES_ANSWERED;
 }
 
 enum band_tables_outcome code_search_run(struct code_search *search, const uint64_t *codes, const uint64_t *points,
                                          size_t n, size_t *next, int64_t *examined, int64_t *offsets) {
     const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
-    const size_t head = search->tables[0]->head, rows = HAMMING_COLUMNS / head / HAMMING_GROUP * HAMMING_GROUP;
-    const size_t piece = rows < HAMMING_PIECE ? rows : HAMMING_PIECE;
     size_t done = 0;
     while (*next < n) {
+        const uint64_t *code = codes + *next * words, *point = points + *next * payload;
         if (!search->queries) begin_group(search, n - *next);
-        for (; search->table < search->count; search->table++, search->row = 0) {
-            size_t limit = search->tables[search->table]->limit;
-            for (; search->row < limit; search->row += piece) {
-                if (done >= search->work) return BAND_TABLES_UNFINISHED;
-                size_t size = limit - search->row < piece ? limit - search->row : piece;
-                if (search->queries >= MANY) prefetch_tails(search, size);
-                for (size_t i = 0; i < search->queries; i++) {
-                    const uint64_t *code = codes + (*next + i) * words, *point = points + (*next + i) * payload;
-                    if (!scan_piece(search, search->query + i, code, point, size)) return BAND_TABLES_NO_ROOM;
-                    if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
-                }
-                done += search->queries * size;
-            }
+        for (; search->table < search->count; search->table++, search->row = search->step = 0) {
+            enum band_tables_outcome outcome = scan_cells(search, code, point, &done);
+            if (outcome == BAND_TABLES_ANSWERED) outcome = scan_rows(search, code, point, &done);
+            if (outcome != BAND_TABLES_ANSWERED) return outcome;
         }
         for (size_t i = 0; i < search->queries; i++, ++*next) {
             if (!answer(search, search->query + i, points + *next * payload)) return BAND_TABLES_NO_ROOM;

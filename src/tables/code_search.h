@@ -10,6 +10,9 @@
  * If a query has many hits before all codes are scanned, those so far are examined in this way. They end at the same
  * level as all hits will, or at a later one, so later hits need no more than that level.
  *
+ * Where a table has cells (code_cells.h), a query is compared with the nearest cell first. Once `reach` is lower, a row that
+ * is farther away than enough[reach] changes nothing, nor does one beyond `within`; so such rows of other cells are skipped.
+ *
  * A piece of the codes is compared with several queries while it is in the first cache.
  *
  * Contract: as in band_tables.h, of tables with codes. Nothing but the memory of the search is written, and it is used by
@@ -35,6 +38,8 @@ struct code_search_query {
     size_t count, capacity;
     size_t mark; /* examine the hits when there are so many */
     unsigned reach;
+    double bound; /* rows beyond it are of no use */
+    size_t group, end; /* groups of the present cell that may have near rows */
     int64_t examined;
 };
 
@@ -62,7 +67,10 @@ struct code_search {
     /* the present group */
     size_t queries; /* 0: none has begun */
     size_t table, row;
+    size_t step;  /* of the cells */
+    size_t piece; /* rows that are compared at once */
     size_t hits;
+    double *far;  /* CODE_CELLS_MOST distances to centres of each query */
     struct code_search_query *query; /* CODE_SEARCH_GROUP */
     struct code_search_hit *sorted;
     size_t sorted_capacity;

@@ -2,6 +2,7 @@
 
 from libc.math cimport isnan
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
 
 import numpy as np
 
@@ -21,6 +22,19 @@ cdef extern from "hamming/hamming.h":
     struct hamming_kernels:
         pass
     const hamming_kernels** hamming_levels
+
+cdef extern from "tables/code_cells.h":
+    struct code_cells_making:
+        const band_tables* index
+        const hamming_kernels* kernels
+        distances_function* distance
+        size_t dim, count
+        bint wide
+    size_t code_cells_for(size_t, size_t) nogil
+    bint code_cells_wanted(const band_tables*, size_t) nogil
+    bint code_cells_begin(code_cells_making*) nogil
+    bint code_cells_divide(code_cells_making*) nogil
+    bint code_cells_end(code_cells_making*, code_cells*, bint) nogil
 
 cdef extern from "tables/code_search.h":
     struct code_search:
@@ -42,6 +56,35 @@ cdef extern from "tables/code_search.h":
         code_search*, const uint64_t*, const uint64_t*, size_t, size_t*, int64_t*, int64_t*) nogil
 
 cdef const int* in_use = level_in_use()
+
+
+cdef bint arrange(void* tables, tuple measure, size_t least) except -1:
+    """Return what `BandTables.arrange` does."""
+    cdef band_tables* c = <band_tables*>tables
+    cdef code_cells_making making
+    cdef uint64_t last_pause = 0
+    cdef bint made = False, done = False
+    if not c.head or measure[0] != "cosine" or measure[1] not in ("float32", "float64"):
+        return False
+    if words_of(*measure) != c.k - c.slots or not code_cells_wanted(c, least):
+        return False
+    memset(&making, 0, sizeof(making))
+    making.index, making.kernels, making.dim = c, hamming_levels[in_use[0]], measure[2]
+    making.distance = distances_levels[in_use[0]].of[<int>LAYOUTS.index(measure[1])][<int>MEASURES.index(measure[0])]
+    making.wide, making.count = measure[1] == "float64", code_cells_for(c.limit - c.free_count, least)
+    try:
+        with nogil:
+            made = code_cells_begin(&making)
+        while made and not done:
+            with nogil:
+                done = code_cells_divide(&making)
+            pause(&last_pause)
+    except BaseException:
+        code_cells_end(&making, &c.cells, False)
+        raise
+    with nogil:
+        made = code_cells_end(&making, &c.cells, made)
+    return made
 
 
 cdef tuple codes_search_of(const void** tables, size_t count, const uint64_t[:, ::1] codes,

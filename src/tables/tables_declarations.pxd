@@ -66,7 +66,13 @@ cdef extern from "tables/names.h":
     tables_outcome names_gather(const c_names*, tables_heap*, names_crowd*) nogil
     void names_end_crowd(names_crowd*) nogil
 
+cdef extern from "tables/code_cells.h":
+    size_t CODE_CELLS_LEAST
+    struct code_cells:
+        size_t limit, count, groups
+
 cdef extern from "tables/band_tables.h":
+    size_t BAND_TABLES_GROUP
     struct band_tables_kept:
         uint32_t rows
     struct band_tables:
@@ -77,6 +83,7 @@ cdef extern from "tables/band_tables.h":
         const tables_kernels* kernels
         uint64_t** blocks
         uint64_t* heads
+        code_cells cells
         unsigned shift
         tables_table* tables
         tables_pool pool

@@ -25,7 +25,7 @@ from lshfast.kernels.keys cimport keys_clean, keys_forget, keys_move, keys_of_ro
 from lshfast.kernels.names cimport (
     admit_keys, admit_names, check_outcome, find_names, gather_crowd, names_at, tags_at,
 )
-from lshfast.kernels.tables_codes cimport codes_search_of
+from lshfast.kernels.tables_codes cimport arrange, codes_search_of
 from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
 from lshfast.kernels.tables_queries cimport answer_one, answers_of
 from lshfast.kernels.tables_search cimport search_of
@@ -738,13 +738,34 @@ cdef class BandTables:
         check_outcome(band_tables_fix(&self.c, &signatures[0, 0] if n else NULL, n))
         self.fixed = True
 
-    cdef _lay_codes(self):
-        """Copy the codes of fixed tables to memory."""
+    cdef _lay_codes(self, tuple measure):
+        """Copy the codes of fixed tables to memory, and arrange them."""
         with _coding:
             if self.c.heads == NULL:
+                arrange(&self.c, measure, CODE_CELLS_LEAST)
                 with nogil:
                     outcome = band_tables_code(&self.c)
                 check_outcome(outcome)
+
+    def arrange(self, tuple measure not None, size_t least=CODE_CELLS_LEAST):
+        """Divide the rows into cells of near points, if there are many that are in none; searches by codes skip cells.
+
+        The results do not depend on it. Fixed tables are arranged by the first search.
+
+        Parameters
+        ----------
+        measure : tuple
+            As for `search`. Only "cosine" of "float32" or "float64" has cells.
+        least : int
+            Rows, below which there are no cells.
+
+        Returns
+        -------
+        bool
+            Whether the cells are new. They are the old ones if there is no memory for others.
+        """
+        self._check_writable()
+        return arrange(&self.c, measure, max(1, least))
 
     def unsound(self):
         """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""
@@ -869,7 +890,7 @@ def search_codes(list tables not None, const uint64_t[:, ::1] codes not None, co
             if not one.c.head:
                 raise ValueError("only tables with codes can be searched by codes")
             if one.fixed:
-                one._lay_codes()
+                one._lay_codes(measure)
             pointers[t] = &one.c
         return codes_search_of(pointers, count, aligned_rows(codes), aligned_rows(points), measure, near, enough, most,
                                within, limit, SIZE_MAX if room is None else room)

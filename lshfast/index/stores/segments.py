@@ -16,6 +16,7 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, take
 from lshfast.index.matches import best_first, nearest_first
+from lshfast.index.measure import measure_of
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.index.stores.values import (
     CodesRequest,
@@ -126,6 +127,8 @@ class Segments:
         if count < 0:
             self.growing = before
             raise duplicate(keys, -1 - count)
+        if self._bound.head:
+            growing.tables.arrange(measure_of(self._bound.measure).kernel)
         return count
 
     def _growing_for(self, keys: Column) -> Segment:
