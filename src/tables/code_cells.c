@@ -13,6 +13,9 @@
 #define ROUNDS 2         /* of refining; more do not leave out more */
 #define STEP_ROWS 4096   /* rows that one call divides */
 #define NO_CELL UINT32_MAX
+#define TRIALS 32        /* rows as queries, which find out where cells are useful */
+#define TRIAL_STEP 0.05  /* of their angles */
+#define NEARER 0.7       /* the nearest rows are usually within this part of the angle that a search is for */
 
 struct code_cells_place {
     double value;
@@ -221,8 +224,41 @@ static int sort_rows(struct code_cells_making *making) {
     return 1;
 }
 
+/* The share of the groups that may have rows within an angle of some rows. */
+static double share_within(const struct code_cells *cells, const double *far, size_t trials, double angle) {
+    size_t first, end, left = 0;
+    for (size_t trial = 0; trial < trials; trial++) {
+        for (size_t cell = 0; cell < cells->count; cell++) {
+            code_cells_within(cells, cell, far[trial * cells->count + cell], 1 - cos(angle), &first, &end);
+            left += end - first;
+        }
+    }
+    return (double)left / (double)(trials * cells->groups);
+}
+
+/* Find the greatest distance at which cells are useful. 0: there is no memory. */
+static int try_cells(struct code_cells_making *making) {
+    struct code_cells *cells = &making->cells;
+    const size_t payload = making->index->k - making->index->slots, places = cells->groups * BAND_TABLES_GROUP;
+    double *far = malloc(TRIALS * cells->count * sizeof *far), angle = 0;
+    size_t trials = 0;
+    if (!far) return 0;
+    for (size_t at = 0; at < places; at += places / TRIALS + 1) {
+        if (cells->rows[at] == TABLES_NO_ROW) continue;
+        for (size_t cell = 0; cell < cells->count; cell++) {
+            const uint64_t *centre = cells->centres + cell * payload;
+            far[trials * cells->count + cell] = making->distance(centre, point_of(making, cells->rows[at]), making->dim);
+        }
+        trials++;
+    }
+    while (trials && angle < NEARER * acos(-1.0) && share_within(cells, far, trials, angle + TRIAL_STEP) <= 0.5) angle += TRIAL_STEP;
+    cells->useful = angle > 0 ? 1 - cos(fmin(angle / NEARER, acos(-1.0))) : -1;
+    free(far);
+    return 1;
+}
+
 int code_cells_end(struct code_cells_making *making, struct code_cells *cells, int made) {
-    made = made && sort_rows(making);
+    made = made && sort_rows(making) && try_cells(making);
     if (made) {
         code_cells_free(cells);
         *cells = making->cells;

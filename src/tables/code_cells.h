@@ -2,7 +2,7 @@
  *
  * For a query at the angle a of a centre, and a row at the angle b of it, the angle between the two is at least |a - b|. So
  * rows beyond an angle are left out without a loss, whatever the points are: a search has the same answers with cells and
- * without. Points in clusters leave out most rows; others leave out few, which costs the distances to the centres.
+ * without. Points in clusters leave out most rows. Where cells would leave out few, searches do not use them.
  *
  * The codes of a cell are copied in the order of the angles, in groups of BAND_TABLES_GROUP rows, the last of
  * which may have places without a row. An angle is kept as 1 - its cosine. A row that is written later has `moved`.
@@ -26,6 +26,7 @@ struct code_cells {
     size_t count;       /* 0: there are no cells */
     size_t changed;     /* rows that were written since, counted as often as they were; 0: none */
     size_t groups;
+    double useful;      /* searches use cells where they look for rows within this distance: half of the groups are left out */
     size_t *starts;     /* count + 1: the first group of each cell */
     uint64_t *heads;    /* as those of band_tables, and so are the tails */
     uint64_t *tails;

@@ -201,6 +201,15 @@ struct codes {
     const uint32_t *rows;
 };
 
+/* The cells of the present table, or cells without rows where they would leave out little. A limit counts rows that are
+ * farther away, so that none are left out. */
+static const struct code_cells *cells_of(const struct code_search *search) {
+    static const struct code_cells none;
+    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const double last = search->most == SIZE_MAX || search->enough[search->reach] < 0 ? INFINITY : search->enough[search->reach];
+    return search->limit == SIZE_MAX && fmin(last, search->within) <= cells->useful ? cells : &none;
+}
+
 /* The row of a code, or TABLES_NO_ROW if there is none, or it is scanned elsewhere. */
 static inline uint32_t row_of(const struct code_cells *cells, const struct codes *codes, uint32_t at) {
     if (!codes->rows) {
@@ -215,6 +224,7 @@ static inline uint32_t row_of(const struct code_cells *cells, const struct codes
 static int scan_codes(struct code_search *search, struct code_search_query *query, const uint64_t *code,
                       const uint64_t *point, const struct codes *codes) {
     const struct band_tables *index = search->tables[search->table];
+    const struct code_cells *cells = cells_of(search);
     const uint64_t *found = search->found, number = (uint64_t)search->table << 32;
     const size_t tail = index->slots - index->head;
     const unsigned near = search->near[query->reach];
@@ -228,7 +238,7 @@ static int scan_codes(struct code_search *search, struct code_search_query *quer
     for (size_t p = 0; p < count; p++) {
         const unsigned head = (unsigned)(found[p] >> 32), least = search->levels_of_heads[head];
         const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
-        const uint32_t row = row_of(&index->cells, codes, (uint32_t)found[p]);
+        const uint32_t row = row_of(cells, codes, (uint32_t)found[p]);
         query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | number | row, -1};
         after += level <= query->reach && row != TABLES_NO_ROW;
     }
@@ -245,7 +255,7 @@ static int scan_codes(struct code_search *search, struct code_search_query *quer
 /* Scan groups [first, end) of the cells. 0: there is no memory. */
 static int scan_groups(struct code_search *search, struct code_search_query *query, size_t first, size_t end,
                        const uint64_t *code, const uint64_t *point, size_t *done) {
-    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const struct code_cells *cells = cells_of(search);
     const size_t most = search->piece / HAMMING_GROUP, head = search->tables[0]->head, tail = search->tables[0]->slots - head;
     for (; first < end; first += most) {
         const size_t size = (end - first < most ? end - first : most) * HAMMING_GROUP, place = first * HAMMING_GROUP;
@@ -259,7 +269,7 @@ static int scan_groups(struct code_search *search, struct code_search_query *que
 /* Compute the distances of a query to all centres, and scan the nearest cell: that bounds what is near enough. 0: there is
  * no memory. */
 static int approach(struct code_search *search, size_t i, const uint64_t *code, const uint64_t *point, size_t *done) {
-    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const struct code_cells *cells = cells_of(search);
     const size_t payload = search->tables[0]->k - search->tables[0]->slots;
     struct code_search_query *query = search->query + i;
     double *far = search->far + i;
@@ -271,12 +281,12 @@ static int approach(struct code_search *search, size_t i, const uint64_t *code, 
     code_cells_within(cells, nearest, far[nearest * FAR_STEP], query->bound, &first, &end);
     far[nearest * FAR_STEP] = INFINITY; /* done */
     if (!scan_groups(search, query, first, end, code, point, done)) return 0;
-    return search->limit != SIZE_MAX || query->count < search->most || lessen(search, query, point);
+    return query->count < search->most || lessen(search, query, point);
 }
 
 /* Find the groups of a cell that may have rows which are near enough to each query. */
 static void choose_groups(struct code_search *search, size_t cell) {
-    const struct code_cells *cells = &search->tables[search->table]->cells;
+    const struct code_cells *cells = cells_of(search);
     for (size_t i = 0; i < search->queries; i++) {
         struct code_search_query *query = search->query + i;
         const double far = search->far[cell * FAR_STEP + i];
@@ -286,8 +296,7 @@ static void choose_groups(struct code_search *search, size_t cell) {
 }
 
 /* 1 if rows are scanned where they are: one of them is in no cell. */
-static int have_others(const struct band_tables *index, size_t row, size_t size) {
-    const struct code_cells *cells = &index->cells;
+static int have_others(const struct code_cells *cells, size_t row, size_t size) {
     if (row + size > cells->limit) return 1;
     return cells->changed && memchr(cells->moved + row, 1, size);
 }
@@ -321,8 +330,7 @@ static void begin_group(struct code_search *search, size_t left) {
         query->examined = 0;
         query->mark = LEAST;
         query->reach = search->reach;
-        /* A limit counts rows that are farther away. */
-        query->bound = search->limit == SIZE_MAX ? search->within : INFINITY;
+        query->bound = search->within;
     }
 }
 
@@ -330,7 +338,7 @@ static void begin_group(struct code_search *search, size_t left) {
 static enum band_tables_outcome scan_cells(struct code_search *search, const uint64_t *codes, const uint64_t *points,
                                            size_t *done) {
     const struct band_tables *index = search->tables[search->table];
-    const struct code_cells *cells = &index->cells;
+    const struct code_cells *cells = cells_of(search);
     const size_t words = index->slots, payload = index->k - words, most = search->piece / HAMMING_GROUP;
     for (size_t i = 0; !search->step && cells->count && i < search->queries; i++) {
         if (!approach(search, i, codes + i * words, points + i * payload, done)) return BAND_TABLES_NO_ROOM;
@@ -360,11 +368,12 @@ static enum band_tables_outcome scan_cells(struct code_search *search, const uin
 static enum band_tables_outcome scan_rows(struct code_search *search, const uint64_t *codes, const uint64_t *points,
                                           size_t *done) {
     const struct band_tables *index = search->tables[search->table];
+    const struct code_cells *cells = cells_of(search);
     const size_t words = index->slots, payload = index->k - words, limit = index->limit;
     for (; search->row < limit; search->row += search->piece) {
         if (*done >= search->work) return BAND_TABLES_UNFINISHED;
         const size_t size = limit - search->row < search->piece ? limit - search->row : search->piece;
-        if (!have_others(index, search->row, size)) continue;
+        if (!have_others(cells, search->row, size)) continue;
         if (search->queries >= MANY) prefetch_tails(search, size);
         const struct codes flat = {index->heads + search->row * index->head,
                                    index->tails + search->row * (words - index->head), size, search->row, NULL};
