@@ -1,7 +1,7 @@
 # For the tables module of this package. `tables` are pointers to structs band_tables.
 from libc.stdint cimport uint8_t, uint64_t
 
-# Make the cells of one table, and return whether it has new ones: see `BandTables.arrange`.
+# Make the cells of one table, of at least `least` rows, and return whether it has new ones. `measure` is as below.
 cdef bint arrange(void* tables, tuple measure, size_t least) except -1
 
 # Return what `search_codes` does for `count` tables: the neighbours of m `points`, (m, words), with `codes`, (m, slots), by

@@ -81,9 +81,11 @@ static void refine_codes(struct code_cells_making *making, const uint32_t *sampl
     }
 }
 
-/* Write a point with these coordinates, rounded to their type, and its sum of squares; 0 if it has no direction. */
-static int write_centre(const struct code_cells_making *making, const double *sums, double length, uint64_t *centre) {
-    double norm = 0;
+/* Write a point in the direction of these coordinates, rounded to their type, and its norm; 0 if there is no direction. */
+static int write_centre(const struct code_cells_making *making, const double *sums, uint64_t *centre) {
+    double length = 0, norm = 0;
+    for (size_t i = 0; i < making->dim; i++) length += sums[i] * sums[i];
+    length = sqrt(length);
     for (size_t i = 0; i < making->dim; i++) {
         if (making->wide) ((double *)(centre + 1))[i] = sums[i] / length;
         else ((float *)(centre + 1))[i] = (float)(sums[i] / length);
@@ -93,7 +95,7 @@ static int write_centre(const struct code_cells_making *making, const double *su
     return norm > 0.1 && norm < 10;
 }
 
-/* Make the centres the mean directions of the sample's rows of each cell; a cell without rows takes the point of one. */
+/* Make the centres the mean directions of the sample's rows of each cell. A cell without rows takes the point of one. */
 static void write_centres(struct code_cells_making *making, const uint32_t *sample, size_t n, double *sums) {
     const size_t payload = making->index->k - making->index->slots, dim = making->dim;
     memset(sums, 0, making->count * dim * sizeof *sums);
@@ -105,11 +107,14 @@ static void write_centres(struct code_cells_making *making, const uint32_t *samp
         for (size_t j = 0; j < dim; j++) mine[j] += coordinate(making, point, j) / sqrt(norm);
     }
     for (size_t cell = 0; cell < making->count; cell++) {
-        double *mine = sums + cell * dim, length = 0;
+        double *mine = sums + cell * dim;
+        const uint64_t *point = point_of(making, sample[cell * n / making->count]);
         uint64_t *centre = making->cells.centres + cell * payload;
-        for (size_t j = 0; j < dim; j++) length += mine[j] * mine[j];
-        if (write_centre(making, mine, sqrt(length), centre)) continue;
-        memcpy(centre, point_of(making, sample[cell * n / making->count]), payload * sizeof *centre);
+        if (write_centre(making, mine, centre)) continue;
+        for (size_t j = 0; j < dim; j++) mine[j] = coordinate(making, point, j);
+        if (write_centre(making, mine, centre)) continue;
+        for (size_t j = 0; j < dim; j++) mine[j] = j == 0;
+        write_centre(making, mine, centre);
     }
 }
 
@@ -152,6 +157,14 @@ int code_cells_begin(struct code_cells_making *making) {
 
 /* ---- rows ---- */
 
+/* 1 if the norm of a point is that of its coordinates: a damaged file may have others, and their distances are no angles. */
+static int has_norm(const struct code_cells_making *making, const uint64_t *point) {
+    double norm, sum = 0;
+    memcpy(&norm, point, sizeof norm);
+    for (size_t i = 0; i < making->dim; i++) sum += coordinate(making, point, i) * coordinate(making, point, i);
+    return fabs(sum - norm) < CODE_CELLS_ERROR / 4 * norm;
+}
+
 int code_cells_divide(struct code_cells_making *making) {
     const struct band_tables *index = making->index;
     const size_t payload = index->k - index->slots;
@@ -161,8 +174,10 @@ int code_cells_divide(struct code_cells_making *making) {
         *place = (struct code_cells_place){0, (uint32_t)making->row, NO_CELL};
         if (!band_tables_has(index, making->row)) continue;
         const uint32_t cell = nearest_cell(making, band_tables_signature(index, making->row));
-        place->value = making->distance(making->cells.centres + cell * payload, point_of(making, making->row), making->dim);
-        if (place->value >= 0) place->cell = cell; /* not a number: a point that a damaged file may have */
+        const uint64_t *point = point_of(making, making->row);
+        place->value = making->distance(making->cells.centres + cell * payload, point, making->dim);
+        if (place->value >= 0 && has_norm(making, point)) place->cell = cell;
+        else making->cells.changed++;
     }
     return making->row == index->limit;
 }

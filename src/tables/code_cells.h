@@ -24,7 +24,7 @@ struct hamming_kernels;
 struct code_cells {
     size_t limit;       /* rows below it are in a cell, unless they have moved */
     size_t count;       /* 0: there are no cells */
-    size_t changed;     /* rows that were written since, counted as often as they were; 0: none */
+    size_t changed;     /* rows that were written since, counted as often as they were, and those that have no angle; 0: none */
     size_t groups;
     double useful;      /* searches use cells where they look for rows within this distance: half of the groups are left out */
     size_t *starts;     /* count + 1: the first group of each cell */

@@ -26,6 +26,9 @@ HEAD_BITS = 64 * HEAD_WORDS
 # The share of the misses for which the heads of codes are the reason. More misses by heads let fewer codes pass.
 HEAD_MISSES = 0.5
 
+# The number of a row in its cell, a mark, and its share of a group of 32 rows and of the last group of a cell.
+CELL_BYTES = 6
+
 # Angles at which probabilities are computed.
 ANGLES = 1024
 
@@ -127,8 +130,8 @@ class CodesPlan(NeighborsPlan):
 
 
 def bytes_of_codes(bits: int, points: PointFormat) -> int:
-    """Return the bytes of an entry: its code twice, in the row and for the scan, its point, its key and its bucket."""
-    return 2 * bits // 8 + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES
+    """Return the bytes of an entry: its code in the row, for the scan, and in a cell; its point, its key and its bucket."""
+    return 3 * bits // 8 + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES + CELL_BYTES
 
 
 # ---- probabilities ----
