@@ -1,6 +1,7 @@
 """NearNeighbors beside hnswlib and faiss: queries a second at one recall of the ten nearest, by angle.
 
     python benchmarks/neighbors.py [--n 200000] [--dim 768] [--queries 500] [--recall 0.9 0.95 0.99] [--repeat 3]
+                                   [--with codes hnswlib rabitq] [--graphs FOLDER]
 
 The points are mixtures of topics, as averages of word vectors are: 64 topics are random vectors; the weights of a point
 are gamma variates of shape 0.05, so that a few topics dominate; noise of length 0.1 is added to a mixture of length 1.
@@ -12,13 +13,16 @@ is one within which 97 of 100 of the ten nearest points of 200 other queries are
 promised recall is raised. hnswlib is a graph (M = 16, ef_construction = 200), whose ef is raised. faiss IVF-RaBitQ has
 4 sqrt(n) lists and 4 bits a coordinate, and nprobe is raised. faiss IndexLSH scans the codes of all points, and its
 bits are doubled, and then refined. "Built" is the CPU time until all points are in. Pass --with to choose among them.
+With --graphs, the graph of hnswlib and its time are kept in a folder, and the next run with the same points reads them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
@@ -52,6 +56,7 @@ PROMISES = (
 )
 RABITQ_BITS = 4
 MOST_BITS = 1 << 14  # of IndexLSH, whose time grows with them
+GRAPHS: Path | None = None  # where graphs of hnswlib are kept
 Answers = Callable[[], Any]
 
 
@@ -182,13 +187,27 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             break
 
 
-def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+def graph_of(points: np.ndarray) -> tuple[Any, float]:
+    """Return the graph of hnswlib, and the CPU seconds of building it."""
     import hnswlib
 
-    n, dim = world.points.shape
+    n, dim = points.shape
     index = hnswlib.Index("cosine", dim)
+    kept = None if GRAPHS is None else GRAPHS / f"hnswlib-{n}-{dim}"
+    if kept is not None and kept.with_suffix(".json").exists():
+        index.load_index(str(kept.with_suffix(".bin")), max_elements=n)
+        return index, json.loads(kept.with_suffix(".json").read_text())["seconds"]
     index.init_index(n, ef_construction=200, M=16)
-    seconds = cpu_seconds(lambda: index.add_items(world.points, num_threads=1))
+    seconds = cpu_seconds(lambda: index.add_items(points, num_threads=1))
+    if kept is not None:
+        index.save_index(str(kept.with_suffix(".bin")))
+        kept.with_suffix(".json").write_text(json.dumps({"seconds": seconds}))
+    return index, seconds
+
+
+def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+    dim = world.points.shape[1]
+    index, seconds = graph_of(world.points)
 
     def lists() -> Any:
         return index.knn_query(world.queries, NEAREST, num_threads=1)[0].tolist()
@@ -234,7 +253,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--recall", type=float, nargs="+", default=[0.9, 0.95, 0.99], help="of the ten nearest")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
     parser.add_argument("--with", dest="peers", nargs="+", default=["codes", "hnswlib", "rabitq"], choices=[*PEERS])
+    parser.add_argument("--graphs", type=Path, help="folder in which graphs of hnswlib are kept between runs")
     a = parser.parse_args(argv)
+    global GRAPHS
+    GRAPHS = a.graphs
     keep_to_one_cpu()
     rng = np.random.default_rng(1)
     topics = rng.standard_normal((TOPICS, a.dim)).astype(np.float32) / np.float32(np.sqrt(a.dim))
