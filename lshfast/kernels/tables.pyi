@@ -9,6 +9,7 @@ from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 
 BLOCK_BYTES: Final[int]
+CELLS_FROM: Final[int]
 __test__: dict[str, str]
 
 _Int64: TypeAlias = npt.NDArray[np.int64]

@@ -8,13 +8,14 @@
 #include "hamming/hamming.h"
 #include "tables/band_tables.h"
 
-#define CELL_ROWS 4096   /* rows of a cell, about, where there are more than fit into fewer cells */
+#define CELLS 16         /* a fourth of the root of the number of rows, or up to twice as many */
 #define SAMPLE_ROWS 32   /* of a cell, from which its centre is made */
 #define ROUNDS 2         /* of refining; more do not leave out more */
 #define STEP_ROWS 4096   /* rows that one call divides */
 #define NO_CELL UINT32_MAX
 #define TRIALS 32        /* rows as queries, which find out where cells are useful */
 #define TRIAL_STEP 0.05  /* of their angles */
+#define MOST_SHARE 0.75  /* of the groups, that cells are useful for */
 #define NEARER 0.7       /* the nearest rows are usually within this part of the angle that a search is for */
 
 struct code_cells_place {
@@ -31,7 +32,7 @@ void code_cells_free(struct code_cells *cells) {
 size_t code_cells_for(size_t rows, size_t least) {
     size_t count = 16;
     if (rows < least) return 0;
-    while (count < CODE_CELLS_MOST && count * CELL_ROWS / 2 < rows) count *= 2;
+    while (count < CODE_CELLS_MOST && CELLS * count * count < rows) count *= 2;
     return count < rows ? count : rows;
 }
 
@@ -266,7 +267,7 @@ static int try_cells(struct code_cells_making *making) {
         }
         trials++;
     }
-    while (trials && angle < NEARER * acos(-1.0) && share_within(cells, far, trials, angle + TRIAL_STEP) <= 0.5) angle += TRIAL_STEP;
+    while (trials && angle < NEARER * acos(-1.0) && share_within(cells, far, trials, angle + TRIAL_STEP) <= MOST_SHARE) angle += TRIAL_STEP;
     cells->useful = angle > 0 ? 1 - cos(fmin(angle / NEARER, acos(-1.0))) : -1;
     free(far);
     return 1;

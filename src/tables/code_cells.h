@@ -17,7 +17,7 @@
 struct band_tables;
 struct hamming_kernels;
 
-#define CODE_CELLS_LEAST ((size_t)1 << 15) /* rows, below which a scan takes less time than what cells save */
+#define CODE_CELLS_LEAST ((size_t)1 << 16) /* rows, below which a scan takes no longer than cells do */
 #define CODE_CELLS_MOST 256
 #define CODE_CELLS_ERROR 1e-6 /* more than the error of 1 - cosine of a sum of two angles that are computed in doubles */
 
@@ -26,7 +26,7 @@ struct code_cells {
     size_t count;       /* 0: there are no cells */
     size_t changed;     /* rows that were written since, counted as often as they were, and those that have no angle; 0: none */
     size_t groups;
-    double useful;      /* searches use cells where they look for rows within this distance: half of the groups are left out */
+    double useful;      /* searches use cells where they look for rows within this distance: many groups are left out then */
     size_t *starts;     /* count + 1: the first group of each cell */
     uint64_t *heads;    /* as those of band_tables, and so are the tails */
     uint64_t *tails;

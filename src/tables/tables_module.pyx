@@ -38,6 +38,9 @@ cdef extern from "Python.h":
 # Signatures of a block, in bytes, about; at most 4,096 of them.
 BLOCK_BYTES = 1 << 21
 
+# Rows from which tables with codes have cells.
+CELLS_FROM = CODE_CELLS_LEAST
+
 cdef enum:
     MOST_SLOTS = 1 << 16
     MOST_CODE_WORDS = 64

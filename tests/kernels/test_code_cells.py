@@ -1,5 +1,7 @@
 """Cells of rows (code_cells.h): searches by codes have the same answers with them, and examine fewer rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,7 @@ class World:
         measure = self.form.measure.kernel
         offsets, rows, distances, examined = search_codes(tables, codes, points, measure, NEAR, ENOUGH, *arguments)
         pairs = [*zip(rows.tolist(), distances.tolist(), strict=True)]
-        return [dict(pairs[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)], examined.sum()
+        return [dict(pairs[a:b]) for a, b in pairwise(offsets)], examined.sum()
 
 
 SEARCHES = [(10,), (1, 0.02), (None, 0.05), (None, 0.0), (None, None), (10**6,), (3, None, ("closest", 20))]

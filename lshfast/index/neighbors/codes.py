@@ -20,6 +20,7 @@ from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.index.neighbors.plan import BUCKET_BYTES, KEY_BYTES, NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.values import HEAD_WORDS
+from lshfast.kernels.tables import CELLS_FROM
 
 HEAD_BITS = 64 * HEAD_WORDS
 
@@ -71,7 +72,7 @@ class CodesPlan(NeighborsPlan):
 
     @property
     def entry_bytes(self) -> int:
-        return bytes_of_codes(self.bits, self.points)
+        return bytes_of_codes(self.bits, self.points, self.n)
 
     @cached_property
     def searched(self) -> int:
@@ -129,9 +130,10 @@ class CodesPlan(NeighborsPlan):
         )
 
 
-def bytes_of_codes(bits: int, points: PointFormat) -> int:
-    """Return the bytes of an entry: its code in the row, for the scan, and in a cell; its point, its key and its bucket."""
-    return 3 * bits // 8 + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES + CELL_BYTES
+def bytes_of_codes(bits: int, points: PointFormat, n: int) -> int:
+    """Return the bytes of one of n entries: its code in the row, for the scan and in a cell; point, key and bucket."""
+    cell = bits // 8 + CELL_BYTES if n >= CELLS_FROM and points.nonzeros is None else 0
+    return 2 * bits // 8 + cell + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES
 
 
 # ---- probabilities ----

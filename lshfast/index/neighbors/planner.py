@@ -203,7 +203,7 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
     distances, shares = request.others
     plans: list[CodesPlan] = []
     for bits in CODE_BITS:
-        if request.memory is not None and request.n * bytes_of_codes(bits, points) > request.memory:
+        if request.memory is not None and request.n * bytes_of_codes(bits, points, request.n) > request.memory:
             continue
         near, reach = reach_for(bits, request.recall, p)
         passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
@@ -217,7 +217,7 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
             )
         )  # fmt: skip
     if not plans and request.method == "codes":
-        least = request.n * bytes_of_codes(CODE_BITS[0], points)
+        least = request.n * bytes_of_codes(CODE_BITS[0], points, request.n)
         raise ValueError(f"memory must be at least {least:,} bytes for codes of {request.n:,} entries")
     plan = min(plans, key=cost_of, default=None)
     while plan is not None and plan.reach < plan.bits and plan.recall_at(plan.radius) < plan.recall:
