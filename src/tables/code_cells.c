@@ -15,7 +15,7 @@
 #define NO_CELL UINT32_MAX
 #define TRIALS 32        /* rows as queries, which find out where cells are useful */
 #define TRIAL_STEP 0.05  /* of their angles */
-#define MOST_SHARE 0.75  /* of the groups, that cells are useful for */
+#define MOST_SHARE 0.5   /* of the groups, that cells are useful for */
 #define NEARER 0.7       /* the nearest rows are usually within this part of the angle that a search is for */
 
 struct code_cells_place {

@@ -17,7 +17,7 @@
 struct band_tables;
 struct hamming_kernels;
 
-#define CODE_CELLS_LEAST ((size_t)1 << 16) /* rows, below which a scan takes no longer than cells do */
+#define CODE_CELLS_LEAST ((size_t)1 << 15) /* rows, below which a scan takes no longer than cells do */
 #define CODE_CELLS_MOST 256
 #define CODE_CELLS_ERROR 1e-6 /* more than the error of 1 - cosine of a sum of two angles that are computed in doubles */
 

@@ -374,16 +374,16 @@ def test_many_codes_of_points_in_clusters(tmp_path):
     """The answers do not depend on the cells that codes are sorted into, nor on when entries came and went."""
     rng = np.random.default_rng(1)
     topics = rng.standard_normal((30, 8))
-    points = topics[rng.integers(0, 30, 80_000)] + rng.standard_normal((80_000, 8)) / 8
+    points = topics[rng.integers(0, 30, 40_000)] + rng.standard_normal((40_000, 8)) / 8
     queries = topics[rng.integers(0, 30, 100)] + rng.standard_normal((100, 8)) / 8
-    index, plain = by_codes(dim=8, n=80_000, radius=0.2), by_codes(dim=8, n=80_000, radius=0.2)
-    index.insert(range(72_000), points[:72_000])
-    index.remove(range(0, 72_000, 9))
-    index.insert(range(72_000, 80_000), points[72_000:])
-    index.insert(range(0, 72_000, 9), points[:72_000:9])
-    for start in range(0, 80_000, 40_000):  # fewer at once than have cells
-        part = by_codes(dim=8, n=80_000, radius=0.2)
-        part.insert(range(start, start + 40_000), points[start : start + 40_000])
+    index, plain = by_codes(dim=8, n=40_000, radius=0.2), by_codes(dim=8, n=40_000, radius=0.2)
+    index.insert(range(36_000), points[:36_000])
+    index.remove(range(0, 36_000, 9))
+    index.insert(range(36_000, 40_000), points[36_000:])
+    index.insert(range(0, 36_000, 9), points[:36_000:9])
+    for start in range(0, 40_000, 20_000):  # fewer at once than have cells
+        part = by_codes(dim=8, n=40_000, radius=0.2)
+        part.insert(range(start, start + 20_000), points[start : start + 20_000])
         part.save(tmp_path / f"{start}")
     with NearNeighbors.open(tmp_path / "0") as low, NearNeighbors.open(tmp_path / "20000") as high:
         expected = [
@@ -393,11 +393,11 @@ def test_many_codes_of_points_in_clusters(tmp_path):
     assert [*index.within(queries)] == expected
     assert sum(map(len, expected)) > 10_000
     index.save(tmp_path / "whole")
-    plain.insert(range(80_000)[::-1], points[::-1])
+    plain.insert(range(40_000)[::-1], points[::-1])
     with NearNeighbors.open(tmp_path / "whole") as opened:
         assert [*opened.query(queries)] == [*index.query(queries)] == [*plain.query(queries)]
         assert [*opened.within(queries)] == expected
-    assert index.stats().nbytes <= index.plan.entry_bytes * 80_000 * 1.6
+    assert index.stats().nbytes <= index.plan.entry_bytes * 40_000 * 1.6
 
 
 def test_equal_points_of_codes():
