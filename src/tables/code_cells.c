@@ -237,6 +237,7 @@ static int sort_rows(struct code_cells_making *making) {
     }
     cells->count = count;
     cells->limit = limit;
+    cells->distance = making->distance;
     return 1;
 }
 

@@ -21,12 +21,17 @@ struct hamming_kernels;
 #define CODE_CELLS_MOST 256
 #define CODE_CELLS_ERROR 1e-6 /* more than the error of 1 - cosine of a sum of two angles that are computed in doubles */
 
+/* 1 - the cosine of the angle between two points. */
+typedef double code_cells_distance(const uint64_t *a, const uint64_t *b, size_t dim);
+
 struct code_cells {
     size_t limit;       /* rows below it are in a cell, unless they have moved */
     size_t count;       /* 0: there are no cells */
-    size_t changed;     /* rows that were written since, counted as often as they were, and those that have no angle; 0: none */
+    size_t changed;     /* rows that were written since, once for each time, and rows without an angle; 0: none */
     size_t groups;
-    double useful;      /* searches use cells where they look for rows within this distance: many groups are left out then */
+    /* Searches use cells if they are by this distance, and for rows within `useful`, where many groups are left out. */
+    code_cells_distance *distance;
+    double useful;
     size_t *starts;     /* count + 1: the first group of each cell */
     uint64_t *heads;    /* as those of band_tables, and so are the tails */
     uint64_t *tails;
@@ -53,7 +58,7 @@ void code_cells_free(struct code_cells *cells);
 struct code_cells_making {
     const struct band_tables *index;
     const struct hamming_kernels *kernels;
-    double (*distance)(const uint64_t *a, const uint64_t *b, size_t dim);
+    code_cells_distance *distance;
     size_t dim;
     int wide;            /* 1: the coordinates are doubles */
     size_t count, row;   /* cells; the next row */

@@ -207,7 +207,8 @@ static const struct code_cells *cells_of(const struct code_search *search) {
     static const struct code_cells none;
     const struct code_cells *cells = &search->tables[search->table]->cells;
     const double last = search->most == SIZE_MAX || search->enough[search->reach] < 0 ? INFINITY : search->enough[search->reach];
-    return search->limit == SIZE_MAX && fmin(last, search->within) <= cells->useful ? cells : &none;
+    const int useful = search->distance == cells->distance && fmin(last, search->within) <= cells->useful;
+    return search->limit == SIZE_MAX && useful ? cells : &none;
 }
 
 /* The row of a code, or TABLES_NO_ROW if there is none, or it is scanned elsewhere. */

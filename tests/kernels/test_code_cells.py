@@ -36,10 +36,10 @@ class World:
     def arrange(self, held, least=1):
         return held.arrange(self.form.measure.kernel, least)
 
-    def found(self, tables, *arguments):
+    def found(self, tables, *arguments, measure=None):
         """Return {row: distance} of each query, and the number of rows that were examined."""
         codes, points = np.ascontiguousarray(self.queries[:, :WORDS]), np.ascontiguousarray(self.queries[:, WORDS:])
-        measure = self.form.measure.kernel
+        measure = measure or self.form.measure.kernel
         offsets, rows, distances, examined = search_codes(tables, codes, points, measure, NEAR, ENOUGH, *arguments)
         pairs = [*zip(rows.tolist(), distances.tolist(), strict=True)]
         return [dict(pairs[a:b]) for a, b in pairwise(offsets)], examined.sum()
@@ -64,6 +64,16 @@ def test_far_cells_are_skipped():
     world.arrange(held)
     assert world.found([held], None, 0.02)[1] < 0.5 * world.found([without], None, 0.02)[1]
     assert sum(held.nbytes()) > sum(without.nbytes())
+
+
+def test_other_measures_use_no_cells():
+    world = World(1000)
+    without, held = world.tables(world.rows), world.tables(world.rows)
+    assert world.arrange(held)
+    world.queries = world.rows[:30]
+    bits = "hamming", "bits", world.form.measure.words
+    for arguments in [(10,), (None, 1.0), (None, 90.0)]:
+        assert world.found([held], *arguments, measure=bits) == world.found([without], *arguments, measure=bits)
 
 
 def test_rows_that_are_written_later(level):
