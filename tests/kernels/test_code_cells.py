@@ -72,8 +72,9 @@ def test_other_measures_use_no_cells():
     assert world.arrange(held)
     world.queries = world.rows[:30]
     bits = "hamming", "bits", world.form.measure.words
-    for arguments in [(10,), (None, 1.0), (None, 90.0)]:
-        assert world.found([held], *arguments, measure=bits) == world.found([without], *arguments, measure=bits)
+    found = world.found([held], None, 0.0, measure=bits)
+    assert found == world.found([without], None, 0.0, measure=bits)
+    assert found[0] == [{row: 0.0} for row in range(30)]
 
 
 def test_rows_that_are_written_later(level):
