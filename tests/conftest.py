@@ -42,6 +42,7 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
+    gc.set_threshold(20_000)  # the more often, the more of the million objects of all tests are looked at again
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
@@ -87,6 +88,14 @@ def few_cases(cases):
     turns = max((len(own) for names, own in values.items() if names != LEVEL), default=1)
     chosen = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
     return [case in chosen for case in cases]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_sync():
+    """Do not wait for the disk: what is written is seen without that, and no test turns the power off."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.commands import write_jsonl
+from tests.cli.commands import run, write_jsonl
 
 ROW = {"id": "a", "text": "one two", "title": "t"}
 
@@ -41,16 +41,9 @@ def complete(folder, shell, words, last=""):
         "zsh": {"_TYPER_COMPLETE_ARGS": line},
         "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
     }[shell]
-    done = subprocess.run(
-        [sys.executable, "-m", "lshfast"],
-        cwd=folder,
-        env={**os.environ, **variables, "_LSHFAST_COMPLETE": f"complete_{shell}"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = run(env={**variables, "_LSHFAST_COMPLETE": f"complete_{shell}"}, prog_name="lshfast")
     assert done.stderr == ""
     return done.stdout.split()
 

@@ -21,10 +21,11 @@ OF_PYSPARK = ("ignore:PySpark does not yet fully support pandas:FutureWarning", 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or Path(__file__).parent / "spark" in item.path.parents:
+        starts = "spark" in getattr(item, "fixturenames", ())
+        if starts or item.nodeid.startswith("tests/drivers/spark/"):
             for warning in OF_PYSPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning))
-        if "spark" in getattr(item, "fixturenames", ()):  # each process of the suite would start a JVM
+        if starts:  # each process of the suite would start a JVM
             item.add_marker(pytest.mark.slow)
 
 

@@ -190,7 +190,7 @@ def test_readers_see_batches_completely(monkeypatch):
     index, code, over, counts = HammingIndex(), np.full((1, 1), 7, np.uint64), threading.Event(), []
 
     def read():
-        while not over.is_set():
+        while not over.wait(0.001):  # a thread that only asks would keep the others from the interpreter
             counts.append(len(index.within(code, 0)[0]))
 
     readers = [threading.Thread(target=read) for _ in range(2)]
