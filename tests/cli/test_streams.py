@@ -25,10 +25,10 @@ def source(tmp_path):
     return write_jsonl(tmp_path / "in.jsonl", ROWS)
 
 
-def command(*arguments, **options):
-    """Run in a process; return the exit status, standard output as bytes, and standard error."""
-    done = subprocess.run([sys.executable, "-m", "lshfast", *map(str, arguments)], capture_output=True, **options)
-    return done.returncode, done.stdout, done.stderr.decode()
+def command(*arguments):
+    """Return the exit status, standard output as bytes, and standard error."""
+    done = run(*arguments)
+    return done.exit_code, done.stdout_bytes, done.stderr
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
