@@ -557,6 +557,7 @@ def test_lack_of_memory_says_what_for_and_what_helps(tmp_path, name, megabytes, 
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
+@pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
 def test_interrupt_leaves_nothing(tmp_path, number):
     big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])

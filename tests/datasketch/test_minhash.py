@@ -554,8 +554,12 @@ def test_lean_is_not_updated():
 
 @EACH
 @pytest.mark.parametrize("b", [1, 2, 3, 4, 7, 8, 12, 16, 17, 32])
-@pytest.mark.parametrize("k", [1, 63, 64, 100])
-def test_b_bit_bytes(scheme, b, k):
+def test_b_bit_bytes(scheme, b):
+    for k in (1, 63, 64, 100):
+        check_b_bit_bytes(scheme, b, k)
+
+
+def check_b_bit_bytes(scheme, b, k):
     sketch = sketched(words(0, 50), num_perm=k, scheme=scheme)
     small = bBitMinHash(sketch, b, 0.25)
     assert small.hashvalues.tolist() == [value & (1 << b) - 1 for value in sketch.hashvalues.tolist()]

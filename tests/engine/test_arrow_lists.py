@@ -111,7 +111,7 @@ def test_pandas():
 LISTS = st.lists(st.none() | st.lists(st.sampled_from(["", "a", "b", "é"]), max_size=5), max_size=10)
 
 
-@settings(deadline=None)
+@settings(max_examples=25)
 @given(LISTS, st.integers(0, 5), st.sampled_from([0.4, 0.5, 1]))
 def test_lists_equal_python_lists(rows, start, threshold):
     same(pa.array(rows, pa.list_(pa.string()))[start:], rows[start:], threshold=threshold, **EVERY_SLOT)

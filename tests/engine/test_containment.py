@@ -40,7 +40,7 @@ def keepers(rows, threshold, groups, preference):
 
 
 @pytest.mark.parametrize("how", [EVERY_PAIR, {"exact": True}], ids=["bands", "exact"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rows=ROWS, threshold=THRESHOLDS, groups=st.sampled_from(["star", "components"]), data=st.data())
 def test_the_rows_removed_are_those_of_the_definition(how, rows, threshold, groups, data):
     preference = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))

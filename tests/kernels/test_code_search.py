@@ -85,6 +85,7 @@ def definition(rows, query, point, head, near, enough, most=None, within=None, l
     return {number: d for number, d in found.items() if d <= last[0]}, examined
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 64, 511, 513, 1025])
 @pytest.mark.parametrize(("head", "words"), [(1, 2), (2, 3), (2, 6), (1, 5), (2, 11)])
 def test_every_level_finds_what_the_definition_does(level, n, head, words):

@@ -65,7 +65,7 @@ def test_near_in_several_pieces(level, words, piece):
         assert [(row, distance) for _, row, distance in split(best.hits()[1])] == wanted
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(data=st.data(), words=st.integers(1, 64), radius=st.integers(0, 4096))
 def test_near_of_any_codes(level, data, words, radius):
     code = st.lists(st.one_of(EDGE, st.integers(0, 2**64 - 1)), min_size=words, max_size=words)
@@ -97,6 +97,7 @@ def test_unaligned_and_read_only_codes(level):
     assert sorted(found.tolist()) == sorted(hamming.Counted(codes, ordered=False).within(codes[:1], 0.5).tolist())
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("words", [1, 2, 5, 40])
 @pytest.mark.parametrize("n", [0, 1, 9, 1300])
 def test_scan_within(level, n, words):

@@ -238,7 +238,7 @@ def test_scripts_at_every_offset(level, unit, script, lowercase):
 
 @pytest.mark.few_cases
 @UNITS
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(line=script_text, size=st.sampled_from([1, 2, 9]), lowercase=st.booleans())
 def test_mixed_scripts(level, unit, line, size, lowercase):
     assert_equals_reference(unit, [line, line * 20], size, lowercase=lowercase)

@@ -64,6 +64,7 @@ def truth(texts, **options):
     return pairs, found, plan, sets.take(rows)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("kind", ["few", "templates", "chains"])
 @pytest.mark.parametrize(
     "options", [{}, {"threshold": 0.7, "recall": 0.5}, {"bands": 6, "rows_per_band": 12, "seed": 9}]
@@ -144,7 +145,7 @@ def test_estimates_are_unbiased(kind, sample):
     pairs, _, plan, sets = truth(corpus(kind))
     met = degrees(plan.hasher.sketch(sets), np.arange(len(sets)), plan.threshold, 1)
     totals = []
-    for seed in range(400):
+    for seed in range(200):
         rows = draw(len(sets), np.arange(len(sets)), met, sample, seed)
         totals.append(estimates(pairs, np.ones(len(pairs), bool), rows, plan).pairs.value)
     error = np.std(totals) / np.sqrt(len(totals))

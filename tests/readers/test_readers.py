@@ -218,8 +218,8 @@ def test_bad_csv_files(tmp_path: Path, data: bytes, reason: str, on_error: str) 
 
 
 def test_a_header_of_very_many_columns(tmp_path: Path) -> None:
-    """If each name were compared with all others, this would take more than ten minutes."""
-    names = ["text", *(f"column{i}" for i in range(200_000))]
+    """If each name were compared with all others, this would take minutes."""
+    names = ["text", *(f"column{i}" for i in range(60_000))]
     path = pack(f"{','.join(names)}\n{','.join('x' for _ in names)}\n".encode(), tmp_path / "a.csv")
     assert read(path)[1] == ["x"]
     assert len(read_whole(path).columns) == len(names)
