@@ -413,7 +413,7 @@ def test_equal_points_of_codes():
 def test_which_plan_is_taken():
     """Codes for angles up to many points, unless tables are wanted."""
     assert isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000).plan, CodesPlan)
-    for options in ({"n": 10**9}, {"n": 100, "method": "tables"}, {"n": 100, "bands": 2}, {"n": 100, "probes": 1}):
+    for options in ({"n": 10**12}, {"n": 100, "method": "tables"}, {"n": 100, "bands": 2}, {"n": 100, "probes": 1}):
         assert not isinstance(NearNeighbors("cosine", 0.3, **{"dim": 16, "recall": 0.5} | options).plan, CodesPlan)
     store = MemoryStore()
     store.scans = False  # as a RedisStore
