@@ -66,7 +66,7 @@ def test_the_rows_removed_are_those_of_the_definition(how, rows, threshold, grou
 
 
 @pytest.mark.parametrize("how", [EVERY_PAIR, {"exact": True}], ids=["bands", "exact"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rows=ROWS, threshold=THRESHOLDS)
 def test_pairs_are_those_of_brute_force(how, rows, threshold):
     found = lshfast.pairs(rows, threshold=threshold, measure="containment", copies="all", threads=1, **how)

@@ -21,6 +21,7 @@ def near(image, other, most=8):
     return np.abs(pixels(image) - pixels(other)).max() <= most
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_the_exif_orientation_is_applied(tmp_path, suffix, orientation):

@@ -153,6 +153,7 @@ def test_ones(level, words):
         assert hamming.ones(codes[:n]).tolist() == [reference.distance(code, [0]) for code in codes[:n].tolist()]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("words", [1, 2, 5, 64])
 @pytest.mark.parametrize("n", [0, 1, 33, 400])

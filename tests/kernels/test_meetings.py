@@ -54,7 +54,7 @@ def subsets(n):
     return st.lists(st.booleans(), min_size=n, max_size=n).map(lambda chosen: np.array(chosen, np.bool_))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(case=cases())
 def test_pairs_are_those_of_the_reference(level, case):
     left, right, codes, most, limits, labels = case

@@ -54,7 +54,7 @@ def assert_equals_reference(unit, lines, size, seed=1, lowercase=True):
 
 
 @UNITS
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), seed=WORD64, lowercase=st.booleans())
 @example(lines=[], size=1, seed=0, lowercase=True)
 @example(lines=["", "\0", "a", "_", "-"], size=1, seed=0, lowercase=True)
@@ -238,7 +238,7 @@ def test_scripts_at_every_offset(level, unit, script, lowercase):
 
 @pytest.mark.few_cases
 @UNITS
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(line=script_text, size=st.sampled_from([1, 2, 9]), lowercase=st.booleans())
 def test_mixed_scripts(level, unit, line, size, lowercase):
     assert_equals_reference(unit, [line, line * 20], size, lowercase=lowercase)
@@ -425,7 +425,7 @@ EDGE_BYTES = b"a\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xe0\xe1\xed\xf0\xf1\xf4\xf5"  #
 
 
 @UNITS
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     data=st.one_of(
         st.binary(max_size=80),

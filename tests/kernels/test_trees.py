@@ -210,7 +210,7 @@ def all_met(query, rows, trees, runs, loose, steps):
     return set(loose) | {row for step in steps for row in reference.met(query, rows, trees, step) if row in within}
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(searches(), st.integers(1, 20))
 def test_top_of_all_that_is_met(case, most):
     """A search that is never told to end gives the best of all rows that it meets; of copies of the query, any."""
@@ -226,7 +226,7 @@ def test_top_of_all_that_is_met(case, most):
             assert found == best[:most]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(searches(), st.integers(1, 4), st.data())
 def test_a_search_ends_when_it_has_enough(case, most, data):
     """Where it did not meet all, the last match has what a step asks for, and no row met by then is better."""
@@ -259,7 +259,7 @@ def test_a_row_behind_the_end_is_not_met(enough, found):
     assert lists(snapshot.top(array_of([query], 18), 2)) == [[(1, 3), (0, 2)]]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(searches(), st.data(), st.floats(0.01, 1))
 def test_within(case, data, threshold):
     k, trees, rows, queries, runs, loose, dead, steps = case

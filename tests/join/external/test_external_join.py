@@ -59,7 +59,7 @@ def test_equals_the_join_in_memory(tmp_path_factory, keys, cut):
 
 @pytest.mark.parametrize("different", [30, 3000, 10**9])
 def test_equals_the_join_in_memory_with_files(tmp_path, different):
-    n, b = 40_000, 3
+    n, b = 20_000, 3
     keys = random_keys(n, b, max(different, 3000))
     keys[: min(different, 3000) // 10] = keys[0]  # a crowded bucket
     copies = np.arange(n)
