@@ -160,6 +160,11 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
     assert 15_000 < said < 25_000
 
 
+@pytest.fixture(autouse=True)
+def few_rows_to_measure(monkeypatch):
+    monkeypatch.setattr("lshfast.jobs.forecast.BENCH_ROWS", 1 << 12)
+
+
 @pytest.mark.parametrize(("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)])
 def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
     source = write_jsonl(tmp_path / "a.jsonl", corpus(2, rows))
