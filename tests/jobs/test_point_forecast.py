@@ -44,12 +44,12 @@ def table_of(shown):
 
 
 def test_the_plan_of_vectors():
-    shown = told("--as", "vector", "--measure", "cosine", "--threshold", 0.95, "--recall", 0.9, "--rows", 10**6)
+    shown = told("--as", "vector", "--measure", "cosine", "--threshold", 0.95, "--recall", 0.5, "--rows", 10**6)
     assert shown.startswith("about 1,000,000 vectors of 768 float32; cosine similarity at least 0.95\n")
-    index = NearNeighbors("cosine", math.acos(0.95), dim=768, n=4 * 10**6, recall=0.9)
+    index = NearNeighbors("cosine", math.acos(0.95), dim=768, n=4 * 10**6, recall=0.5)
     assert index.describe() in shown
     table = table_of(shown)
-    assert 0.9 <= table[0.95][1] < 0.95
+    assert 0.5 <= table[0.95][1] < 0.6
     assert table[0.95][2] == pytest.approx(float(index.plan.recall_at(math.acos(0.95))), abs=1e-3)
     assert table[0.8][0] == pytest.approx(float(index.plan.base.collision_probability(math.acos(0.8))), abs=1e-4)
     assert table[1.0] == [1, 1, 1]
@@ -298,6 +298,7 @@ def test_bad_options_with_input(rows, tmp_path):
     assert "bad.jsonl:2: the vector has 1 coordinates, not 2" in failing(1, "tune", bad, "--column", "v")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_tables_fit_a_terminal(columns):
     vectors = ["--as", "vector", "--measure", "manhattan", "--radius", 3, "--dim", 8]
