@@ -98,6 +98,7 @@ def command(name, given, *options):
     return [given if part == "INPUT" else part for part in READERS[name].split()] + list(options)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("case", INPUTS)
 def test_inputs(inside, name, case):

@@ -496,6 +496,7 @@ def both(peer, kind):
     return kind, getattr(peer, kind.__name__)
 
 
+@pytest.mark.few_cases
 @KINDS
 @pytest.mark.parametrize("p", [4, 5, 6, 7, 8, 12, 16])
 @pytest.mark.parametrize("n", [0, 1, 100, 3000, 20_000])

@@ -66,13 +66,13 @@ def test_beside_an_index_in_memory(config):
 def test_many_calls_at_once(config):
     async def main():
         async with opened(config) as index:
-            await asyncio.gather(*(index.insert(n, near(n)) for n in range(300)))
-            answers = await asyncio.gather(*(index.query(near(n)) for n in range(300)))
+            await asyncio.gather(*(index.insert(n, near(n)) for n in range(100)))
+            answers = await asyncio.gather(*(index.query(near(n)) for n in range(100)))
             assert all(n in found for n, found in enumerate(answers))
             results = await asyncio.gather(*(index.insert("x", near(1)) for _ in range(20)), return_exceptions=True)
             assert sum(result is None for result in results) == 1  # one of twenty inserted the key
             assert all(isinstance(result, ValueError | None) for result in results)
-            await asyncio.gather(*(index.remove(n) for n in [*range(300), "x"]))
+            await asyncio.gather(*(index.remove(n) for n in [*range(100), "x"]))
             assert await index.is_empty()
             assert [await table.size() for table in index.hashtables] == [0] * index.b
 

@@ -315,6 +315,7 @@ BAD_WEIGHTS = [
 ]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize(("bad", "reason"), BAD_WEIGHTS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_bad_weights_are_rejected(bad, reason, format, tmp_path):
@@ -331,6 +332,7 @@ def test_bad_weights_are_rejected(bad, reason, format, tmp_path):
     assert reason in line["reason"]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("kind", ["set", "weighted", "vector", "code"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_run_within_a_cap_of_memory_writes_the_same_bytes(kind, format, tmp_path):

@@ -306,6 +306,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("driver", [Capped(), Stages(7, 2)], ids=str)
 @pytest.mark.parametrize(("options", "columns", "reason"), ERRORS)
 def test_errors_are_those_of_a_run_in_memory(tmp_path, small_parts, driver, options, columns, reason):

@@ -179,6 +179,7 @@ SPREADS = {
 }
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 128, 5000])
 def test_sorting(spread, n):

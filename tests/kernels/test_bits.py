@@ -106,6 +106,7 @@ def test_compare_any_slots(level, data, k):
     assert counts_of(a, b) == counts_of(b, a)
 
 
+@pytest.mark.few_cases
 @WIDTH
 @pytest.mark.parametrize("k", SLOTS)
 def test_packing_and_packed_comparison(level, width, k):

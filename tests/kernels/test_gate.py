@@ -371,7 +371,7 @@ def test_a_child_does_not_write_to_the_file(tmp_path):
 
 # An index under many threads
 
-K, BATCH, BATCHES, TURNS = 8, 300, 4, 25
+K, BATCH, BATCHES, TURNS = 8, 300, 4, 15
 
 
 def batch_of(number):

@@ -103,7 +103,7 @@ def test_damaged_files_are_errors_that_name_them(tmp_path: Path, kind: str) -> N
     for size in [0, 3, 8, *range(16, len(data), 211), len(data) - 8, len(data) - 1]:
         path.write_bytes(data[:size])
         assert str(bad_row(path)).startswith(f"{path}: cannot be read as Arrow")
-    for place in range(0, len(data), 37):
+    for place in range(0, len(data), 71):
         path.write_bytes(data[:place] + b"\xff\xff\xff\x7f" + data[place + 4 :])
         with suppress(DataError):
             read(path)

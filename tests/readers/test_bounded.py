@@ -41,6 +41,7 @@ def peak_of_python():
         tracemalloc.stop()
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("first", [LONG, "short", None])
 @pytest.mark.parametrize("encoding", ["dictionary", "prefixes", "dictionary type"])
 def test_parquet_is_decoded_a_bounded_part_at_a_time(tmp_path, encoding, first):

@@ -473,6 +473,7 @@ def test_too_little_memory_names_the_file(tmp_path: Path) -> None:
     assert str(path) in done.stdout
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize(
     "value", ["[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, "[" * 900 + "1e30" + "]" * 900]
 )

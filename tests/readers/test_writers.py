@@ -65,6 +65,7 @@ def test_any_lines_of_jsonl_are_copied_in_order(tmp_path: Path, data: Any, end: 
     assert out.read_bytes() == b"".join(row + b"\n" for row, kept in zip(rows, keep, strict=True) if kept)
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.parametrize("target", FORMATS)
 def test_rows_survive_every_change_of_format(tmp_path: Path, source: str, target: str) -> None:
