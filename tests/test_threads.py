@@ -58,3 +58,35 @@ def test_the_last_of_several_runs_puts_the_switch_interval_back():
     assert sys.getswitchinterval() < before
     second.__exit__(None, None, None)
     assert sys.getswitchinterval() == before
+
+
+def test_another_thread_that_ends_the_iteration_waits_for_none():
+    """The garbage collector does so, in a thread that may hold locks which others need to be waited for."""
+    drawn, begun, released = threading.Event(), threading.Event(), threading.Event()
+    own = threading.get_ident()
+
+    def items():
+        yield from range(3)
+        drawn.set()
+        yield 3
+
+    def work(item):
+        if item == 0:  # its result is not taken before others are under way
+            drawn.wait(20)
+        elif threading.get_ident() == own:
+            begun.wait(20)
+        else:
+            begun.set()
+            released.wait(20)
+        return item
+
+    results = ordered_map(work, items(), 2)
+    assert next(results) == 0
+    assert begun.wait(20)
+    other = threading.Thread(target=results.close)
+    other.start()
+    other.join(10)
+    waited = other.is_alive()
+    released.set()
+    other.join()
+    assert not waited

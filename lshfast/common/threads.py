@@ -83,23 +83,26 @@ def ordered_map(
 
     pending: deque[_Task[Item, Result]] = deque()
     over = threading.Event()
-    with ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,)) as pool:
-        try:
-            for item in items:
-                if alone is not None and alone(item):
-                    while pending:
-                        yield _next_result(function, pending)
-                    yield function(item)
-                    continue
-                pending.append(_Task(pool.submit(function, item), item))
-                while pending and (len(pending) > AHEAD * threads or pending[0].done()):
+    pool, owner = ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,)), threading.get_ident()
+    try:
+        for item in items:
+            if alone is not None and alone(item):
+                while pending:
                     yield _next_result(function, pending)
-            while pending:
+                yield function(item)
+                continue
+            pending.append(_Task(pool.submit(function, item), item))
+            while pending and (len(pending) > AHEAD * threads or pending[0].done()):
                 yield _next_result(function, pending)
-        finally:
-            over.set()
-            for task in pending:
-                task.future.cancel()
+        while pending:
+            yield _next_result(function, pending)
+    finally:
+        over.set()
+        for task in pending:
+            task.future.cancel()
+        # The garbage collector may run this in any thread, also in one that starts and holds locks of `threading`
+        # (before Python 3.13), which a thread needs to be waited for.
+        pool.shutdown(wait=threading.get_ident() == owner)
 
 
 class _Task(Generic[Item, Result]):
