@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 from collections import defaultdict
 from itertools import pairwise
@@ -32,6 +33,15 @@ def level(request):
     """Run the test on each CPU level of this machine."""
     with kernels.use(request.param):
         yield request.param
+
+
+ALL_SLOW = re.compile(rb"^pytestmark = pytest\.mark\.slow$", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not import modules of slow tests where none of these run; a module that is named is not ignored."""
+    left_out = config.option.markexpr == "not slow" and collection_path.match("test_*.py")
+    return True if left_out and ALL_SLOW.search(collection_path.read_bytes()) else None
 
 
 @pytest.hookimpl(tryfirst=True)

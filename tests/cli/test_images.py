@@ -158,7 +158,7 @@ def test_saved_hashes_are_checked(album, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows forbids")
-def test_hostile_names(tmp_path):
+def test_hostile_names(tmp_path, monkeypatch):
     folder = tmp_path / "in"
     folder.mkdir()
     names = [name.replace("/", "|") for name in HOSTILE if "\0" not in name and "\ud800" not in name]
@@ -181,11 +181,8 @@ def test_hostile_names(tmp_path):
     assert {os.path.exists(path) for path in paths if "xff" not in path} == {True}
     assert sum("\\xff\\xfe" in path for path in paths) == 1
     defused = tmp_path / "defused.csv"
-    os.chdir(folder)
-    try:
-        assert run("images", "=1+1.png", "kept.png", "-o", defused, "--defuse-formulas", "-q").exit_code == 0
-    finally:
-        os.chdir(tmp_path)
+    monkeypatch.chdir(folder)
+    assert run("images", "=1+1.png", "kept.png", "-o", defused, "--defuse-formulas", "-q").exit_code == 0
     assert read_csv(defused)[0]["kept_path"] == "'=1+1.png"
 
 
@@ -282,9 +279,9 @@ def test_all_outputs_are_written_or_none(album, tmp_path):
 def test_an_interrupted_run_leaves_nothing(tmp_path, number):
     folder, out = tmp_path / "in", tmp_path / "out.csv"
     folder.mkdir()
-    noise = Image.fromarray(np.random.default_rng(1).integers(0, 256, (2000, 3000, 3), dtype=np.uint8))
+    noise = Image.fromarray(np.random.default_rng(1).integers(0, 256, (1000, 1500, 3), dtype=np.uint8))
     save(folder, "0.png", noise, compress_level=1)
-    for copy in range(1, 60):
+    for copy in range(1, 240):
         os.link(folder / "0.png", folder / f"{copy}.png")
     assert stopped(number, folder / "0.png", "images", folder, "-o", out) == ENDINGS[number]
     assert not list(tmp_path.glob("*.csv*"))
