@@ -53,6 +53,7 @@ REPLACED = {
     "records/test_keys.py": "MOST_SORTED SAMPLE_PAIRS SAMPLE_VALUES",
     "records/test_nearest.py": "PIECE_TEXTS PRODUCTS PRODUCTS_A_TEXT",
     "records/test_prior.py": "COMPARE_ALL_SINGLE",
+    "records/test_reach.py": "MOST_ROWS_BY_FIELD",
     "sketch/test_cardinality.py": "PIECE_TOKENS UPDATE_TOKENS",
     "test_fingerprints.py": "PIECE_PAIRS PIECE_VALUES",
     "web/test_mirrors.py": "BATCH_URLS",

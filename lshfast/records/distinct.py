@@ -39,7 +39,9 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
     return ordered[is_first], places
 
 
-def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], Int64Array]:
+def distinct_hashes(
+    hashes: npt.NDArray[np.uint64], most_slots: int = SLOTS, piece: int = PIECE
+) -> tuple[npt.NDArray[np.uint64], Int64Array]:
     """Return the distinct hashes, ascending, and the place of each hash among them; fast if few are distinct.
 
     A table has a slot for the last bits of a hash. Hashes whose slot another one has taken are sorted.
@@ -47,6 +49,8 @@ def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint
     Parameters
     ----------
     hashes : ndarray of uint64, shape (n,)
+    most_slots, piece : int
+        Slots of the table, a power of 2, and hashes that are looked up at a time.
 
     Examples
     --------
@@ -55,16 +59,16 @@ def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint
     >>> numbers.tolist(), places.tolist()
     ([3, 5, 1099511627779], [1, 0, 1, 2])
     """
-    places, parts = np.empty(len(hashes), np.int64), range(0, len(hashes), PIECE)
-    size = min(SLOTS, 2 << len(hashes).bit_length())
+    places, parts = np.empty(len(hashes), np.int64), range(0, len(hashes), piece)
+    size = min(most_slots, 2 << len(hashes).bit_length())
     mask, table, used = np.uint64(size - 1), np.zeros(size, np.uint64), np.zeros(size, bool)
     for start in parts:
-        own = hashes[start : start + PIECE]
+        own = hashes[start : start + piece]
         slots = (own & mask).astype(np.int64)
-        table[slots], used[slots], places[start : start + PIECE] = own, True, slots
+        table[slots], used[slots], places[start : start + piece] = own, True, slots
     apart = [places[:0]]
     for start in parts:
-        apart.append(start + np.flatnonzero(table[places[start : start + PIECE]] != hashes[start : start + PIECE]))
+        apart.append(start + np.flatnonzero(table[places[start : start + piece]] != hashes[start : start + piece]))
     others = np.concatenate(apart)
     distinct = kernels.sorted_numbers(np.concatenate([table[used], distinct_numbers(hashes[others])[0]]))
     slots = (distinct & mask).astype(np.int64)
@@ -72,7 +76,7 @@ def distinct_hashes(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint
     numbers = np.zeros(size, np.int64)
     numbers[slots[has_slot]] = has_slot
     for start in parts:
-        places[start : start + PIECE] = numbers[places[start : start + PIECE]]
+        places[start : start + piece] = numbers[places[start : start + piece]]
     places[others] = np.searchsorted(distinct, hashes[others])
     return distinct, places
 

@@ -21,10 +21,7 @@ def test_distinct_numbers(kind, numbers):
 def test_distinct_hashes(size, hashes):
     """Also where hashes share a slot of the table, and in pieces."""
     array = np.array(hashes, np.uint64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lshfast.records.distinct.SLOTS", size)
-        patch.setattr("lshfast.records.distinct.PIECE", size)
-        found, places = distinct_hashes(array)
+    found, places = distinct_hashes(array, size, size)
     expected, place = np.unique(array, return_inverse=True)
     assert (found.tolist(), places.tolist()) == (expected.tolist(), place.reshape(-1).tolist())
 
