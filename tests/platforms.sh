@@ -70,8 +70,9 @@ struct timespec { long long tv_sec; long tv_nsec; };
 #define INFINITY ((float)(1e300 * 1e300))
 int timespec_get(struct timespec *, int), memcmp(const void *, const void *, size_t);
 float floorf(float);
-double floor(double), sqrt(double), fabs(double);
+double floor(double), sqrt(double), fabs(double), cos(double), acos(double), fmin(double, double), fmax(double, double);
 unsigned long long _byteswap_uint64(unsigned long long);
+void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
 void free(void *), _aligned_free(void *), *malloc(size_t), *calloc(size_t, size_t), *realloc(void *, size_t), *_aligned_malloc(size_t, size_t), *memset(void *, int, size_t),
     *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t), *memchr(const void *, int, size_t);
 END
