@@ -10,7 +10,6 @@ import numpy as np
 from lshfast.common.value_codes import MOST_BYTES, MOST_VALUES, ValueCodes
 from lshfast.engine.common_shingles import COUNT_BYTES
 from lshfast.engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
-from lshfast.join.external.bucket_runs import least_memory
 
 # Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
 # and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less.
@@ -142,12 +141,19 @@ class Budget:
         hashes are held meanwhile.
         """
         work = self.work(0, longest)
-        return max(obtainable(work // 4 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
+        return max(obtainable(work // 4 if self.ids else work * 3 // 4), self._join_memory)
 
     def least(self, rows: int, longest: int = 0) -> int:
         """Return the least memory for so many rows, of which the longest has so many bytes."""
-        work = max(self.costs.least, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+        work = max(self.costs.least, self._join_memory * 4 // 3 + 1)
         return self._fixed(rows) + self.row_work(longest) + work
+
+    @property
+    def _join_memory(self) -> int:
+        """The least memory of the join on disk."""
+        from lshfast.join.external.bucket_runs import least_memory
+
+        return least_memory(self.plan.bands.bands)
 
     def _fixed(self, rows: int) -> int:
         costs = self.costs

@@ -17,15 +17,15 @@ from lshfast.drivers.inputs import Inputs, checksum_of_ends
 from lshfast.engine.any_plan import AnyPlan, plan_for
 from lshfast.engine.options import refuse, refuse_for_kind
 from lshfast.engine.plan import Plan, check_same_run, plan_of_index
-from lshfast.index.keys import Column, DuplicateKeyError, as_column
-from lshfast.index.stores.values import OnDuplicate
 from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
 from lshfast.readers.sources import LocalFile
 
 if TYPE_CHECKING:
     from lshfast.families.sets import WeightedMinHashFamily
+    from lshfast.index.keys import Column
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.values import OnDuplicate
 
 KINDS = {"int": "integers", "str": "strings"}
 
@@ -253,6 +253,8 @@ def add_entries(
     DataError
         If the index cannot accept a key. The error names the first such row, and the index.
     """
+    from lshfast.index.keys import DuplicateKeyError, as_column
+
     if not len(rows):
         return 0
     check_kind(kind, name, corpus, int(rows[0]))

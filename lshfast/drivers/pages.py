@@ -1,34 +1,20 @@
-"""The page of a run over files: what becomes of the rows of each input, and the texts of some rows."""
+"""The pages of runs over files, as all drivers and jobs have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-
-import numpy as np
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lshfast.common.errors import TooManyRemovedError
-from lshfast.common.types import Int64Array
 from lshfast.common.visible import without_secrets
-from lshfast.engine.any_plan import AnyPlan
-from lshfast.engine.columns import Column, ShingledTexts
-from lshfast.engine.dedup_page import page_of, radius_of
-from lshfast.engine.evidence import (
-    TEXT_CHARACTERS,
-    InputRows,
-    SampledPairs,
-    TextsOf,
-    evidence_of,
-    evidence_of_pairs,
-)
-from lshfast.engine.listed_pairs import PairArray
-from lshfast.engine.report import DedupResult
-from lshfast.kernels.text import Texts
-from lshfast.kinds.measures import PointPlan
-from lshfast.readers import Corpus, check_place
-from lshfast.reports.page import check_page, write_page
+from lshfast.readers import check_place
+
+if TYPE_CHECKING:
+    from lshfast.engine.columns import Column
+    from lshfast.engine.listed_pairs import PairArray
+    from lshfast.engine.report import DedupResult
 
 
 @dataclass(frozen=True)
@@ -51,55 +37,22 @@ def refusal_of(error: TooManyRemovedError | None) -> str:
 
 def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
     """Check that a page can be written, before the work: its place, its name, and the packages that it needs."""
+    from lshfast.reports.page import check_page
+
     check_page(output.path)
     check_place(output.path, inputs, overwrite)
 
 
-class DedupPage:
-    """The page of a run over the rows of a corpus, or none.
-
-    Parameters
-    ----------
-    output : PageOutput or None
-        None if no page is wanted: then nothing is done.
-    corpus : Corpus
-    listing : bool
-        Whether pairs are what was wanted, and not the rows that stay.
-    plan : Plan or PointPlan
-        The plan of the run.
+class NoPage:
+    """What a run tells the page that it writes; this is no page, and nothing is done.
 
     Attributes
     ----------
-    texts_of : callable
-        Returns the texts of some ascending rows, by row. By default they are read again.
     refused : DedupResult or None
         The result to be shown if the run ends because too many rows would be removed.
     """
 
-    texts_of: TextsOf
-    refused: DedupResult | None
-
-    def __init__(self, output: PageOutput | None, corpus: Corpus, listing: bool, plan: AnyPlan) -> None:
-        self._output, self._corpus = output, corpus
-        self._radius = radius_of(plan)
-        self._sample = SampledPairs(self._radius) if output is not None and listing else None
-        self.texts_of = partial(texts_by_row, corpus)
-        self._texts_are_shown, self.refused = True, None
-        if output is not None:
-            self._show(output, corpus, isinstance(plan, PointPlan) or plan.sets)
-
-    def _show(self, output: PageOutput, corpus: Corpus, items: bool) -> None:
-        """Choose what is shown of a row: its text, or the value of a column."""
-        layout = corpus.layout
-        self._texts_are_shown = not items and output.column is None
-        if self._texts_are_shown or not output.texts:
-            return
-        column = output.column or (None if layout.kind == "vector" else layout.column)
-        if column is None:
-            self._output = replace(output, texts=False)
-        else:
-            corpus.check_column(column)
-            self.texts_of = partial(values_by_row, corpus, column)
+    refused: DedupResult | None = None
 
     @contextmanager
     def even_if_refused(self, overwrite: bool) -> Iterator[None]:
@@ -113,66 +66,13 @@ class DedupPage:
 
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
         """Return the batches of similar pairs; some are shown."""
-        return batches if self._sample is None else self._sample.of(batches)
+        return batches
 
     def take_texts_from(self, column: Column) -> None:
         """Take texts from here, where they are still held or are read at their places."""
-        if isinstance(column, ShingledTexts) and self._texts_are_shown:
-            texts = column.texts
-            self.texts_of = lambda rows: _beginnings(rows, texts.take(rows))
 
     def write(self, result: DedupResult, overwrite: bool, refusal: str = "") -> None:
         """Write the page of a result, with the reason if the run writes nothing else."""
-        if self._output is None:
-            return
-        texts = self.texts_of if self._output.texts else None
-        inputs = inputs_of(self._corpus, result)
-        if self._sample is None:
-            what, evidence = "Near-duplicates", evidence_of(result, texts, inputs, self._radius)
-        else:
-            what, evidence = "Similar pairs", evidence_of_pairs(self._sample, result, texts, inputs)
-        page = page_of(
-            result.summary,
-            result.options,
-            evidence,
-            title=f"{what} in {named([file.name for file in self._corpus.files])}",
-            removing=self._sample is None,
-            command=self._output.command,
-            texts=self._output.texts,
-            refusal=refusal,
-        )
-        write_page(self._output.path, page, overwrite)
-
-
-def texts_by_row(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
-    """Read the beginnings of the texts of some ascending rows again."""
-    found: dict[int, str] = {}
-    for some, batch, _ in corpus.texts_of(rows):
-        found |= _beginnings(some, Texts(batch))
-    return found
-
-
-def values_by_row(corpus: Corpus, column: str, rows: Int64Array) -> dict[int, str]:
-    """Read the values of a column of some ascending rows again, as they are shown."""
-    found: dict[int, str] = {}
-    for some, values in corpus.values_of(rows, column):
-        found |= dict(zip(some.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True))
-    return found
-
-
-def _beginnings(rows: Int64Array, texts: Texts) -> dict[int, str]:
-    """Return the beginnings of texts by their rows."""
-    most = 4 * TEXT_CHARACTERS  # bytes
-    return {row: texts[place][:most].decode("utf-8", "replace") for place, row in enumerate(rows.tolist())}
-
-
-def inputs_of(corpus: Corpus, result: DedupResult) -> list[InputRows]:
-    """Return the good rows of each input, and how many of them were removed."""
-    rows = []
-    for number, file in enumerate(corpus.files):
-        low, high = corpus.span(number)
-        rows.append(InputRows(without_secrets(file.name), high - low, int(np.count_nonzero(~result.keep[low:high]))))
-    return rows
 
 
 def named(names: Sequence[str]) -> str:

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.engine.plan import Plan
-from lshfast.index.keys import Column, as_column
 from lshfast.join.groups import Groups
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
+    from lshfast.index.keys import Column
     from lshfast.index.lsh_index import LSHIndex
 
 # Rows per query. It limits the memory of the answers.
@@ -130,6 +130,8 @@ def new_keys(index: LSHIndex, keys: Sequence[Any], rows: Int64Array) -> Column:
     TypeError, ValueError
         If the index does not support a key, or contains it and `on_duplicate` is "error".
     """
+    from lshfast.index.keys import as_column
+
     column = as_column([keys[row] for row in rows.tolist()])
     known = index.store.contains(column)
     if known.any() and index.on_duplicate == "error":

@@ -10,11 +10,11 @@ from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.run import PartRun, run_part
-from lshfast.index.neighbors.points import PointFormat
 from lshfast.kinds.measures import PointPlan
 
 if TYPE_CHECKING:
     from lshfast.engine.points import PointRun
+    from lshfast.index.neighbors.points import PointFormat
 
 
 def run_items(

@@ -13,7 +13,6 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.sketching import SketchedRows
 from lshfast.join.jaccard import PAIR, sort_pairs
 from lshfast.join.set_ranks import Collection, tokens_of
-from lshfast.join.thresholds import rule_of
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import TokenSets
 
@@ -46,6 +45,7 @@ class ExactPairs:
     ) -> npt.NDArray[np.void] | None:
         """Return the similar pairs, sorted; None as soon as there are more than `most`."""
         from lshfast.join.exact_join import Join
+        from lshfast.join.thresholds import rule_of
 
         rule, threads = rule_of(self._plan.measure, self._plan.threshold), self._plan.threads
         join = Join.of([collection_of(self._sketches, threads)], rule, "auto", threads)

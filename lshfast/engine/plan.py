@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy.typing as npt
 
@@ -15,10 +15,12 @@ from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.choices import Verify as Verify
 from lshfast.common.display import bands_and_rows
 from lshfast.common.threads import thread_count
-from lshfast.index.stores.values import Parameters
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
+
+if TYPE_CHECKING:
+    from lshfast.index.stores.values import Parameters
 
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
 
@@ -89,6 +91,8 @@ class Plan:
     @property
     def parameters(self) -> Parameters:
         """Parameters of an index for the signatures of this run."""
+        from lshfast.index.stores.values import Parameters
+
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows_per_band, hasher.scheme, hasher.seed, self.threshold,

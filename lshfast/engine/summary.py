@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 from lshfast.common.choices import ItemMeasure, PairMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.engine.by_value import RemovedBy
-from lshfast.engine.clusters import ClusterFigures
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
@@ -21,6 +20,9 @@ from lshfast.engine.display import (
     place_of_recall,
 )
 from lshfast.engine.plan import Verify
+
+if TYPE_CHECKING:
+    from lshfast.engine.clusters import ClusterFigures
 
 IGNORED = "different shingles that are common and did not count"
 

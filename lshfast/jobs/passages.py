@@ -14,7 +14,8 @@ from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.common.visible import one_line
 from lshfast.drivers.inputs import Inputs, text_batches
-from lshfast.drivers.pages import PageOutput, named, texts_by_row
+from lshfast.drivers.pages import PageOutput, named
+from lshfast.drivers.row_page import texts_by_row
 from lshfast.jobs.frame import Job, ShortenedRows
 from lshfast.passages.page import PageSide
 from lshfast.passages.plan import PassagePlan

@@ -12,10 +12,8 @@ import numpy as np
 
 from lshfast.common.growing import GrowingArray
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.join.exact_join import Join
 from lshfast.join.jaccard import PairMeasure, Rows, verify
 from lshfast.join.set_ranks import PIECE, Collection, tokens_of
-from lshfast.join.thresholds import rule_of
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.grouping import Grouping
 
@@ -43,6 +41,9 @@ def similar_rows(
 
     A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to be held.
     """
+    from lshfast.join.exact_join import Join
+    from lshfast.join.thresholds import rule_of
+
     join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
     held, similar = GrowingArray(np.uint64), 0
     for part in join.parts((lambda stage, done, total: report(done, total or 0)) if report else None):

@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lshfast.common.checks import check_bytes
 from lshfast.drivers.budget import Budget, available_memory, bytes_of_values
-from lshfast.drivers.files.work_folder import WorkFolder
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, measure_inputs, state_of
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.plan import Plan
 from lshfast.readers import Corpus
+
+if TYPE_CHECKING:
+    from lshfast.drivers.files.work_folder import WorkFolder
 
 # Inputs rarely expand by more than this when they are read.
 MOST_GROWTH = 16
@@ -59,6 +61,8 @@ class Cap:
         indexes: Indexes,
     ) -> Iterator[WorkFolder]:
         """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
+        from lshfast.drivers.files.work_folder import WorkFolder
+
         run: dict[str, Any] = {
             "keep": keep,
             "pairs": pairs,

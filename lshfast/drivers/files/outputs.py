@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lshfast.drivers.pages import PageOutput
 from lshfast.drivers.stored_options import beside
-from lshfast.engine.cluster_file import ClusterOutput
 from lshfast.readers import rejects_beside
 from lshfast.readers.output import output_format
 from lshfast.readers.sources import is_url
 from lshfast.readers.streams import is_stream
+
+if TYPE_CHECKING:
+    from lshfast.engine.cluster_file import ClusterOutput
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.files.writing import annotations_of, check_places, kinds_of, write_all, write_similar
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
-from lshfast.drivers.pages import DedupPage
+from lshfast.drivers.pages import NoPage
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.any_run import run_items
 from lshfast.engine.clock import Clock, Stage, naming_stage
@@ -177,7 +177,15 @@ class _Job:
             return item_batches(self.corpus, self.progress)
         return self.indexes.checked(index, self.corpus, text_batches(self.corpus, self.progress))
 
-    def write(self, result: DedupResult, outputs: Outputs, index: Any, page: DedupPage) -> None:
+    def page(self, plan: AnyPlan) -> NoPage:
+        """Return the page of the run."""
+        if self.outputs.page is None:
+            return NoPage()
+        from lshfast.drivers.row_page import RowPage
+
+        return RowPage(self.outputs.page, self.corpus, self.outputs.listing, plan)
+
+    def write(self, result: DedupResult, outputs: Outputs, index: Any, page: NoPage) -> None:
         """Write everything but the pairs and the index."""
         kinds = kinds_of(self.corpus, index)
         write_all(self.corpus, self.inputs, result, outputs, self.plan, kinds, page, self.progress)
@@ -188,7 +196,7 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
     corpus, outputs, indexes = job.corpus, job.outputs, job.indexes
     check_places(corpus, job.inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
-    page = DedupPage(outputs.page, corpus, outputs.listing, job.plan)
+    page = job.page(job.plan)
     opened = job.opened_index()
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters, opened as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
@@ -236,7 +244,7 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
         if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
         check_places(corpus, inputs, outputs, indexes)
-        page = DedupPage(outputs.page, corpus, outputs.listing, plan)
+        page = job.page(plan)
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
@@ -256,7 +264,7 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
     return replace(result, summary=replace(result.summary, stages=clock.stages, delimiters=corpus.delimiters))
 
 
-def _find(job: _Job, index: Any, page: DedupPage, folder: str | None, memory: int | None) -> DedupResult:
+def _find(job: _Job, index: Any, page: NoPage, folder: str | None, memory: int | None) -> DedupResult:
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     corpus, outputs, indexes, clock = job.corpus, job.outputs, job.indexes, Clock()
 

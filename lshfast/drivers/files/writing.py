@@ -12,8 +12,7 @@ from lshfast.common.types import Int64Array
 from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.indexes import ARROW_KINDS, Indexes
 from lshfast.drivers.inputs import Inputs
-from lshfast.drivers.item_indexes import key_kind
-from lshfast.drivers.pages import DedupPage, check_page_output
+from lshfast.drivers.pages import NoPage, check_page_output
 from lshfast.drivers.pair_tables import Table, portions, write_pairs
 from lshfast.drivers.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast.engine.any_plan import AnyPlan
@@ -78,7 +77,11 @@ def kinds_of(corpus: Corpus, index: Any) -> dict[str, str]:
 
     Kept keys have the type of the ids, or are strings if the keys of the index have another type.
     """
-    ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
+    ids, earlier = id_kind(corpus), None
+    if index is not None:
+        from lshfast.drivers.item_indexes import key_kind
+
+        earlier = key_kind(index)
     kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
     kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
     return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
@@ -98,7 +101,7 @@ def write_all(
     outputs: Outputs,
     plan: AnyPlan,
     kinds: dict[str, str],
-    page: DedupPage,
+    page: NoPage,
     progress: Progress | None,
 ) -> None:
     gone = np.flatnonzero(~result.keep)

@@ -9,7 +9,8 @@ import numpy as np
 
 from lshfast.common.errors import TooManyRemovedError
 from lshfast.common.visible import without_secrets
-from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of, texts_by_row
+from lshfast.drivers.pages import PageOutput, check_page_output, named, refusal_of
+from lshfast.drivers.row_page import texts_by_row
 from lshfast.drivers.tasks.page_notes import removed_of_files
 from lshfast.drivers.tasks.sketching import restored_corpus
 from lshfast.drivers.tasks.stage_plan import StagePlan
