@@ -107,7 +107,8 @@ class RecordTable:
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = _listed(self.column(column))
-        if set(map(type, ids)) <= {int, str} and len(set(ids)) == len(ids) and "" not in map(_stripped, ids):
+        kinds = set(map(type, ids))
+        if kinds <= {int, str} and len(set(ids)) == len(ids) and (kinds == {int} or "" not in map(_stripped, ids)):
             return ids
         for row, key in enumerate(ids):
             if not isinstance(key, Hashable):
@@ -304,7 +305,7 @@ def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple
         codes, raw = encoded(columns)
     except TypeError as error:
         raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
-    strings = [as_text(value) for value in raw]
+    strings = raw if set(map(type, raw)) <= {str} else [as_text(value) for value in raw]
     return codes, latin_texts(strings) if field.latin else strings
 
 
@@ -332,16 +333,17 @@ def part_changed(written: CodedField, coded: CodedField) -> float:
 def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
     """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
     codes, strings = written_values(field, a, b)
-    given = np.array([bool(text.strip()) for text in strings], bool)
+    given = np.fromiter(map(bool, map(str.strip, strings)), bool, len(strings))
+    objects = np.array([*strings, ""], object)[:-1]  # of one dimension, also without values
     tables = [np.bincount(part[part >= 0], minlength=len(strings)) * given for part in codes]
     if field.kind is None:
         counts = tables[0] if b is None else tables[0] + tables[1]
         used = np.flatnonzero(counts)
-        whole = [strings[place] for place in used.tolist()]
+        whole = objects[used].tolist()
         field = replace(field, kind=guess_kind(whole, counts[used]) if whole else "category")
     used_by = [np.flatnonzero(own) for own in tables]
-    readers = readers_of(field, [[strings[place] for place in used.tolist()] for used in used_by])
-    values, places = _distinct(strings, [reader for reader, _ in readers], used_by)
+    readers = readers_of(field, [objects[used].tolist() for used in used_by])
+    values, places = _distinct(objects, [reader for reader, _ in readers], used_by)
     found = [np.append(own, MISSING).astype(np.int32)[part] for own, part in zip(places, codes, strict=True)]
     missing = np.append(given, False)
     refused = [int((missing[part] & (new == MISSING)).sum()) for part, new in zip(codes, found, strict=True)]
@@ -352,7 +354,7 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
 
 
 def _distinct(
-    strings: list[str], readers: Sequence[Reader], used_by: Sequence[Int64Array]
+    strings: npt.NDArray[Any], readers: Sequence[Reader], used_by: Sequence[Int64Array]
 ) -> tuple[list[str], list[Int64Array]]:
     """Return the distinct normal forms of strings, and for each table the place of each string's normal form."""
     places: dict[str, int] = {}
@@ -362,7 +364,7 @@ def _distinct(
         is_used = np.zeros(len(strings), bool)
         is_used[np.concatenate(own)] = True
         used = np.flatnonzero(is_used)
-        texts = [strings[place] for place in used.tolist()]
+        texts = strings[used].tolist()
         forms = reader(texts)
         found[reader] = np.full(len(strings), MISSING, np.int64)
         if forms == texts and len(own) == len(readers):  # all different, and in the order of their numbers
