@@ -268,7 +268,10 @@ static int try_cells(struct code_cells_making *making) {
         }
         trials++;
     }
-    while (trials && angle < NEARER * acos(-1.0) && share_within(cells, far, trials, angle + TRIAL_STEP) <= MOST_SHARE) angle += TRIAL_STEP;
+    while (trials && angle < NEARER * acos(-1.0) &&
+           share_within(cells, far, trials, angle + TRIAL_STEP) <= MOST_SHARE) {
+        angle += TRIAL_STEP;
+    }
     cells->useful = angle > 0 ? 1 - cos(fmin(angle / NEARER, acos(-1.0))) : -1;
     free(far);
     return 1;
