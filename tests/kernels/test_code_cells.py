@@ -141,3 +141,12 @@ def test_equal_points_and_points_without_a_direction():
     assert world.arrange(held)
     found, expected = (world.found([tables], None, 0.05)[0] for tables in (held, without))
     assert repr([sorted(each.items()) for each in found]) == repr([sorted(each.items()) for each in expected])
+
+
+def test_cells_that_would_skip_little_are_not_used():
+    """Points in all directions: near ones are in some groups of most cells, and farther ones in nearly all groups."""
+    world = World(10_000, clusters=10_000)
+    without, held = world.tables(world.rows), world.tables(world.rows)
+    world.arrange(held)
+    assert world.found([held], None, 0.01)[1] < 0.5 * world.found([without], None, 0.01)[1]
+    assert world.found([held], None, 0.4)[1] == world.found([without], None, 0.4)[1]
