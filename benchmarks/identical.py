@@ -140,7 +140,7 @@ def strings(n: int, repeat: int) -> None:
     turns = [{name: _processor_time(call) for name, call in calls.items()} for _ in range(repeat + 1)][1:]
     print(f"\n{n:,} strings, seconds of processor time")
     for name in calls:
-        print(f"{name:34}{median(turn[name] for turn in turns):8.3f}")
+        print(f"{name:34}{median(turn[name] for turn in turns):9.4f}")
 
 
 def _processor_time(call: Callable[[], Any]) -> float:

@@ -34,7 +34,7 @@ PIECE_BYTES = 1 << 21
 PIECE_ITEMS = 1 << 14
 
 # Items that `count_distinct` reads at a time.
-COUNTED_ROWS = 1 << 15
+COUNTED_ROWS = 1 << 16
 
 
 def find_identical(items: Any, *, method: Method = "positions", threads: int | None = None) -> Int64Array:

@@ -38,7 +38,7 @@ cdef extern from "text/text.h":
     struct token_hasher:
         pass
     struct text_kernels:
-        void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
+        void (*tokens)(const token_hasher*, const uint64_t*, const int64_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels** text_levels
     token_hasher text_hasher_of(uint64_t seed) nogil
     uint64_t text_token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
@@ -414,33 +414,33 @@ cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) ex
 
     Nothing here runs Python, which might change a list. Without an interpreter lock any thread might: there it is a tuple.
     """
-    cdef const uint8_t* starts[STRETCH_TOKENS]
-    cdef size_t[STRETCH_TOKENS] lengths
+    cdef uint64_t[STRETCH_TOKENS] addresses
+    cdef int64_t[STRETCH_TOKENS] lengths
     cdef token_hasher hasher = text_hasher_of(seed)
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
     cdef Py_ssize_t i, count, others, first = 0
     while first < n:
         count, others = min(n - first, <Py_ssize_t>STRETCH_TOKENS), 0
         for i in range(count):
-            if not _place(items[first + i], &starts[i], &lengths[i]):
-                starts[i], lengths[i] = NULL, 0
+            if not _place(items[first + i], &addresses[i], &lengths[i]):
+                addresses[i], lengths[i] = 0, 0
                 others += 1
         if others < count:
-            text_levels[in_use[0]].tokens(&hasher, starts, lengths, count, out + first)
+            text_levels[in_use[0]].tokens(&hasher, addresses, lengths, count, out + first)
         for i in range(first, first + count if others else first):
-            if starts[i - first] == NULL and not _native(<object>items[i], &hasher, seed, &out[i]):
+            if addresses[i - first] == 0 and not _native(<object>items[i], &hasher, seed, &out[i]):
                 return False
         first += count
     return True
 
 
-cdef inline bint _place(PyObject* token, const uint8_t** start, size_t* length) noexcept:
+cdef inline bint _place(PyObject* token, uint64_t* address, int64_t* length) noexcept:
     """Tell where the bytes of a token lie, and whether they lie anywhere: those of bytes and of ASCII str do."""
     if is_bytes(token):
-        start[0], length[0] = <const uint8_t*>start_of(token), length_of(token)
+        address[0], length[0] = <uint64_t>start_of(token), length_of(token)
         return True
     if is_str(token) and is_ascii(token):
-        start[0], length[0] = <const uint8_t*>text_of(token), characters_of(token)
+        address[0], length[0] = <uint64_t>text_of(token), characters_of(token)
         return True
     return False
 

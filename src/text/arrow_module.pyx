@@ -348,13 +348,17 @@ cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_leng
     return np.append(own_addresses, NO_BYTES)[rows_array], np.append(own_lengths, 0)[rows_array]
 
 
+cdef inline int64_t _offset_at(const void* offsets, bint narrow, int64_t at) noexcept nogil:
+    return _int32_at(offsets, at) if narrow else _int64_at(offsets, at)
+
+
 cdef _read_texts(const ArrowArray* array, str kind, first_row):
     """Return the addresses and lengths of the texts of an Arrow array that is not dictionary-encoded.
 
     Offsets must rise from 0; how long the data is, the interface tells for views only.
     """
     cdef const uint8_t* valid = _validity(array, 0 if kind == "nulls" else 3)
-    cdef int64_t i, at, n = array.length, start, stop, total = 0
+    cdef int64_t i, at, n = array.length, start, stop, first, wrong, total = 0
     if n == 0 or kind == "nulls":
         return np.full(n, NO_BYTES), np.zeros(n, np.int64)
     address_array, length_array = np.empty(n, np.uint64), np.empty(n, np.int64)
@@ -387,11 +391,20 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
         return address_array, length_array
     offsets, narrow = array.buffers[1], kind == "offsets32"
     data = <const uint8_t*>array.buffers[2]
-    stop = _int32_at(offsets, array.offset) if narrow else _int64_at(offsets, array.offset)
+    first = stop = wrong = _offset_at(offsets, narrow, array.offset)
+    for i in range(0 if valid else n):  # without a branch for each row
+        start = stop
+        stop = _offset_at(offsets, narrow, array.offset + i + 1)
+        addresses[i] = <uint64_t>data + <uint64_t>start
+        lengths[i] = <int64_t>(<uint64_t>stop - <uint64_t>start)
+        wrong |= stop | lengths[i]
+    if not valid and wrong >= 0:
+        return address_array, length_array
+    stop = first
     for i in range(n):
         at = array.offset + i
         start = stop
-        stop = _int32_at(offsets, at + 1) if narrow else _int64_at(offsets, at + 1)
+        stop = _offset_at(offsets, narrow, at + 1)
         if not _is_valid(valid, at):
             addresses[i], lengths[i] = nowhere, 0
             continue

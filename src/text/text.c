@@ -105,9 +105,9 @@ void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_
     out[1] = mix64(p61_of(second + length));
 }
 
-void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
-                        size_t n, uint64_t *out) {
-    for (size_t i = 0; i < n; i++) out[i] = text_token_of_bytes(hasher, starts[i], lengths[i]);
+void text_tokens_scalar(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths, size_t n,
+                        uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = text_token_of_bytes(hasher, text_at(addresses[i]), (size_t)lengths[i]);
 }
 
 void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out) {

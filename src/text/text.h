@@ -50,9 +50,11 @@ struct shingler {
 /* What hash_words may read behind a word. */
 #define TEXT_WORD_PADDING 16
 
+static inline const uint8_t *text_at(uint64_t address) { return (const uint8_t *)(uintptr_t)address; }
+
 struct text_kernels {
-    /* The tokens of n strings of bytes. */
-    void (*tokens)(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths, size_t n,
+    /* The tokens of n strings of bytes, at addresses as a column of texts has them. */
+    void (*tokens)(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths, size_t n,
                    uint64_t *out);
     /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
      * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
@@ -151,8 +153,8 @@ void text_walk_resume(struct text_walk *walk, int words, const struct text_mark 
                       uint64_t *out);
 
 /* The portable tokens, words and windows, which the other levels use for the sizes that they have no faster way for. */
-void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
-                        size_t n, uint64_t *out);
+void text_tokens_scalar(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths, size_t n,
+                        uint64_t *out);
 size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
 size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
 void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,

@@ -68,7 +68,7 @@ TARGET_AVX512 static inline void transpose(__m512i rows[LANES]) {
 
 /* H of `count` strings, at most eight; that of a string of more than LANE_BYTES is any number. The limbs are multiplied by
  * powers, so that none waits for another. */
-TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint8_t *const *starts, const size_t *lengths,
+TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint64_t *addresses, const int64_t *lengths,
                                                 size_t count) {
     /* byte 8 k + b of a row is byte 7 k + b of the string, and the last byte of each word 0 */
     const __m512i sevens = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), spread(UINT64_C(0x0707070707070707)));
@@ -78,7 +78,7 @@ TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint8_t *c
     for (size_t i = 0; i < LANES; i++) {
         size_t at = i < count ? i : 0;
         /* the shift is of the length mod 256: at most the length, and at most 64 */
-        __m512i bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)lengths[at]), starts[at]);
+        __m512i bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)lengths[at]), text_at(addresses[at]));
         limbs[i] = _mm512_maskz_permutexvar_epi8(UINT64_C(0x7F7F7F7F7F7F7F7F), from, bytes);
     }
     transpose(limbs);
@@ -102,25 +102,28 @@ TARGET_AVX512 static void longer_hashes(const struct token_hasher *hasher, const
                                         uint64_t longer, uint64_t *hashes) {
     const __m512i powers = powers_of(hasher);
     while (longer) {
-        const uint8_t *starts[LANES];
-        uint64_t found[LANES];
-        size_t sizes[LANES], places[LANES], count = 0;
+        uint64_t addresses[LANES], found[LANES];
+        int64_t sizes[LANES];
+        size_t places[LANES], count = 0;
         for (; longer && count < LANES; longer &= longer - 1) {
-            size_t i = _tzcnt_u64(longer), size = (size_t)(edges[2 * i + 1] - edges[2 * i]);
-            starts[count] = base + edges[2 * i];
+            size_t i = _tzcnt_u64(longer);
+            const uint8_t *start = base + edges[2 * i];
+            int64_t size = edges[2 * i + 1] - edges[2 * i];
             if (size > LANE_BYTES) {
-                hashes[i] = text_hash_of_bytes(hasher, starts[count], size);
+                hashes[i] = text_hash_of_bytes(hasher, start, (size_t)size);
                 continue;
             }
-            sizes[count] = size, places[count++] = i;
+            addresses[count] = (uint64_t)(uintptr_t)start, sizes[count] = size, places[count++] = i;
         }
-        if (count) _mm512_storeu_si512(found, lane_hashes(powers, starts, sizes, count));
+        if (count) _mm512_storeu_si512(found, lane_hashes(powers, addresses, sizes, count));
         for (size_t i = 0; i < count; i++) hashes[places[i]] = found[i];
     }
 }
 
+#define AHEAD (8 * LANES) /* strings that are prefetched, as a processor itself does so within a page of memory only */
+
 /* Strings are loaded through masks, as nothing may be read behind them. */
-TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths,
                                  size_t n, uint64_t *out) {
     const __m512i powers = powers_of(hasher);
     for (size_t first = 0; first < n; first += LANES) {
@@ -129,22 +132,22 @@ TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_
         __m512i sizes = _mm512_maskz_loadu_epi64(held, lengths + first);
         __mmask8 far = _mm512_cmpgt_epu64_mask(sizes, spread(LANE_BYTES));
         __m512i found;
-        for (size_t i = 4 * LANES; i < 5 * LANES && first + i < n; i++) prefetch(starts[first + i]);
+        for (size_t i = AHEAD; i < AHEAD + LANES && first + i < n; i++) prefetch(text_at(addresses[first + i]));
         if (!_mm512_cmpgt_epu64_mask(sizes, spread(TEXT_SHORT_BYTES))) {
             __m128i bytes[LANES];
             for (size_t i = 0; i < LANES; i++) {
                 size_t at = first + (i < count ? i : 0);
                 __mmask16 some = (__mmask16)_bzhi_u32((1 << TEXT_SHORT_BYTES) - 1, (unsigned)lengths[at]);
-                bytes[i] = _mm_maskz_loadu_epi8(some, starts[at]);
+                bytes[i] = _mm_maskz_loadu_epi8(some, text_at(addresses[at]));
             }
             found = short_hashes(hasher, bytes, sizes);
         } else {
-            found = lane_hashes(powers, starts + first, lengths + first, count);
+            found = lane_hashes(powers, addresses + first, lengths + first, count);
         }
         _mm512_mask_storeu_epi64(out + first, held, mix64_lanes(found));
         for (; far; far &= far - 1) {
             size_t i = first + _tzcnt_u32(far);
-            out[i] = text_token_of_bytes(hasher, starts[i], lengths[i]);
+            out[i] = text_token_of_bytes(hasher, text_at(addresses[i]), (size_t)lengths[i]);
         }
     }
 }

@@ -40,7 +40,7 @@ cdef extern from "text/text.h":
     size_t text_stops_places(size_t) nogil
     void text_stops_of(text_stops*, uint64_t*, const uint64_t*, size_t) nogil
     struct text_kernels:
-        void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
+        void (*tokens)(const token_hasher*, const uint64_t*, const int64_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels** text_levels
     hash_key text_hash_key_of(uint64_t seed) nogil
     token_hasher text_hasher_of(uint64_t seed) nogil
@@ -89,7 +89,7 @@ cdef inline const text_kernels* kernels() noexcept nogil:
 
 cdef enum:
     LONG_BYTES = 4 * WORK  # bytes of a text that is shingled step by step
-    BATCH_TEXTS = 256  # texts whose tokens are made at a time
+    BATCH_TEXTS = 1024  # texts whose tokens are made between two calls of pause()
 
 # Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
 cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
@@ -492,9 +492,7 @@ def tokens_of_texts(Texts texts not None, seed):
     """Return the token of each text's bytes, uint64 (n,); seed is an int or a HashKey."""
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
-    cdef const uint8_t* starts[BATCH_TEXTS]
-    cdef size_t[BATCH_TEXTS] sizes
-    cdef Py_ssize_t i, count, first = 0, n = len(texts)
+    cdef Py_ssize_t count, first = 0, n = len(texts)
     cdef uint64_t last_pause = 0
     out_array = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = out_array
@@ -503,9 +501,7 @@ def tokens_of_texts(Texts texts not None, seed):
     with nogil:
         while first < n:
             count = min(n - first, <Py_ssize_t>BATCH_TEXTS)
-            for i in range(count):
-                starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
-            kernels().tokens(&hasher, starts, sizes, count, &out[first])
+            kernels().tokens(&hasher, &addresses[first], &lengths[first], count, &out[first])
             first += count
             pause(&last_pause)
     return out_array
