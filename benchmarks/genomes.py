@@ -83,7 +83,7 @@ def shell(commands: Sequence[Sequence[str]], log: Path) -> None:
         running = [subprocess.Popen(command, stdout=output, stderr=output) for command in commands]
         failed = [command[:3] for command, process in zip(commands, running, strict=True) if process.wait()]
     if failed:
-        sys.exit(f"{' '.join(failed[0])} failed:\n{log.read_text(errors='replace')[-2000:]}")
+        raise RuntimeError(f"{' '.join(failed[0])} failed:\n{log.read_text(errors='replace')[-2000:]}")
 
 
 def lshfast(paths: list[str], out: Path, options: Sequence[str]) -> None:

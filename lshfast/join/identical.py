@@ -20,6 +20,7 @@ from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.hashing.perfect import PerfectMap
 from lshfast.join.banded import confirm_copies, equal_rows
 from lshfast.join.item_filter import ItemFilter
+from lshfast.kernels import cardinality
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.text import HashKey, Texts, texts_in_parts, tokens_of_integers, tokens_of_texts, words_at
 from lshfast.sketch.cardinality import DistinctCounter
@@ -254,9 +255,9 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     5000.0
     """
     counter, threads = DistinctCounter(p, seed), thread_count(threads)
-    registers = counter.empty()
+    registers, constant = counter.empty(), cardinality.constant(counter.seed)
     for batch in items if isinstance(items, Iterator) else [items]:
         parts = texts_in_parts(batch, COUNTED_ROWS)
         for tokens in ordered_map(lambda part: tokens_of_texts(part, counter.seed), parts, threads):
-            counter.update(registers, tokens, threads=1)
+            cardinality.update(tokens, constant, registers)
     return float(counter.count(registers))
