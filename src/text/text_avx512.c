@@ -37,7 +37,8 @@ TARGET_AVX512 static inline __m512i short_hashes(const struct token_hasher *hash
 }
 
 #define LIMB_BYTES 7
-#define LANE_BYTES (LANES * LIMB_BYTES) /* of a string that is hashed in a lane: a limb for each word of a register */
+#define LANE_BYTES (LANES * LIMB_BYTES) /* of a string that are hashed at once in a lane: a limb for each word of a register */
+#define MOST_LANE_BYTES (32 * LANE_BYTES)
 #define BATCH_WORDS 64
 
 /* a, a^2, ..., a^8 mod p. */
@@ -66,10 +67,10 @@ TARGET_AVX512 static inline void transpose(__m512i rows[LANES]) {
     }
 }
 
-/* H of `count` strings, at most eight; that of a string of more than LANE_BYTES is any number. The limbs are multiplied by
- * powers, so that none waits for another. */
-TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint64_t *addresses, const int64_t *lengths,
-                                                size_t count) {
+/* Add the limbs of the next bytes of `count` strings, at most eight: sizes[i] of string i, at most LANE_BYTES, which are
+ * `some`. They are multiplied by powers, and so is the sum before, so that no limb waits for another. */
+TARGET_AVX512 static ALWAYS_INLINED __m512i add_limbs(__m512i powers, const uint64_t *addresses, const int64_t *sizes,
+                                                      size_t count, size_t offset, __m512i some, __m512i before) {
     /* byte 8 k + b of a row is byte 7 k + b of the string, and the last byte of each word 0 */
     const __m512i sevens = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), spread(UINT64_C(0x0707070707070707)));
     const __m512i from = _mm512_add_epi8(sevens, spread(UINT64_C(0x0706050403020100)));
@@ -77,14 +78,20 @@ TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint64_t *
     __m512i limbs[LANES];
     for (size_t i = 0; i < LANES; i++) {
         size_t at = i < count ? i : 0;
-        /* the shift is of the length mod 256: at most the length, and at most 64 */
-        __m512i bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)lengths[at]), text_at(addresses[at]));
+        const uint8_t *start = text_at(addresses[at]) + (sizes[at] ? offset : 0);
+        __m512i bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)sizes[at]), start);
         limbs[i] = _mm512_maskz_permutexvar_epi8(UINT64_C(0x7F7F7F7F7F7F7F7F), from, bytes);
     }
     transpose(limbs);
-    __m512i n = _mm512_maskz_loadu_epi64(first_lanes(count), lengths);
-    __m512i have = _mm512_srli_epi64(_mm512_mullo_epi64(_mm512_add_epi64(n, spread(6)), spread(37)), 8); /* ceil(n / 7) */
-    struct limbs sum = {n, none, none}, other = {none, none, none};
+    __m512i have = _mm512_srli_epi64(_mm512_mullo_epi64(_mm512_add_epi64(some, spread(6)), spread(37)), 8); /* ceil(some / 7) */
+    struct limbs sum = {none, none, none}, other = {none, none, none};
+    if (offset) {
+        __m512i place = _mm512_sub_epi64(have, spread(1));
+        add_product(&sum, before, _mm512_srli_epi64(before, 52), _mm512_permutexvar_epi64(place, powers),
+                    _mm512_permutexvar_epi64(place, high_powers));
+    } else {
+        sum.low = before;
+    }
     /* behind the last limb of a string, the limb is 0, and the power any */
     for (uint64_t k = 0; k < LANES && (k == 0 || _mm512_cmpgt_epu64_mask(have, spread(k))); k += 2) {
         __m512i place = _mm512_sub_epi64(have, spread(k + 1)), next = _mm512_sub_epi64(have, spread(k + 2));
@@ -95,6 +102,29 @@ TARGET_AVX512 static inline __m512i lane_hashes(__m512i powers, const uint64_t *
     }
     return p61_of_limbs(_mm512_add_epi64(sum.low, other.low), _mm512_add_epi64(sum.middle, other.middle),
                         _mm512_add_epi64(sum.high, other.high));
+}
+
+/* H of `count` strings, at most eight; that of a string of more than MOST_LANE_BYTES is any number. */
+TARGET_AVX512 static __m512i long_hashes(__m512i powers, const uint64_t *addresses, const int64_t *lengths, size_t count) {
+    const __m512i n = _mm512_maskz_loadu_epi64(first_lanes(count), lengths), none = _mm512_setzero_si512();
+    __m512i left = _mm512_mask_mov_epi64(n, _mm512_cmpgt_epu64_mask(n, spread(MOST_LANE_BYTES)), none), hash = none;
+    for (size_t offset = 0; _mm512_test_epi64_mask(left, left); offset += LANE_BYTES) {
+        int64_t sizes[LANES];
+        __m512i some = _mm512_min_epu64(left, spread(LANE_BYTES));
+        _mm512_storeu_si512(sizes, some);
+        __m512i found = add_limbs(powers, addresses, sizes, count, offset, some, hash);
+        hash = _mm512_mask_mov_epi64(hash, _mm512_test_epi64_mask(some, some), found);
+        left = _mm512_sub_epi64(left, some);
+    }
+    hash = _mm512_add_epi64(hash, n);
+    return _mm512_min_epu64(hash, _mm512_sub_epi64(hash, spread(P61)));
+}
+
+TARGET_AVX512 static ALWAYS_INLINED __m512i lane_hashes(__m512i powers, const uint64_t *addresses, const int64_t *lengths,
+                                                        size_t count) {
+    const __m512i n = _mm512_maskz_loadu_epi64(first_lanes(count), lengths);
+    if (_mm512_cmpgt_epu64_mask(n, spread(LANE_BYTES))) return long_hashes(powers, addresses, lengths, count);
+    return add_limbs(powers, addresses, lengths, count, 0, n, n);
 }
 
 /* A batch's words of more than TEXT_SHORT_BYTES, bit i of `longer` for word i: H of each. */
@@ -109,7 +139,7 @@ TARGET_AVX512 static void longer_hashes(const struct token_hasher *hasher, const
             size_t i = _tzcnt_u64(longer);
             const uint8_t *start = base + edges[2 * i];
             int64_t size = edges[2 * i + 1] - edges[2 * i];
-            if (size > LANE_BYTES) {
+            if (size > MOST_LANE_BYTES) {
                 hashes[i] = text_hash_of_bytes(hasher, start, (size_t)size);
                 continue;
             }
@@ -120,7 +150,19 @@ TARGET_AVX512 static void longer_hashes(const struct token_hasher *hasher, const
     }
 }
 
+#define CACHE_LINE 64
 #define AHEAD (8 * LANES) /* strings that are prefetched, as a processor itself does so within a page of memory only */
+
+TARGET_AVX512 static inline void prefetch_strings(const uint64_t *addresses, const int64_t *lengths) {
+    __mmask8 more = _mm512_cmpgt_epu64_mask(_mm512_loadu_si512(lengths), spread(CACHE_LINE));
+    for (size_t i = 0; i < LANES; i++) prefetch(text_at(addresses[i]));
+    for (; more; more &= more - 1) {
+        size_t i = _tzcnt_u32(more);
+        for (int64_t at = CACHE_LINE; at < lengths[i] && at < MOST_LANE_BYTES; at += CACHE_LINE) {
+            prefetch(text_at(addresses[i]) + at);
+        }
+    }
+}
 
 /* Strings are loaded through masks, as nothing may be read behind them. */
 TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths,
@@ -130,9 +172,9 @@ TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint64
         size_t count = n - first < LANES ? n - first : LANES;
         __mmask8 held = first_lanes(count);
         __m512i sizes = _mm512_maskz_loadu_epi64(held, lengths + first);
-        __mmask8 far = _mm512_cmpgt_epu64_mask(sizes, spread(LANE_BYTES));
+        __mmask8 far = _mm512_cmpgt_epu64_mask(sizes, spread(MOST_LANE_BYTES));
         __m512i found;
-        for (size_t i = AHEAD; i < AHEAD + LANES && first + i < n; i++) prefetch(text_at(addresses[first + i]));
+        if (first + AHEAD + LANES <= n) prefetch_strings(addresses + first + AHEAD, lengths + first + AHEAD);
         if (!_mm512_cmpgt_epu64_mask(sizes, spread(TEXT_SHORT_BYTES))) {
             __m128i bytes[LANES];
             for (size_t i = 0; i < LANES; i++) {

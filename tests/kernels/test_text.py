@@ -311,6 +311,8 @@ def test_classes_and_case_of_every_character():
 @example(strings=[bytes(range(n % 256)) + b"!" * (n // 256) for n in range(0, 9 * 340, 9)], seed=3)
 @example(strings=[bytes(range(1, 1 + n * 37 % 65)) for n in range(400)], seed=4)
 @example(strings=[b"a" * n for n in (255, 256, 257, 312, 313, 319, 320, 321, 512)], seed=5)
+@example(strings=[b"\xff" * (56 * n + more) for n in (1, 2, 9, 31, 32) for more in range(-2, 3)], seed=6)
+@example(strings=[bytes(range(256)) * (n % 11) + b"!" * n for n in range(0, 200, 3)], seed=7)
 def test_tokens_of_texts(strings, seed):
     """Bytes need not be UTF-8 here."""
     tokens = text.tokens_of_texts(Texts(strings), seed).tolist()
