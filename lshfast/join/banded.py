@@ -101,7 +101,9 @@ def confirm_copies(
     """
     if not len(doubtful):
         return copies
-    again = np.unique(np.concatenate([doubtful, copies[doubtful]]))
+    chosen = np.zeros(len(copies), bool)
+    chosen[doubtful] = chosen[copies[doubtful]] = True
+    again = np.flatnonzero(chosen)
     confirmed = copies.copy()
     confirmed[again] = again[equal_rows(fingerprints(again))]
     return confirmed

@@ -27,7 +27,8 @@ from lshfast.sketch.cardinality import DistinctCounter
 
 Method: TypeAlias = Literal["positions", "hash"]
 
-# Words of 8 bytes that are read of each item.
+# Longer items are not hashed as a whole: so many words of 8 bytes are read of each.
+WHOLE_BYTES = 256
 POINTS = 8
 
 # Bytes of items that are hashed at a time, and items whose words are read at a time.
@@ -41,10 +42,10 @@ COUNTED_ROWS = 1 << 16
 def find_identical(items: Any, *, method: Method = "positions", threads: int | None = None) -> Int64Array:
     """Return, for each item, the first item with the same bytes; the item itself if it is the first.
 
-    With "positions", items of one length with the same bytes at 8 random places are compared as a whole. All items of
-    one length have the same places; items of at most 64 bytes are read as a whole. Most items are neither read nor
-    hashed completely, and no error is possible. If different items agree at these places, as pages with a template can,
-    hashes of their bytes decide which of them are compared.
+    With "positions", items of one length with the same words at 8 random places are compared as a whole. All items of
+    one length have the same places; of items of at most 256 bytes, a hash of all bytes is compared instead. Most longer
+    items are neither read nor hashed completely, and no error is possible. If different items agree at these places, as
+    pages with a template can, hashes of their bytes decide which of them are compared.
 
     With "hash", items are identical if their lengths and two 61-bit hashes of their bytes are equal. Each hash has its
     own secret key; the second is computed only of items whose first hash is not unique. Different items of L bytes have
@@ -106,13 +107,15 @@ def _by_hash(texts: Texts, threads: int) -> Int64Array:
 
 def _by_positions(texts: Texts, threads: int) -> Int64Array:
     """Compare each item with the first item of its bucket, and then those that differ from it, by full hashes."""
-    found = np.arange(len(texts), dtype=np.int64)
-    left, marks = found, _rows_of(texts.lengths, _samples(texts, threads))
+    found = left = np.arange(len(texts), dtype=np.int64)
+    marks = _rows_of(texts.lengths, _samples(texts, threads))
     while len(left):
         first = left[equal_rows(marks)]
-        same = texts.equal(left, first)
-        found[left[same]] = first[same]
-        left = left[~same]
+        again = np.flatnonzero(first != left)
+        differ = again[~texts.equal(left[again], first[again])]
+        first[differ] = left[differ]
+        found[left] = first
+        left = left[differ]
         marks = _rows_of(texts.lengths[left], _hashes(texts.take(left), draw_hash_key(), threads))
     return found
 
@@ -130,8 +133,18 @@ def _hashes(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
 
 
 def _samples(texts: Texts, threads: int) -> UInt64Array:
+    """Return a hash of each short text, and of the words at random places of each long one."""
+    key, short = draw_hash_key(), texts.lengths <= WHOLE_BYTES
+    samples = np.empty(len(texts), np.uint64)
+    for chosen, hashes_of in ((short, _hashes), (~short, _hashes_of_places)):
+        if chosen.all():
+            return hashes_of(texts, key, threads)
+        samples[chosen] = hashes_of(texts.take(np.flatnonzero(chosen)), key, threads)
+    return samples
+
+
+def _hashes_of_places(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
     """Return a hash of the words at random places of each text: a sum of mixed words, each times an odd number."""
-    key = draw_hash_key()
     drawn = np.frombuffer(secrets.token_bytes(16 * POINTS), np.uint64)
     points, multipliers = drawn[:POINTS].copy(), drawn[POINTS:] | np.uint64(1)
 
