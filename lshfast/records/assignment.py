@@ -151,6 +151,13 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     first = 0 if single else int(i.max()) + 1  # rows of the first table; those of the second come after them
     j = j + first
     rows = int(max(i.max(), j.max())) + 1
+    counts = np.bincount(np.concatenate([i, j]), minlength=rows)
+    has_rivals = (counts[i] > 1) | (counts[j] > 1)
+    if not has_rivals.all():
+        places = np.flatnonzero(has_rivals)
+        some = one_to_one(i[places], j[places] - first, gains[places], single=single, work=work)
+        has_rivals[places[some.links]] = False  # all pairs but those that are not chosen
+        return OneToOne(np.flatnonzero(~has_rivals), some.greedy)
     order = np.lexsort((j, i, -gains))
     chosen = _greedy(i, j, order, rows)
     labels = components(i, j, rows)
