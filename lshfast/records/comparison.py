@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.records.dates import digits_of
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
 from lshfast.records.letters import Letters
@@ -97,6 +98,11 @@ class FieldComparer:
     def _letters(self) -> Letters:
         """The letters of the beginnings of the values."""
         return Letters(self._beginnings.tolist())
+
+    @cached_property
+    def _digits(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The years, months and days of dates."""
+        return digits_of(self.coded.values)
 
     def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         """Return the levels of pairs of codes; codes may be equal or -1."""
@@ -260,7 +266,5 @@ class FieldComparer:
 
     def _exchanged(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.bool_]:
         """Return whether dates differ by exchanged days and months."""
-        digits = np.array(self.coded.values, np.str_).astype(np.int64) if self.coded.values else np.zeros(0, np.int64)
-        year, rest = np.divmod(digits, 10_000)
-        month, day = np.divmod(rest, 100)
+        year, month, day = self._digits
         return np.asarray((year[a] == year[b]) & (month[a] == day[b]) & (day[a] == month[b]))

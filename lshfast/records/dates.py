@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
+import numpy as np
+
+from lshfast.common.types import Int64Array
 from lshfast.records.choices import DateOrder
 
 _SEPARATED = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})([-/. ])(\d{1,4})([T ].*)?")
@@ -84,6 +87,36 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     return None
 
 
+def digits_of(forms: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the years, months and days of strings of eight digits, YYYYMMDD; 0 for empty strings.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in digits_of(["20240229", "19991231"])]
+    [[2024, 1999], [2, 12], [29, 31]]
+    """
+    joined = "".join([form or "0" * 8 for form in forms]).encode("ascii")
+    digits = np.frombuffer(joined, np.uint8).reshape(-1, 8).astype(np.int64) - ord("0")
+    year, month, day = (part @ 10 ** np.arange(part.shape[1])[::-1] for part in np.split(digits, [4, 6], axis=1))
+    return year, month, day
+
+
+def days_of(forms: Sequence[str]) -> Int64Array:
+    """Return the days of strings YYYYMMDD as `day_of` numbers them; 0 for those that are not dates.
+
+    Examples
+    --------
+    >>> days_of(["20240229", "20230229"]).tolist() == [day_of("29/02/2024"), 0]
+    True
+    """
+    year, month, day = digits_of(forms)
+    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1)
+    good = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    good &= (year >= FIRST_YEAR) & (year <= LAST_YEAR)
+    return np.where(good, days.astype(np.int64) + date(1970, 1, 1).toordinal(), 0)
+
+
 def has_whole_year(text: str) -> bool:
     """Return whether a date has a year of four digits."""
     return _WHOLE_YEAR.match(text) is not None
@@ -153,13 +186,17 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
     mdy ''
     """
     listed = [[text.strip() for text in texts] for texts in columns]
-    read = [[numbers for text in texts if (numbers := _numbers(text)) is not None] for texts in listed]
+    read = [
+        [numbers for text in texts if not text.isdigit() and (numbers := _numbers(text)) is not None]
+        for texts in listed
+    ]
     years = [int(own[place]) for part in read for own in part for place in (0, 2) if len(own[place]) == 4]
     latest = sorted(years)[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
     short = []
     for texts, part in zip(listed, read, strict=True):
-        dates = len(part) + sum(_COMPACT.fullmatch(text) is not None for text in texts)
-        short.append(sum(map(_is_short, part)) >= SHORT_YEARS * max(1, dates))
+        count = sum(map(_is_short, part))
+        dates = len(part) + sum(_COMPACT.fullmatch(text) is not None for text in texts) if count else 1
+        short.append(count >= SHORT_YEARS * max(1, dates))
     open_dates = [
         [own for own in part if len(own[0]) != 4 and (known or not _is_short(own))]
         for part, known in zip(read, short, strict=True)

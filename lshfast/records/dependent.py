@@ -15,7 +15,7 @@ import numpy as np
 
 from lshfast.common.types import Int64Array
 from lshfast.records.tables import RecordTable, as_text, plain_value
-from lshfast.records.values import normal_form
+from lshfast.records.values import normal_forms
 
 SAMPLE_ROWS = 2000  # of each table
 LEAST_VALUES = 20  # distinct values of a column in the sample; fewer say too little
@@ -89,9 +89,16 @@ def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Wor
     found = {}
     for name in names:
         column = table.column(name)
-        texts = (normal_form(as_text(plain_value(column[row]))) for row in rows.tolist())
-        found[name] = [frozenset(word.lstrip("0") or "0" for word in text.split()[:MOST_WORDS]) for text in texts]
+        some = column.take(rows) if hasattr(column, "take") else [column[row] for row in rows.tolist()]
+        texts = normal_forms([as_text(plain_value(value)) for value in some])
+        found[name] = [_distinct_words(text) for text in texts]
     return found
+
+
+def _distinct_words(text: str) -> frozenset[str]:
+    """Return the words of a normal form, without the zeros that they begin with."""
+    words = text.split()[:MOST_WORDS]
+    return frozenset(word.lstrip("0") or "0" for word in words) if "0" in text else frozenset(words)
 
 
 def _sources(samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]) -> set[str]:

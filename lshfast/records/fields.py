@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from lshfast.common.checks import check_bool, check_number
 from lshfast.records.choices import DateOrder
 from lshfast.records.dates import date_forms, day_of, has_whole_year
 from lshfast.records.phones import check_region
-from lshfast.records.values import normal_form, number_in
+from lshfast.records.values import normal_forms, number_in
 
 Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", "phone", "address"]
 
@@ -24,6 +25,7 @@ WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
 TEXT_WORDS = 1.5  # values with more words on average are texts
+_DIGIT = re.compile(r"\d")
 _FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
@@ -192,23 +194,25 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     chosen = [values[place] for place in order.tolist()]
     weights = counts[order] / max(1, counts[order].sum())
 
-    def share(test: Callable[[str], float]) -> float:
-        return float(np.fromiter(map(test, chosen), float, len(chosen)) @ weights)
+    def share(amounts: Iterable[float]) -> float:
+        return float(np.fromiter(amounts, float, len(chosen)) @ weights)
 
-    form = date_forms([chosen])[0][0]
-    if (
-        share(lambda value: day_of(value, form) is not None) >= MOST_PARSED
-        and share(has_whole_year) >= WHOLE_YEARS  # without, most are dates, but some are versions or numbers of parts
-    ):
-        return "date"
-    if share(lambda value: number_in(value) is not None) >= MOST_PARSED and any(
-        not value.strip().isdigit() and number_in(value) is not None for value in chosen
-    ):
-        return "number"
-    normal = dict(zip(chosen, map(normal_form, chosen), strict=True))
-    words = share(lambda value: normal[value].count(" ") + 1)
-    letters = share(lambda value: len(normal[value]))
-    if share(lambda value: sum(map(str.isdigit, normal[value]))) > 0.5 * letters and words <= CODE_WORDS:
+    has_digit = [_DIGIT.search(value) is not None for value in chosen]
+    if share(has_digit) >= MOST_PARSED:
+        form = date_forms([chosen])[0][0]
+        if (
+            share(has_whole_year(value) for value in chosen) >= WHOLE_YEARS  # without, some are versions or parts
+            and share(day_of(value, form) is not None for value in chosen) >= MOST_PARSED
+        ):
+            return "date"
+        numbers = [number_in(value) is not None for value in chosen]
+        if share(numbers) >= MOST_PARSED and not all(map(str.isdigit, map(str.strip, compress(chosen, numbers)))):
+            return "number"
+    normal = normal_forms(chosen)
+    words = share(form.count(" ") + 1 for form in normal)
+    letters = share(map(len, normal))
+    digits = (0 if form.isalpha() else sum(map(str.isdigit, form)) for form in normal)
+    if words <= CODE_WORDS and share(digits) > 0.5 * letters:
         return "code"
     if words > TEXT_WORDS:
         return "text"

@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
-from lshfast.records.dates import DateForm, date_forms, day_of
+from lshfast.records.dates import DateForm, date_forms, day_of, days_of
 from lshfast.records.fields import Field
 from lshfast.records.phones import EXTRA, phone_form, regions_of
 from lshfast.records.values import normal_forms, number_in
@@ -66,8 +66,12 @@ def _phone_reader(region: str | None) -> Reader:
 
 
 def _date_forms(texts: list[str], form: DateForm) -> list[str]:
-    days = (day_of(text, form) for text in texts)
-    return ["" if day is None else date.fromordinal(day).strftime("%Y%m%d") for day in days]
+    compact = [text if len(text) == 8 and text.isascii() and text.isdigit() else "" for text in texts]
+    forms = [text if day else "" for text, day in zip(compact, days_of(compact).tolist(), strict=True)]
+    for place, text in enumerate(compact):
+        if not text and (day := day_of(texts[place], form)) is not None:
+            forms[place] = date.fromordinal(day).strftime("%Y%m%d")
+    return forms
 
 
 def _phone_forms(texts: list[str], region: str | None) -> list[str]:
@@ -87,5 +91,5 @@ def numbers_of(field: Field, forms: Sequence[str]) -> Float64Array | None:
     if field.kind == "number":
         return np.array(list(map(float, forms)), np.float64)
     if field.kind == "date":
-        return np.array([date(int(own[:4]), int(own[4:6]), int(own[6:])).toordinal() for own in forms], np.float64)
+        return days_of(forms).astype(np.float64)
     return None

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.linkage import Linkage
+from lshfast.records.overlap import TermVectors
 from lshfast.records.tables import CodedField, Int32Array
+from lshfast.shingling import shingle
 
 DIFFERENT = 0.95  # least part of the values of a column that differ
 FEWEST_ROWS, FEWEST_RUNNING, FEWEST_IN_ORDER = 100, 20, 5  # with values: for codes, for running numbers, for 1, 2, 3...
@@ -238,27 +240,13 @@ def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:
 
 def _similarities(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> Float64Array:
     """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams weigh more."""
-    records = [
-        {row: _trigrams(fields, side, row) for row in np.unique(rows).tolist()} for side, rows in enumerate((i, j))
-    ]
-    total = sum(map(len, records))
-    weights = _weights((terms for table in records for terms in table.values()), total)
-    norms = [{row: sum(weights[t] for t in terms) ** 0.5 for row, terms in table.items()} for table in records]
-    found = np.zeros(len(i))
-    for place, (first, second) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        shared = records[0][first] & records[1][second]
-        if shared:
-            found[place] = sum(weights[term] for term in shared) / (norms[0][first] * norms[1][second])
-    return found
+    rows, places = zip(*(np.unique(own, return_inverse=True) for own in (i, j)), strict=True)
+    texts = [_text(fields, side, row) for side, own in enumerate(rows) for row in own.tolist()]
+    vectors = TermVectors(shingle(texts, "char", 3), np.ones(len(texts), np.int64), 1)
+    return vectors.cosines(places[0], len(rows[0]) + places[1]).astype(np.float64)
 
 
-def _weights(records: Iterable[Collection[str]], total: int) -> Mapping[str, float]:
-    """Return the square of the IDF of each term."""
-    counts = Counter(term for terms in records for term in terms)
-    return {term: float(np.log((total + 1) / count)) ** 2 for term, count in counts.items()}
-
-
-def _trigrams(fields: Sequence[CodedField], side: int, row: int) -> frozenset[str]:
-    """Return the trigrams of the beginnings of all values of a record."""
-    texts = [f" {field.values[code][:COMPARED]} " for field in fields if (code := field.codes[side][row]) >= 0]
-    return frozenset(text[at : at + 3] for text in texts for at in range(len(text) - 2))
+def _text(fields: Sequence[CodedField], side: int, row: int) -> str:
+    """Return the beginnings of all values of a record."""
+    values = (field.values[code][:COMPARED] for field in fields if (code := field.codes[side][row]) >= 0)
+    return "".join(f" {value} " for value in values)

@@ -129,7 +129,7 @@ class TextSimilarity:
     """
 
     def __init__(self, texts: Sequence[str], counts: Int64Array, threads: int) -> None:
-        numbers = [" ".join(numbers_in(text)) for text in texts]
+        numbers = [" ".join(numbers_in(text)) if DIGIT.search(text) else "" for text in texts]
         self.numbered = np.fromiter(map(bool, numbers), bool, len(texts))
         terms: list[tuple[Sequence[str], Unit, int]] = [(texts, "char", 3), (texts, "word", 1), (numbers, "word", 1)]
 
@@ -174,8 +174,6 @@ def numbers_in(text: str) -> list[str]:
     >>> numbers_in("radio kd 200 of 1980")
     ['200', 'kd200', '1980', 'of1980']
     """
-    if not DIGIT.search(text):
-        return []
     words, found = text.split(), []
     for before, word in zip(["", *words], words, strict=False):
         if not word.isalpha() and DIGIT.search(word):

@@ -49,6 +49,21 @@ def test_scores_count_above_the_threshold():
     assert assigned(i, j, scores, "one-to-one", least=0).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("single", [False, True])
+def test_pairs_without_rivals_do_not_change_the_others(single):
+    """They are links in any case, and the others are those that are chosen among themselves."""
+    few = chain_of(3, 5)
+    lone = [(10 + 2 * k, 11 + 2 * k, 5) for k in range(20)]
+    pairs = [pair for k in range(20) for pair in (lone[k], *few[k : k + 1])]
+    i, j, scores = arrays(pairs)
+    j += single * 100
+    found = [pairs[link] for link in assigned(i, j, scores, "one-to-one", single=single)]
+    own = arrays(few)
+    among = [few[link] for link in assigned(own[0], own[1] + single * 100, own[2], "one-to-one", single=single)]
+    assert [pair for pair in found if pair in lone] == lone
+    assert [pair for pair in found if pair not in lone] == among
+
+
 def chain_of(seed, size, most=1000):
     """Return the pairs of two tables of `size` rows that one chain connects, and some more."""
     rng = np.random.default_rng(seed)

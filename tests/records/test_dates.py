@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast.records import Field, dedup_records, match_records
-from lshfast.records.dates import LATEST, LEAST_YEARS, DateForm, date_forms, day_of
+from lshfast.records.dates import LATEST, LEAST_YEARS, DateForm, date_forms, day_of, days_of
 from lshfast.records.display import fields_text
 from lshfast.records.fields import guess_kind
+from lshfast.records.forms import readers_of
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,16 @@ def test_every_date_is_read(day):
         == day_of(short, DateForm("ymd", latest=day.year + 99))
         == number
     )
+
+
+@given(st.lists(st.text("0129", min_size=8, max_size=8) | st.text("019 /-x", max_size=10)))
+def test_many_dates_are_read_as_one_is(texts):
+    """Strings of eight digits are read at once; others, also those with spaces around them, one by one."""
+    days = [day_of(text) for text in texts]
+    forms = ["" if day is None else date.fromordinal(day).strftime("%Y%m%d") for day in days]
+    reader, _ = readers_of(Field("born", kind="date"), [texts])[0]
+    assert reader(texts) == forms
+    assert days_of(forms).tolist() == [day or 0 for day in days]
 
 
 def test_other_orders_are_read_unless_the_order_is_given():
