@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.kernels import bands as kernels
+from lshfast.kernels import pairs as kernels
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs, SkippedBlock
 
 MOST_RULES = 32  # bits of a mask
@@ -80,15 +80,10 @@ def candidate_pairs(
         raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
     given = [*known, *[None] * (len(rules) - len(known))]
     found = list(ordered_map(lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads))
-    places = np.concatenate([part.places for part in found])
-    owners = np.repeat(np.arange(len(found), dtype=np.uint8), [len(part.places) for part in found])
-    order = kernels.order(places)
-    places = places[order]
-    bits = np.left_shift(np.uint32(1), owners[order].astype(np.uint32))
-    del order, owners
-    if len(places):
-        starts = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-        places, bits = places[starts], np.bitwise_or.reduceat(bits, starts)
+    lists = [(part.places, np.full(len(part.places), 1 << rule, np.uint32)) for rule, part in enumerate(found)]
+    while len(lists) > 1:  # neighbours are merged
+        lists = [kernels.merged(*sum(lists[at : at + 2], ())) if at + 1 < len(lists) else lists[at] for at in range(0, len(lists), 2)]
+    places, bits = lists[0]
     return CandidatePairs(places, bits, _reports(rules, found, bits))
 
 

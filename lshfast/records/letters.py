@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.kernels import hamming
+from lshfast.kernels import pairs
 
 CLASSES = 32  # of letters, by the last bits of their code points
 PIECE = 1 << 15  # strings whose letters are counted at a time
@@ -55,9 +55,7 @@ class Letters:
 
     def _missing(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array]:
         """Return at least how many letters of each of two strings the other does not have."""
-        first, second = self._masks[a], self._masks[b]
-        own, other = (hamming.ones(rest[:, None]).astype(np.int64) for rest in (first & ~second, second & ~first))
-        return own, other
+        return pairs.unshared(self._masks, *(np.ascontiguousarray(own, np.int64) for own in (a, b)))
 
     def least_edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Int64Array:
         """Return for pairs of strings, by their places, a number of edits that they are apart at least.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.kernels import pairs
 from lshfast.records.comparison import EXACT_LEVEL, LEVELS, MISSING_LEVEL, Agreement, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.points import PointsOfField
@@ -22,8 +23,9 @@ from lshfast.records.record_texts import RecordComparer
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import FieldWeights
 
-FIRST_PIECE = 1 << 15  # pairs of which codes are compared at a time: their codes stay in the cache
-SECOND_PIECE = 1 << 17  # pairs of which strings are compared at a time
+PIECE = 1 << 18  # pairs that are compared at a time
+SLACK = 1e-6  # rounding errors of bounds stay below
+WORTH_COPYING = 0.9  # the rest of the pairs is copied if at most this part is left
 
 
 class Comparer(Protocol):
@@ -218,67 +220,45 @@ def score_candidates(
 ) -> tuple[Int64Array, Float64Array]:
     """Return the candidates with at least a score, by their index in `places`, and their scores."""
     tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
-    equal = [np.append(scorer.equal, 0.0) for scorer in scorers]  # the last is that of the code -1
-
-    def possible(start: int) -> Int64Array:
-        i, j = linkage.rows_of(places[start : start + FIRST_PIECE])
-        a, b = tables[0][i], tables[1][j]
-        bound = np.zeros(len(i))
-        for field, scorer in enumerate(scorers):
-            first, second = a[:, field], b[:, field]
-            part = np.where(first == second, equal[field][first], scorer.best_unequal)
-            part[(first | second) < 0] = scorer.missing
-            bound += part
-        return start + np.flatnonzero(bound >= least - SLACK)
-
-    found = list(ordered_map(possible, range(0, len(places), FIRST_PIECE), linkage.threads))
-    left = np.concatenate(found) if found else np.empty(0, np.int64)
+    equal = [scorer.equal for scorer in scorers]
+    codes = pairs.FieldCodes(
+        *tables,
+        np.concatenate(equal),
+        np.cumsum([0, *map(len, equal)], dtype=np.int64),
+        np.array([scorer.best_unequal for scorer in scorers], np.float64),
+        np.array([scorer.missing for scorer in scorers], np.float64),
+    )
 
     def compared(start: int) -> tuple[Int64Array, Float64Array]:
-        return _second(linkage, places, left[start : start + SECOND_PIECE], tables, scorers, equal, least)
+        index, scores = _compared(linkage, places[start : start + PIECE], codes, scorers, least)
+        return start + index, scores
 
-    parts = list(ordered_map(compared, range(0, len(left), SECOND_PIECE), linkage.threads))
+    parts = list(ordered_map(compared, range(0, len(places), PIECE), linkage.threads))
     if not parts:
         return np.empty(0, np.int64), np.empty(0)
     return np.concatenate([index for index, _ in parts]), np.concatenate([score for _, score in parts])
 
 
-SLACK = 1e-6  # rounding errors of bounds stay below
-WORTH_COPYING = 0.9  # the rest of the pairs is copied if at most this part is left
-
-
-def _second(
-    linkage: Linkage,
-    places: UInt64Array,
-    left: Int64Array,
-    tables: list[npt.NDArray[np.int32]],
-    scorers: Sequence[FieldScorer],
-    equal: list[Float64Array],
-    least: float,
+def _compared(
+    linkage: Linkage, places: UInt64Array, codes: pairs.FieldCodes, scorers: Sequence[FieldScorer], least: float
 ) -> tuple[Int64Array, Float64Array]:
     """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least score."""
-    # The fields that can lower the bound most come first.
-    order = sorted(range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f))
+    levels, score, rest = codes.scores(places)  # of what is compared, and the bound of what is not
+    left = np.flatnonzero(score + rest >= least - SLACK)
+    levels, score, rest = levels[:, left], score[left], rest[left]
     i, j = linkage.rows_of(places[left])
-    a, b = tables[0][i], tables[1][j]
-    del i, j
-    score, rest = np.zeros(len(left)), np.zeros(len(left))  # of what is compared, and the bound of what is not
-    for field, scorer in enumerate(scorers):
-        first, second = a[:, field], b[:, field]
-        missing = (first | second) < 0
-        known = missing | (first == second)
-        score += np.where(missing, scorer.missing, np.where(known, equal[field][first], 0.0))
-        rest[~known] += scorer.best_unequal
-    for field in order:
-        first, second = a[:, field], b[:, field]
-        rows = np.flatnonzero((first != second) & ((first | second) >= 0))
+    # The fields that can lower the bound most come first.
+    for field in sorted(range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)):
+        rows = np.flatnonzero(levels[field] == pairs.DIFFERENT)
         if not len(rows):
             continue
-        score[rows] += scorers[field].unequal(first[rows], second[rows])
-        rest[rows] -= scorers[field].best_unequal
+        scorer = scorers[field]
+        first, second = scorer.comparer.coded.codes
+        score[rows] += scorer.unequal(first[i[rows]], second[j[rows]])
+        rest[rows] -= scorer.best_unequal
         keep = score + rest >= least - SLACK
         if keep.sum() < WORTH_COPYING * len(keep):
-            left, a, b, score, rest = left[keep], a[keep], b[keep], score[keep], rest[keep]
+            left, levels, score, rest, i, j = left[keep], levels[:, keep], score[keep], rest[keep], i[keep], j[keep]
     keep = score >= least
     return left[keep], score[keep]
 

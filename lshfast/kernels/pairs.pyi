@@ -1,0 +1,37 @@
+from typing import Final, final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+MISSING: Final[int]
+EQUAL: Final[int]
+DIFFERENT: Final[int]
+__test__: dict[str, str]
+
+def merged(
+    places: npt.NDArray[np.uint64],
+    bits: npt.NDArray[np.uint32],
+    others: npt.NDArray[np.uint64],
+    other_bits: npt.NDArray[np.uint32],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]: ...
+@final
+class FieldCodes:
+    rows_a: int
+    rows_b: int
+    def __new__(
+        cls,
+        a: npt.NDArray[np.int32],
+        b: npt.NDArray[np.int32],
+        equal: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        unequal: npt.NDArray[np.float64],
+        missing: npt.NDArray[np.float64],
+    ) -> Self: ...
+    def scores(
+        self, places: npt.NDArray[np.uint64]
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+
+def unshared(
+    masks: npt.NDArray[np.uint64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]: ...

@@ -1,0 +1,67 @@
+/* Merges and scores of pairs of records. */
+#include "pairs/pairs.h"
+
+#include "compiler.h"
+
+#define BLOCK 64 /* pairs whose rows are fetched before they are compared */
+
+size_t pairs_merge(struct pairs_list *a, struct pairs_list *b, size_t work, uint64_t *places, uint32_t *bits) {
+    size_t i = a->at, j = b->at, count = 0;
+    while (count < work && i < a->n && j < b->n) {
+        uint64_t first = a->places[i], second = b->places[j];
+        /* Without branches: which list comes first is random. */
+        uint32_t from_a = first <= second, from_b = second <= first;
+        places[count] = from_a ? first : second;
+        bits[count++] = (a->bits[i] & (0 - from_a)) | (b->bits[j] & (0 - from_b));
+        i += from_a;
+        j += from_b;
+    }
+    for (; count < work && i < a->n && j == b->n; i++) places[count] = a->places[i], bits[count++] = a->bits[i];
+    for (; count < work && j < b->n && i == a->n; j++) places[count] = b->places[j], bits[count++] = b->bits[j];
+    a->at = i;
+    b->at = j;
+    return count;
+}
+
+void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, uint8_t *levels,
+                 size_t stride, double *known, double *open) {
+    const int32_t *a[BLOCK], *b[BLOCK];
+    for (size_t begin = 0; begin < n; begin += BLOCK) {
+        size_t some = n - begin < BLOCK ? n - begin : BLOCK;
+        for (size_t p = 0; p < some; p++) {
+            uint64_t i = places[begin + p] / columns, j = places[begin + p] % columns;
+            a[p] = own->a + i * own->fields;
+            b[p] = own->b + j * own->fields;
+            prefetch(b[p]);
+            prefetch(b[p] + own->fields - 1);
+        }
+        for (size_t p = 0; p < some; p++) {
+            double sum = 0, most = 0;
+            for (size_t f = 0; f < own->fields; f++) {
+                int32_t first = a[p][f], second = b[p][f];
+                uint8_t level = PAIRS_DIFFERENT;
+                if ((first | second) < 0) {
+                    level = PAIRS_MISSING;
+                    sum += own->missing[f];
+                } else if (first == second) {
+                    level = PAIRS_EQUAL;
+                    sum += own->equal[own->starts[f] + first];
+                } else {
+                    most += own->unequal[f];
+                }
+                levels[f * stride + begin + p] = level;
+            }
+            known[begin + p] = sum;
+            open[begin + p] = most;
+        }
+    }
+}
+
+void pairs_unshared(const uint64_t *masks, const int64_t *left, const int64_t *right, size_t n, uint8_t *own,
+                    uint8_t *other) {
+    for (size_t p = 0; p < n; p++) {
+        uint64_t first = masks[left[p]], second = masks[right[p]];
+        own[p] = (uint8_t)ones_of(first & ~second);
+        other[p] = (uint8_t)ones_of(second & ~first);
+    }
+}

@@ -1,0 +1,163 @@
+"""Pairs of records: the merge of lists of pairs, their scores before strings are compared, and unshared letters."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause
+
+cdef extern from "rows.h":
+    bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "pairs/pairs.h":
+    struct pairs_list:
+        const uint64_t* places
+        const uint32_t* bits
+        size_t n, at
+    size_t pairs_merge(pairs_list*, pairs_list*, size_t, uint64_t*, uint32_t*) nogil
+    struct pairs_fields:
+        const int32_t* a
+        const int32_t* b
+        size_t fields
+        const double* equal
+        const int64_t* starts
+        const double* unequal
+        const double* missing
+    void pairs_score(const pairs_fields*, const uint64_t*, size_t, uint64_t, uint8_t*, size_t, double*, double*) nogil
+    void pairs_unshared(const uint64_t*, const int64_t*, const int64_t*, size_t, uint8_t*, uint8_t*) nogil
+    enum:
+        PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
+
+MISSING, EQUAL, DIFFERENT = PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
+
+
+def merged(const uint64_t[::1] places not None, const uint32_t[::1] bits not None,
+           const uint64_t[::1] others not None, const uint32_t[::1] other_bits not None):
+    """Return (places, bits) of two lists of ascending places, each once: a place of both has the bits of both."""
+    places, bits, others, other_bits = aligned(places), aligned(bits), aligned(others), aligned(other_bits)
+    if len(bits) != len(places) or len(other_bits) != len(others):
+        raise ValueError(f"as many bits as places are needed, not {len(bits)} and {len(other_bits)} for {len(places)} and "
+                         f"{len(others)}")
+    cdef pairs_list a, b
+    cdef size_t made = 0, room = len(places) + len(others)
+    cdef uint64_t last_pause = 0
+    a.n, a.at, b.n, b.at = len(places), 0, len(others), 0
+    found_array, marks_array = np.empty(room, np.uint64), np.empty(room, np.uint32)
+    if not room:
+        return found_array, marks_array
+    cdef uint64_t[::1] found = found_array
+    cdef uint32_t[::1] marks = marks_array
+    if a.n:
+        a.places, a.bits = &places[0], &bits[0]
+    if b.n:
+        b.places, b.bits = &others[0], &other_bits[0]
+    with nogil:
+        while a.at < a.n or b.at < b.n:
+            made += pairs_merge(&a, &b, min(room - made, <size_t>WORK), &found[made], &marks[made])
+            pause(&last_pause)
+    return found_array[:made], marks_array[:made]
+
+
+cdef _check_codes(const int32_t[:, ::1] codes, const int64_t[::1] starts):
+    cdef size_t row = 0, f = 0, rows = codes.shape[0], fields = codes.shape[1]
+    cdef const int32_t* code = &codes[0, 0] if rows else NULL
+    cdef const int64_t* start = &starts[0]
+    cdef bint fits = True
+    with nogil:
+        while row < rows and fits:
+            for f in range(fields):
+                fits = fits and code[f] < start[f + 1] - start[f]
+            code += fields
+            row += 1
+    if not fits:
+        raise ValueError(f"codes must be below the number of values of their field, unlike those of row {row - 1}")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class FieldCodes:
+    """The codes of the values of two tables, int32 (rows, fields), and what the fields of pairs score.
+
+    Equal values of field f score equal[starts[f] + code], different ones at most unequal[f], and missing ones, whose code is
+    negative, missing[f]; all are float64, and starts, int64 (fields + 1,), rises to the length of `equal`. The arrays must
+    not change.
+    """
+
+    cdef pairs_fields own
+    cdef readonly size_t rows_a
+    cdef readonly size_t rows_b
+    cdef object _held
+
+    def __cinit__(self, const int32_t[:, ::1] a not None, const int32_t[:, ::1] b not None,
+                  const double[::1] equal not None, const int64_t[::1] starts not None,
+                  const double[::1] unequal not None, const double[::1] missing not None):
+        cdef size_t fields = a.shape[1], f
+        a, b, equal, starts = aligned_rows(a), aligned_rows(b), aligned(equal), aligned(starts)
+        unequal, missing = aligned(unequal), aligned(missing)
+        if not fields or <size_t>b.shape[1] != fields:
+            raise ValueError(f"both tables must have the same fields, at least one, not {fields} and {b.shape[1]}")
+        if <size_t>len(unequal) != fields or <size_t>len(missing) != fields or <size_t>len(starts) != fields + 1:
+            raise ValueError(f"scores of {fields} fields are needed, not {len(unequal)}, {len(missing)} and "
+                             f"{len(starts) - 1}")
+        if starts[0] != 0 or starts[fields] != len(equal):
+            raise ValueError(f"starts must rise from 0 to {len(equal)}, not from {starts[0]} to {starts[fields]}")
+        for f in range(fields):
+            if starts[f] > starts[f + 1]:
+                raise ValueError(f"starts must rise, unlike {starts[f]} and {starts[f + 1]}")
+        _check_codes(a, starts)
+        _check_codes(b, starts)
+        self._held = a, b, equal, starts, unequal, missing
+        self.rows_a, self.rows_b, self.own.fields = a.shape[0], b.shape[0], fields
+        self.own.starts, self.own.unequal, self.own.missing = &starts[0], &unequal[0], &missing[0]
+        if self.rows_a:
+            self.own.a = &a[0, 0]
+        if self.rows_b:
+            self.own.b = &b[0, 0]
+        if len(equal):
+            self.own.equal = &equal[0]
+
+    def scores(self, const uint64_t[::1] places not None):
+        """Return (levels, known, open) of the pairs (i, j) with places i * rows_b + j.
+
+        levels, uint8 (fields, pairs), are MISSING, EQUAL or DIFFERENT; known, float64 (pairs,), sums the scores of missing
+        and equal values; open, float64 (pairs,), what the different ones score at most.
+        """
+        places = aligned(places)
+        cdef size_t n = len(places), p, done = 0, some, step = max(<size_t>1, <size_t>WORK // self.own.fields)
+        cdef uint64_t most = 0, last_pause = 0
+        levels_array, known_array, open_array = np.empty((self.own.fields, n), np.uint8), np.empty(n), np.empty(n)
+        cdef uint8_t[:, ::1] levels = levels_array
+        cdef double[::1] known = known_array, open_scores = open_array
+        for p in range(n):
+            most = max(most, places[p])
+        if n and (not self.rows_b or most // self.rows_b >= self.rows_a):
+            raise ValueError(f"places must be below {self.rows_a} * {self.rows_b}, not {most}")
+        with nogil:
+            while done < n:
+                some = min(n - done, step)
+                pairs_score(&self.own, &places[done], some, self.rows_b, &levels[0, done], n, &known[done],
+                            &open_scores[done])
+                done += some
+                pause(&last_pause)
+        return levels_array, known_array, open_array
+
+
+def unshared(const uint64_t[::1] masks not None, const int64_t[::1] left not None, const int64_t[::1] right not None):
+    """Return for pairs of masks, by their places, how many bits of each are not set in the other: two of uint8 (pairs,)."""
+    masks, left, right = aligned(masks), aligned(left), aligned(right)
+    cdef size_t n = len(left), done = 0, some
+    cdef uint64_t last_pause = 0
+    if <size_t>len(right) != n:
+        raise ValueError(f"as many lefts as rights are needed, not {n} and {len(right)}")
+    own_array, other_array = np.empty(n, np.uint8), np.empty(n, np.uint8)
+    cdef uint8_t[::1] own = own_array, other = other_array
+    if n and not (are_below(&left[0], n, len(masks)) and are_below(&right[0], n, len(masks))):
+        raise ValueError(f"places must be below {len(masks)}")
+    with nogil:
+        while done < n:
+            some = min(n - done, <size_t>WORK)
+            pairs_unshared(&masks[0], &left[done], &right[done], some, &own[done], &other[done])
+            done += some
+            pause(&last_pause)
+    return own_array, other_array
