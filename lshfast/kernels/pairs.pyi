@@ -15,6 +15,11 @@ def merged(
     others: npt.NDArray[np.uint64],
     other_bits: npt.NDArray[np.uint32],
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]: ...
+def codes_of_keys(
+    keys: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64], none: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]: ...
+def rows_by_code(codes: npt.NDArray[np.int64], count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+
 @final
 class FieldCodes:
     rows_a: int

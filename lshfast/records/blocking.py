@@ -7,7 +7,7 @@ neighbours. Blocks that would bring more pairs than a cap are left out and count
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,14 +18,13 @@ from lshfast.common.types import UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels.sets import similarities
 from lshfast.records.blocks import (
+    NO_KEY,
+    KeyGroups,
     check_total,
     combined_keys,
     distinct_places,
     joined,
-    pairs_of_blocks,
     pairs_of_values,
-    shared_keys,
-    skipped_blocks,
     with_skipped,
 )
 from lshfast.records.choices import MAX_BLOCK
@@ -289,23 +288,23 @@ class LshBlocks:
         tokens = shingle(texts, "char", self.size, seed=linkage.seed, threads=linkage.threads).distinct()
         hasher = MinHasher(self.num_perm, seed=linkage.seed)
         keys = self.bands.keys(hasher.sketch(tokens, threads=linkage.threads))
-        sides = [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(texts))) for place in places]
+        counts = [np.bincount(place[place >= 0], minlength=len(texts)) for place in places]
+        sides = [np.where(count[:, None], keys, np.uint64(NO_KEY)).T.copy() for count in counts]
         found: list[UInt64Array] = []
         skipped: list[SkippedBlock] = []
         for band in range(self.bands.bands):
-            blocks = shared_keys(keys[sides[0], band], None if linkage.b is None else keys[sides[1], band])
-            blocks = replace(blocks, rows_a=sides[0][blocks.rows_a], rows_b=sides[1][blocks.rows_b])
+            blocks = KeyGroups.of(sides[0][band], None if linkage.b is None else sides[1][band])
             fits = blocks.pairs <= self.max_block
             check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in found))
-            skipped += skipped_blocks(blocks, ~fits, lambda text: texts[text])
-            found.append(pairs_of_blocks(blocks, fits, len(texts)))
+            skipped += blocks.skipped(~fits, lambda text: texts[text])
+            found.append(blocks.places(fits, len(texts)))
         pairs = distinct_places(found)
         left, right = (part.astype(np.int64) for part in np.divmod(pairs, np.uint64(max(1, len(texts)))))
         similar = left != right
         similar[similar] = (
             similarities(tokens.offsets, tokens.tokens, left[similar], right[similar], self.threshold) > 0
         )
-        alike = np.intersect1d(sides[0], sides[-1])  # equal values
+        alike = np.flatnonzero(np.logical_and(*counts))  # equal values
         left, right = np.append(left[similar], alike), np.append(right[similar], alike)
         return with_skipped(pairs_of_values(linkage, places, (left, right), self.max_block, texts), skipped)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.kernels import bands as kernels
+from lshfast.kernels import pairs as kernels
+from lshfast.kernels.bands import sorted_numbers
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
 from lshfast.records.tables import CodedField
 
@@ -43,7 +44,7 @@ def combined_keys(
 
 def distinct_places(parts: list[UInt64Array]) -> UInt64Array:
     """Return the places of several arrays, ascending, each once."""
-    places = kernels.sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))
+    places = sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))
     return places[np.concatenate([[True], places[1:] != places[:-1]])] if len(places) else places
 
 
@@ -56,15 +57,71 @@ def check_total(pairs: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class KeyGroups:
+    """The rows of two tables, or of one, by the codes of their keys.
+
+    Attributes
+    ----------
+    codes : ndarray of int64
+        Of the rows of the first table; -1 for a row without a key, or with one that the second table does not have.
+    rows, starts : ndarray of int64
+        The rows of the second table with code c are ``rows[starts[c]:starts[c + 1]]``, ascending.
+    single : bool
+        Whether there is one table, whose pairs are counted once.
+    """
+
+    codes: Int64Array
+    rows: Int64Array
+    starts: Int64Array
+    single: bool
+
+    @classmethod
+    def of(cls, keys_a: UInt64Array, keys_b: UInt64Array | None) -> KeyGroups:
+        """Group the rows of two tables, or of one, by equal keys."""
+        second, first, count = kernels.codes_of_keys(
+            *((keys_a, keys_a[:0]) if keys_b is None else (keys_b, keys_a)), NO_KEY
+        )
+        return cls(second if keys_b is None else first, *kernels.rows_by_code(second, count), keys_b is None)
+
+    @property
+    def pairs(self) -> Int64Array:
+        """Pairs of each key."""
+        counts = np.diff(self.starts)
+        if self.single:
+            return counts * (counts - 1) // 2
+        return counts * np.bincount(self.codes[self.codes >= 0], minlength=len(counts))
+
+    def places(self, chosen: BoolArray, columns: int) -> UInt64Array:
+        """Return the places i * columns + j of all pairs of the chosen keys, ascending."""
+        i = np.flatnonzero(self.codes >= 0)
+        i = i[chosen[self.codes[i]]]
+        begin, end = self.starts[self.codes[i]], self.starts[self.codes[i] + 1]
+        if self.single:  # each row with those behind it
+            place_of = np.empty(len(self.codes), np.int64)
+            place_of[self.rows] = np.arange(len(self.rows), dtype=np.int64)
+            begin = place_of[i] + 1
+        return _places_of_runs(i * columns, begin, end - begin, self.rows)
+
+    def skipped(self, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
+        """Return the chosen keys, which are left out, as blocks; `label` returns the key of a row of the first table."""
+        codes = np.flatnonzero(chosen)
+        if not len(codes):
+            return []
+        first, rows = np.empty(len(chosen), np.int64), np.flatnonzero(self.codes >= 0)[::-1]
+        first[self.codes[rows]] = rows  # of repeated assignments the last stays
+        sizes = self.pairs[codes].tolist()
+        return [SkippedBlock(label(row), size) for row, size in zip(first[codes].tolist(), sizes, strict=True)]
+
+
 def joined(
     linkage: Linkage, keys: tuple[UInt64Array, UInt64Array], max_block: int, label: Callable[[int], str]
 ) -> RulePairs:
     """Return the pairs of rows with equal keys, without the blocks that exceed the cap."""
-    blocks = shared_keys(keys[0], keys[1] if linkage.b is not None else None)
+    blocks = KeyGroups.of(keys[0], keys[1] if linkage.b is not None else None)
     fits = blocks.pairs <= max_block
     check_total(int(blocks.pairs[fits].sum()))
-    places = distinct_places([pairs_of_blocks(blocks, fits, linkage.sizes[1])])
-    return with_skipped(RulePairs(places), skipped_blocks(blocks, ~fits, label))
+    return with_skipped(RulePairs(blocks.places(fits, linkage.sizes[1])), blocks.skipped(~fits, label))
 
 
 def pairs_of_values(
@@ -111,10 +168,8 @@ def pairs_of_values(
 
 def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return the rows in the order of their values, and the run of each value."""
-    rows = np.flatnonzero(place >= 0)
-    rows = rows[kernels.order(place[rows].astype(np.uint64))]
-    counts = np.bincount(place[rows], minlength=values)
-    return rows, np.cumsum(counts, dtype=np.int64) - counts, counts
+    rows, starts = kernels.rows_by_code(place, values)
+    return rows, starts[:-1], np.diff(starts)
 
 
 def skipped_blocks(blocks: SharedKeys, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
@@ -149,31 +204,6 @@ class SharedKeys:
         return self.counts_a * (self.counts_a - 1) // 2 if self.single else self.counts_a * self.counts_b
 
 
-def shared_keys(keys_a: UInt64Array, keys_b: UInt64Array | None) -> SharedKeys:
-    """Group the rows of two tables, or of one, by equal keys."""
-    rows_a, found_a, starts_a, counts_a = _runs(keys_a)
-    if keys_b is None:
-        several = counts_a > 1
-        starts, counts = starts_a[several], counts_a[several]
-        return SharedKeys(rows_a, rows_a, starts, starts, counts, counts, True)
-    rows_b, found_b, starts_b, counts_b = _runs(keys_b)
-    place = np.searchsorted(found_a, found_b)
-    place[place == len(found_a)] = 0
-    both: BoolArray = found_a[place] == found_b if len(found_a) else np.zeros(len(found_b), bool)
-    place = place[both]
-    return SharedKeys(rows_a, rows_b, starts_a[place], starts_b[both], counts_a[place], counts_b[both], False)
-
-
-def _runs(keys: UInt64Array) -> tuple[Int64Array, UInt64Array, Int64Array, Int64Array]:
-    """Return the rows that have a key in the order of the keys, the distinct keys, and their runs."""
-    rows = np.flatnonzero(keys != NO_KEY)
-    found = keys[rows]
-    order = kernels.order(np.ascontiguousarray(found))
-    rows, found = rows[order], found[order]
-    starts = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1]])) if len(found) else rows
-    return rows, found[starts], starts, np.diff(np.append(starts, len(found)))
-
-
 def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt64Array:
     """Return the places i * columns + j of all pairs of the chosen blocks."""
     starts_a, starts_b = blocks.starts_a[chosen], blocks.starts_b[chosen]
@@ -185,7 +215,12 @@ def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt
     begin, length = starts_b[many], counts_b[many]
     if blocks.single:  # each row with those behind it in its block; a run is ascending
         begin, length = begin + within + 1, length - within - 1
+    return _places_of_runs(first * columns, begin, length, blocks.rows_b)
+
+
+def _places_of_runs(first: Int64Array, begin: Int64Array, length: Int64Array, rows: Int64Array) -> UInt64Array:
+    """Return the sums of each number and the rows of its run."""
     ends = np.cumsum(length, dtype=np.int64)
     at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(begin - (ends - length), length)
-    places: UInt64Array = (np.repeat(first * columns, length) + blocks.rows_b[at]).astype(np.uint64)
+    places: UInt64Array = (np.repeat(first, length) + rows[at]).astype(np.uint64)
     return places

@@ -16,7 +16,7 @@ import numpy as np
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
-from lshfast.records.blocks import combined_keys, shared_keys
+from lshfast.records.blocks import KeyGroups, combined_keys
 from lshfast.records.calibration import MOST_ROWS
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
@@ -223,7 +223,7 @@ def _count(linkage: Linkage, names: list[str], sample: list[Int64Array]) -> floa
     """Return the number of pairs of a key in the sample; half a pair if there is none."""
     coded = [linkage.fields[name] for name in names]
     a, b = combined_keys(coded, (sample[0], sample[1]))
-    return max(0.5, float(shared_keys(a, None if linkage.b is None else b).pairs.sum()))
+    return max(0.5, float(KeyGroups.of(a, None if linkage.b is None else b).pairs.sum()))
 
 
 def _agreement(linkage: Linkage, name: str) -> float:

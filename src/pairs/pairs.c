@@ -2,8 +2,9 @@
 #include "pairs/pairs.h"
 
 #include "compiler.h"
+#include "field.h"
 
-#define BLOCK 64 /* pairs whose rows are fetched before they are compared */
+#define BLOCK 64 /* pairs whose rows, or keys whose slots, are fetched before they are looked at */
 
 size_t pairs_merge(struct pairs_list *a, struct pairs_list *b, size_t work, uint64_t *places, uint32_t *bits) {
     size_t i = a->at, j = b->at, count = 0;
@@ -21,6 +22,34 @@ size_t pairs_merge(struct pairs_list *a, struct pairs_list *b, size_t work, uint
     a->at = i;
     b->at = j;
     return count;
+}
+
+void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int add, int64_t *codes) {
+    uint64_t homes[BLOCK];
+    for (size_t begin = 0; begin < n; begin += BLOCK) {
+        size_t some = n - begin < BLOCK ? n - begin : BLOCK;
+        for (size_t p = 0; p < some; p++) {
+            homes[p] = mix64(keys[begin + p] ^ table->secret) & table->mask;
+            prefetch(table->slots + homes[p]);
+        }
+        for (size_t p = 0; p < some; p++) {
+            uint64_t key = keys[begin + p], at = homes[p];
+            codes[begin + p] = -1;
+            if (key == none) continue;
+            while (table->slots[at].number && table->slots[at].key != key) at = (at + 1) & table->mask;
+            if (!table->slots[at].number && add) {
+                table->slots[at].key = key;
+                table->slots[at].number = ++table->count;
+            }
+            codes[begin + p] = table->slots[at].number - 1;
+        }
+    }
+}
+
+void pairs_group(const int64_t *codes, size_t n, int64_t first, int64_t *next, int64_t *rows) {
+    for (size_t i = 0; i < n; i++) {
+        if (codes[i] >= 0) rows[next[codes[i]]++] = first + (int64_t)i;
+    }
 }
 
 void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, uint8_t *levels,

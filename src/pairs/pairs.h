@@ -20,6 +20,28 @@ struct pairs_list {
  * A place of both has the bits of both. Room for `work` places is needed, or for what is left of both lists. */
 size_t pairs_merge(struct pairs_list *a, struct pairs_list *b, size_t work, uint64_t *places, uint32_t *bits);
 
+/* A table of different keys, numbered 1, 2, 3... in the order in which they come first. Slots are zeros at first; there are
+ * mask + 1 of them, a power of 2 that is at least twice the number of keys. The secret makes it hard to choose keys whose
+ * slots are near each other. */
+struct pairs_slot {
+    uint64_t key;
+    int64_t number; /* 0 if the slot is free */
+};
+
+struct pairs_codes {
+    struct pairs_slot *slots;
+    uint64_t mask, secret;
+    int64_t count;
+};
+
+/* Write the codes of n keys, which are their numbers less 1; -1 for `none`. A key that is not in the table is added, or has the
+ * code -1. */
+void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int add, int64_t *codes);
+
+/* Write the rows with a code of at least 0 in the order of their codes; next[code] is the place of its first row, and
+ * becomes its end. */
+void pairs_group(const int64_t *codes, size_t n, int64_t first, int64_t *next, int64_t *rows);
+
 /* The codes of the values of two tables, (rows, fields); negative codes are missing values. Equal values of field f score
  * equal[starts[f] + code], different ones at most unequal[f], and missing ones missing[f]. */
 struct pairs_fields {

@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+import os
+
 import numpy as np
 
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause
@@ -16,6 +18,15 @@ cdef extern from "pairs/pairs.h":
         const uint32_t* bits
         size_t n, at
     size_t pairs_merge(pairs_list*, pairs_list*, size_t, uint64_t*, uint32_t*) nogil
+    struct pairs_slot:
+        uint64_t key
+        int64_t number
+    struct pairs_codes:
+        pairs_slot* slots
+        uint64_t mask, secret
+        int64_t count
+    void pairs_code(pairs_codes*, const uint64_t*, size_t, uint64_t, bint, int64_t*) nogil
+    void pairs_group(const int64_t*, size_t, int64_t, int64_t*, int64_t*) nogil
     struct pairs_fields:
         const int32_t* a
         const int32_t* b
@@ -28,6 +39,8 @@ cdef extern from "pairs/pairs.h":
     void pairs_unshared(const uint64_t*, const int64_t*, const int64_t*, size_t, uint8_t*, uint8_t*) nogil
     enum:
         PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
+
+cdef uint64_t secret = int.from_bytes(os.urandom(8), "little")
 
 MISSING, EQUAL, DIFFERENT = PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
 
@@ -57,6 +70,71 @@ def merged(const uint64_t[::1] places not None, const uint32_t[::1] bits not Non
             made += pairs_merge(&a, &b, min(room - made, <size_t>WORK), &found[made], &marks[made])
             pause(&last_pause)
     return found_array[:made], marks_array[:made]
+
+
+def codes_of_keys(const uint64_t[::1] keys not None, const uint64_t[::1] others not None, uint64_t none):
+    """Return (codes, codes of others, count): the number of each key among the different ones of `keys`, int64.
+
+    They are numbered in the order in which they come first. The code is -1 for `none`, and for others that are not among
+    `keys`.
+    """
+    keys, others = aligned(keys), aligned(others)
+    cdef pairs_codes table
+    cdef size_t n = len(keys), m = len(others), done = 0, some
+    cdef uint64_t last_pause = 0, slots = 2
+    while slots < 2 * n:
+        slots *= 2
+    cdef uint64_t[:, ::1] made = np.zeros((slots, 2), np.uint64)  # keys and numbers
+    table.slots, table.mask, table.secret, table.count = <pairs_slot*>&made[0, 0], slots - 1, secret, 0
+    codes_array, other_codes_array = np.empty(n, np.int64), np.empty(m, np.int64)
+    cdef int64_t[::1] codes = codes_array, other_codes = other_codes_array
+    with nogil:
+        while done < n:
+            some = min(n - done, <size_t>WORK)
+            pairs_code(&table, &keys[done], some, none, True, &codes[done])
+            done += some
+            pause(&last_pause)
+        done = 0
+        while done < m:
+            some = min(m - done, <size_t>WORK)
+            pairs_code(&table, &others[done], some, none, False, &other_codes[done])
+            done += some
+            pause(&last_pause)
+    return codes_array, other_codes_array, table.count
+
+
+def rows_by_code(const int64_t[::1] codes not None, size_t count):
+    """Return (rows, starts): the rows with code c, ascending, are rows[starts[c]:starts[c + 1]]; both are int64.
+
+    Codes are below `count`; rows with a negative code are left out.
+    """
+    codes = aligned(codes)
+    cdef size_t n = len(codes), row, done = 0, some
+    cdef uint64_t last_pause = 0
+    cdef bint fits = True
+    starts_array = np.zeros(count + 2, np.int64)
+    cdef int64_t[::1] starts = starts_array, rows
+    cdef const int64_t* code = &codes[0] if n else NULL
+    cdef int64_t* number = &starts[0] + 2  # one place further: each start becomes the next one, as rows are placed
+    with nogil:
+        for row in range(n):
+            if code[row] >= 0:
+                fits = fits and <size_t>code[row] < count
+                if not fits:
+                    break
+                number[code[row]] += 1
+    if not fits:
+        raise ValueError(f"codes must be below {count}, not {codes[row]}")
+    np.cumsum(starts_array, out=starts_array)
+    rows_array = np.empty(starts_array[count + 1], np.int64)
+    rows = rows_array
+    with nogil:
+        while done < n and rows.shape[0]:
+            some = min(n - done, <size_t>WORK)
+            pairs_group(code + done, some, <int64_t>done, &starts[1], &rows[0])
+            done += some
+            pause(&last_pause)
+    return rows_array, starts_array[:count + 1]
 
 
 cdef _check_codes(const int32_t[:, ::1] codes, const int64_t[::1] starts):
