@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -79,18 +80,19 @@ class KeyGroups:
     @classmethod
     def of(cls, keys_a: UInt64Array, keys_b: UInt64Array | None) -> KeyGroups:
         """Group the rows of two tables, or of one, by equal keys."""
-        second, first, count = kernels.codes_of_keys(
-            *((keys_a, keys_a[:0]) if keys_b is None else (keys_b, keys_a)), NO_KEY
-        )
-        return cls(second if keys_b is None else first, *kernels.rows_by_code(second, count), keys_b is None)
+        if keys_b is None:
+            codes, _, count = kernels.codes_of_keys(keys_a, keys_a[:0], NO_KEY)
+            return cls(codes, *kernels.rows_by_code(codes, count), True)
+        second, codes, count = kernels.codes_of_keys(keys_b, keys_a, NO_KEY)
+        return cls(codes, *kernels.rows_by_code(second, count), False)
 
-    @property
+    @cached_property
     def pairs(self) -> Int64Array:
         """Pairs of each key."""
         counts = np.diff(self.starts)
         if self.single:
-            return counts * (counts - 1) // 2
-        return counts * np.bincount(self.codes[self.codes >= 0], minlength=len(counts))
+            return np.asarray(counts * (counts - 1) // 2)
+        return np.asarray(counts * np.bincount(self.codes[self.codes >= 0], minlength=len(counts)))
 
     def places(self, chosen: BoolArray, columns: int) -> UInt64Array:
         """Return the places i * columns + j of all pairs of the chosen keys, ascending."""
@@ -104,7 +106,7 @@ class KeyGroups:
         return _places_of_runs(i * columns, begin, end - begin, self.rows)
 
     def skipped(self, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
-        """Return the chosen keys, which are left out, as blocks; `label` returns the key of a row of the first table."""
+        """Return the blocks of chosen keys, which are left out; `label` returns the key of a row of the first table."""
         codes = np.flatnonzero(chosen)
         if not len(codes):
             return []

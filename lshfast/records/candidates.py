@@ -81,11 +81,8 @@ def candidate_pairs(
     given = [*known, *[None] * (len(rules) - len(known))]
     found = list(ordered_map(lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads))
     lists = [(part.places, np.full(len(part.places), 1 << rule, np.uint32)) for rule, part in enumerate(found)]
-    while len(lists) > 1:  # neighbours are merged
-        lists = [
-            kernels.merged(*sum(lists[at : at + 2], ())) if at + 1 < len(lists) else lists[at]
-            for at in range(0, len(lists), 2)
-        ]
+    while len(lists) > 1:  # the first two; what is merged comes last, so that all are merged about as often
+        lists.append(kernels.merged(*lists.pop(0), *lists.pop(0)))
     places, bits = lists[0]
     return CandidatePairs(places, bits, _reports(rules, found, bits))
 

@@ -53,7 +53,9 @@ class Letters:
             bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1)
             self._masks[some] = bits.view(np.uint64).reshape(-1)
 
-    def _missing(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array]:
+    def _missing(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         """Return at least how many letters of each of two strings the other does not have."""
         return pairs.unshared(self._masks, *(np.ascontiguousarray(own, np.int64) for own in (a, b)))
 

@@ -222,7 +222,8 @@ def score_candidates(
     tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
     equal = [scorer.equal for scorer in scorers]
     codes = pairs.FieldCodes(
-        *tables,
+        tables[0],
+        tables[1],
         np.concatenate(equal),
         np.cumsum([0, *map(len, equal)], dtype=np.int64),
         np.array([scorer.best_unequal for scorer in scorers], np.float64),
