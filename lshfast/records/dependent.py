@@ -89,8 +89,11 @@ def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Wor
     found = {}
     for name in names:
         column = table.column(name)
-        some = column.take(rows) if hasattr(column, "take") else [column[row] for row in rows.tolist()]
-        texts = normal_forms([as_text(plain_value(value)) for value in some])
+        if hasattr(column, "to_pylist"):  # an array of pyarrow
+            some = column.take(rows).to_pylist()
+        else:
+            some = [plain_value(column[row]) for row in rows.tolist()]
+        texts = normal_forms([as_text(value) for value in some])
         found[name] = [_distinct_words(text) for text in texts]
     return found
 

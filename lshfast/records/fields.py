@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_number
+from lshfast.kernels import bands
 from lshfast.records.choices import DateOrder
 from lshfast.records.dates import date_forms, day_of, has_whole_year
 from lshfast.records.phones import check_region
@@ -190,7 +191,7 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
 
     The most frequent values decide: dates and numbers with typing errors are rare.
     """
-    order = np.argsort(-counts, kind="stable")[:KIND_SAMPLE]
+    order = bands.order((counts.max() - counts).astype(np.uint64))[:KIND_SAMPLE]
     chosen = [values[place] for place in order.tolist()]
     weights = counts[order] / max(1, counts[order].sum())
 

@@ -241,12 +241,15 @@ def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:
 def _similarities(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> Float64Array:
     """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams weigh more."""
     rows, places = zip(*(np.unique(own, return_inverse=True) for own in (i, j)), strict=True)
-    texts = [_text(fields, side, row) for side, own in enumerate(rows) for row in own.tolist()]
+    texts = [text for side, own in enumerate(rows) for text in _texts(fields, side, own)]
     vectors = TermVectors(shingle(texts, "char", 3), np.ones(len(texts), np.int64), 1)
     return vectors.cosines(places[0], len(rows[0]) + places[1]).astype(np.float64)
 
 
-def _text(fields: Sequence[CodedField], side: int, row: int) -> str:
-    """Return the beginnings of all values of a record."""
-    values = (field.values[code][:COMPARED] for field in fields if (code := field.codes[side][row]) >= 0)
-    return "".join(f" {value} " for value in values)
+def _texts(fields: Sequence[CodedField], side: int, rows: Int64Array) -> list[str]:
+    """Return the beginnings of all values of some records."""
+    columns = [
+        [f" {field.values[code][:COMPARED]} " if code >= 0 else "" for code in field.codes[side][rows].tolist()]
+        for field in fields
+    ]
+    return ["".join(values) for values in zip(*columns, strict=True)]

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
 
-CLASSES = 32  # of letters, by the last bits of their code points
 PIECE = 1 << 15  # strings whose letters are counted at a time
 ROUNDING = 1e-6  # of similarities in single precision
 
@@ -47,15 +46,9 @@ class Letters:
             starts = np.cumsum(self._lengths[some], dtype=np.int64) - self._lengths[some]
             begun = np.flatnonzero(self._lengths[some])
             self._firsts[some][begun] = points[starts[begun]]
-            rows = np.repeat(np.arange(len(starts), dtype=np.int64), self._lengths[some])
-            counts = np.bincount(rows * CLASSES + points % CLASSES, minlength=len(starts) * CLASSES)
-            counts = counts.reshape(-1, CLASSES)
-            bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1)
-            self._masks[some] = bits.view(np.uint64).reshape(-1)
+            self._masks[some] = pairs.letters(points, np.append(starts, len(points)))
 
-    def _missing(
-        self, a: npt.NDArray[Any], b: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    def _missing(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         """Return at least how many letters of each of two strings the other does not have."""
         return pairs.unshared(self._masks, *(np.ascontiguousarray(own, np.int64) for own in (a, b)))
 

@@ -129,7 +129,9 @@ class TextSimilarity:
     """
 
     def __init__(self, texts: Sequence[str], counts: Int64Array, threads: int) -> None:
-        numbers = [" ".join(numbers_in(text)) if DIGIT.search(text) else "" for text in texts]
+        numbers = [""] * len(texts)
+        for place in np.flatnonzero(may_have_digits(texts)).tolist():
+            numbers[place] = " ".join(numbers_in(texts[place]))
         self.numbered = np.fromiter(map(bool, numbers), bool, len(texts))
         terms: list[tuple[Sequence[str], Unit, int]] = [(texts, "char", 3), (texts, "word", 1), (numbers, "word", 1)]
 
@@ -178,6 +180,21 @@ def numbers_in(text: str) -> list[str]:
     for before, word in zip(["", *words], words, strict=False):
         if not word.isalpha() and DIGIT.search(word):
             found += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
+    return found
+
+
+def may_have_digits(texts: Sequence[str]) -> BoolArray:
+    """Return which texts in normal form have digits, or other characters than those of ASCII; bool (texts,).
+
+    Examples
+    --------
+    >>> may_have_digits(["4 elm court", "elm court", "élan"]).tolist()
+    [True, False, True]
+    """
+    found = np.zeros(len(texts), bool)
+    joined = np.frombuffer("\n".join(texts).encode("utf-8", "replace"), np.uint8)
+    some = np.flatnonzero((joined - np.uint8(ord("0")) < 10) | (joined > 127))
+    found[np.searchsorted(np.flatnonzero(joined == ord("\n")), some)] = True
     return found
 
 

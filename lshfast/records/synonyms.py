@@ -10,10 +10,14 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.common.types import BoolArray
+from lshfast.kernels.pairs import codes_of_keys
 from lshfast.records.values import normal_form
+from lshfast.shingling import shingle
+
+NO_WORD = 2**64 - 1  # the hash of no word
 
 # A given name, then its short forms. This table and the next one belong to this project, and have its licence (MIT).
 NICKNAMES = """
@@ -70,6 +74,19 @@ first 1st; second 2nd; third 3rd; fourth 4th; fifth 5th; sixth 6th; seventh 7th;
 eleventh 11th; twelfth 12th; thirteenth 13th; fourteenth 14th; fifteenth 15th; twentieth 20th;
 one 1; two 2; three 3; four 4; five 5; six 6; seven 7; eight 8; nine 9; ten 10; eleven 11; twelve 12
 """
+
+
+def rows_with_words(values: Sequence[str], words: Iterable[str]) -> BoolArray:
+    """Return which values in normal form have one of some words, which are told by their hashes; bool (values,).
+
+    In scripts without spaces, each character is a word: values that have the first one of such a word are among them.
+    """
+    found = np.zeros(len(values), bool)
+    tokens, sought = shingle(list(values), "word", 1), shingle(list(words), "word", 1)
+    first = sought.tokens[sought.offsets[:-1][sought.counts > 0]]
+    hits = codes_of_keys(first, tokens.tokens, NO_WORD)[1] >= 0
+    found[np.repeat(np.arange(len(values), dtype=np.int64), tokens.counts)[hits]] = True
+    return found
 
 
 class Synonyms:
@@ -149,14 +166,9 @@ class Synonyms:
         """Return whether one line relates two different words."""
         return normal_form(b) in self._others.get(normal_form(a), ())
 
-    def known(self, value: str) -> bool:
-        """Return whether a value in normal form has a word of the table."""
-        return not self._others.keys().isdisjoint(value.split())
-
-    def known_among(self, values: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return for each value in normal form whether it has a word of the table; bool (values,)."""
-        has_none = self._others.keys().isdisjoint
-        return ~np.fromiter(map(has_none, map(str.split, values)), bool, len(values))
+    def known_among(self, values: Sequence[str]) -> BoolArray:
+        """Return which values may have a word of the table, bool (values,): all that have one, and few others."""
+        return rows_with_words(values, self._others)
 
     def canonical(self, value: str) -> str:
         """Return a normal form with each word replaced by the first word of its line, if it is in one line only.
@@ -173,8 +185,10 @@ class Synonyms:
 
     def canonical_forms(self, values: Sequence[str]) -> list[str]:
         """Return the same for each of some values."""
-        has_none = self._heads.keys().isdisjoint
-        return [value if has_none(value.split()) else self.canonical(value) for value in values]
+        found = [*values]
+        for place in np.flatnonzero(rows_with_words(values, self._heads)).tolist():
+            found[place] = self.canonical(found[place])
+        return found
 
     def rewritten(self, a: str, b: str) -> tuple[str, int]:
         """Return `a` with its words replaced by related words of `b`, and the number of replacements.

@@ -333,7 +333,9 @@ def part_changed(written: CodedField, coded: CodedField) -> float:
 def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
     """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
     codes, strings = written_values(field, a, b)
-    given = np.fromiter(map(bool, map(str.strip, strings)), bool, len(strings))
+    given = ~np.fromiter(map(str.isspace, strings), bool, len(strings)) & np.fromiter(
+        map(len, strings), bool, len(strings)
+    )
     objects = np.array([*strings, ""], object)[:-1]  # of one dimension, also without values
     tables = [np.bincount(part[part >= 0], minlength=len(strings)) * given for part in codes]
     if field.kind is None:

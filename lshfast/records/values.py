@@ -12,7 +12,6 @@ import unicodedata
 # Characters of ASCII in a normal form: capital letters become small, apostrophes vanish, other punctuation is a space.
 _ASCII = {code: " " for code in range(128) if not chr(code).isalnum()} | {ord("'"): None, ord("`"): None}
 _ASCII_LINES = {code: form for code, form in _ASCII.items() if code != ord("\n")}
-_SPACES = re.compile("  +")
 # Marks of Latin, Greek and Cyrillic letters, and apostrophes.
 _NO_LETTERS = re.compile("[\u0300-\u036f'\u2018\u2019\u02bc`]")
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1,3})?")
@@ -56,7 +55,9 @@ def normal_forms(texts: list[str]) -> list[str]:
     joined = "\n".join(texts)
     if not joined.isascii() or joined.count("\n") != len(texts) - 1:
         return [normal_form(text) for text in texts]
-    joined = _SPACES.sub(" ", joined.lower().translate(_ASCII_LINES))
+    joined = joined.lower().translate(_ASCII_LINES)
+    while "  " in joined:
+        joined = joined.replace("  ", " ")
     return joined.replace(" \n", "\n").replace("\n ", "\n").strip(" ").split("\n")
 
 

@@ -188,12 +188,13 @@ def estimate_weights(
     places = candidates.places
     rows = pairs_for_chance(linkage)
     u = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
-    chosen, rules = places, largest_rules(candidates)
+    chosen = candidates
     if len(places) > TRAINING_PAIRS:
         rng = np.random.default_rng([linkage.seed, 2])
         some = np.sort(rng.choice(len(places), TRAINING_PAIRS, replace=False))
-        chosen, rules = places[some], rules[some]
-    i, j = linkage.rows_of(chosen)
+        chosen = replace(candidates, places=places[some], masks=candidates.masks[some])
+    rules = largest_rules(chosen)
+    i, j = linkage.rows_of(chosen.places)
     levels = ordered_map(lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]), comparers, linkage.threads)
     columns = [rules, *levels]
     where, pattern = distinct_rows(columns)

@@ -86,6 +86,18 @@ void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t 
     }
 }
 
+void pairs_letters(const uint32_t *points, const int64_t *starts, size_t n, uint64_t *masks) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t once = 0, twice = 0;
+        for (int64_t at = starts[i]; at < starts[i + 1]; at++) {
+            uint64_t bit = UINT64_C(1) << (points[at] & 31);
+            twice |= once & bit;
+            once |= bit;
+        }
+        masks[i] = once | twice << 32;
+    }
+}
+
 void pairs_unshared(const uint64_t *masks, const int64_t *left, const int64_t *right, size_t n, uint8_t *own,
                     uint8_t *other) {
     for (size_t p = 0; p < n; p++) {

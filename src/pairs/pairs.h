@@ -59,6 +59,10 @@ enum { PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT };
 void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, uint8_t *levels,
                  size_t stride, double *known, double *open);
 
+/* The letters of n strings, whose code points are points[starts[i]..starts[i + 1]): a bit for each class of which a string has
+ * one letter, and another one for two or more. The last five bits of a code point are its class. */
+void pairs_letters(const uint32_t *points, const int64_t *starts, size_t n, uint64_t *masks);
+
 /* For n pairs of strings: the bits of the mask of each that are not set in the mask of the other. */
 void pairs_unshared(const uint64_t *masks, const int64_t *left, const int64_t *right, size_t n, uint8_t *own,
                     uint8_t *other);

@@ -10,6 +10,7 @@ import numpy as np
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause
 
 cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "pairs/pairs.h":
@@ -36,6 +37,7 @@ cdef extern from "pairs/pairs.h":
         const double* unequal
         const double* missing
     void pairs_score(const pairs_fields*, const uint64_t*, size_t, uint64_t, uint8_t*, size_t, double*, double*) nogil
+    void pairs_letters(const uint32_t*, const int64_t*, size_t, uint64_t*) nogil
     void pairs_unshared(const uint64_t*, const int64_t*, const int64_t*, size_t, uint8_t*, uint8_t*) nogil
     enum:
         PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
@@ -219,6 +221,24 @@ cdef class FieldCodes:
                 done += some
                 pause(&last_pause)
         return levels_array, known_array, open_array
+
+
+def letters(const uint32_t[::1] points not None, const int64_t[::1] starts not None):
+    """Return a mask of the letters of each string, uint64 (n,); its code points are points[starts[i]:starts[i + 1]].
+
+    A mask has a bit for each class of which a string has one letter, and another one for two or more. The last five bits of
+    a code point are its class.
+    """
+    points, starts = aligned(points), aligned(starts)
+    cdef size_t n = len(starts) - 1
+    if len(starts) < 1 or not rows_are_valid(&starts[0], n, len(points)):
+        raise ValueError(f"starts must rise from 0 to at most {len(points)}, the number of code points")
+    masks_array = np.empty(n, np.uint64)
+    cdef uint64_t[::1] masks = masks_array
+    if n:
+        with nogil:
+            pairs_letters(&points[0] if points.shape[0] else NULL, &starts[0], n, &masks[0])
+    return masks_array
 
 
 def unshared(const uint64_t[::1] masks not None, const int64_t[::1] left not None, const int64_t[::1] right not None):

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from lshfast.records.letters import CLASSES, Letters
+from lshfast.records.letters import Letters
 
-WORDS = st.text(st.sampled_from("aab0bcé" + chr(ord("a") + CLASSES) + "\U0001f600\ud800"), min_size=1, max_size=12)
+WORDS = st.text(st.sampled_from("aab0bcé" + chr(ord("a") + 32) + "\U0001f600\ud800"), min_size=1, max_size=12)
 
 
 @given(st.lists(WORDS, min_size=2, max_size=8))
