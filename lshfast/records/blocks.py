@@ -19,20 +19,15 @@ SHOWN_BLOCKS = 3  # of the blocks that are left out, the largest are named
 NO_KEY = 2**64 - 1  # the key of a record that is in no block
 
 
-def combined_keys(
-    coded: list[CodedField], rows: tuple[Int64Array, Int64Array] | None = None
-) -> tuple[UInt64Array, UInt64Array]:
-    """Return a key for the values of several fields in each row of two tables, or of some rows.
+def combined_keys(coded: list[CodedField]) -> tuple[UInt64Array, UInt64Array]:
+    """Return a key for the values of several fields in each row of two tables.
 
     Keys are equal where all values are; NO_KEY is that of a row without one of them.
     """
-    parts = [
-        field.codes if rows is None else tuple(c[r] for c, r in zip(field.codes, rows, strict=True)) for field in coded
-    ]
-    sizes = [len(part) for part in parts[0]]
+    sizes = [len(codes) for codes in coded[0].codes]
     keys, missing, size = np.zeros(sum(sizes), np.uint64), np.zeros(sum(sizes), bool), 1
-    for field, part in zip(coded, parts, strict=True):
-        codes, count = np.concatenate(part), max(1, len(field.values))
+    for field in coded:
+        codes, count = np.concatenate(field.codes), max(1, len(field.values))
         if size * count >= NO_KEY:  # the combinations that occur are fewer
             distinct, places = np.unique(keys, return_inverse=True)
             keys, size = places.reshape(-1).astype(np.uint64), len(distinct)

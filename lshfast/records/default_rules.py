@@ -172,7 +172,8 @@ def _keys(
     linkage: Linkage, names: list[str], sample: list[Int64Array], scale: float, limits: _KeyLimits | None = None
 ) -> list[BlockingRule]:
     """Choose keys greedily: the one that adds most recall for its pairs, until they suffice or cost too much."""
-    singles = [_Key((f,), _count(linkage, [name], sample) * scale) for f, name in enumerate(names)]
+    small = _sampled(linkage, sample)
+    singles = [_Key((f,), _count(small, [name]) * scale) for f, name in enumerate(names)]
     useful = sorted(range(len(names)), key=lambda f: (singles[f].pairs, f))[:MOST_FIELDS]
     keys = [singles[f] for f in useful]
     free = {key.fields for key in keys if key.pairs <= FREE_PAIRS * _rows(linkage)}
@@ -181,7 +182,7 @@ def _keys(
             if any(part in free for part in combinations(fields, size - 1)):
                 free.add(fields)  # a further field can only cost matches
                 continue
-            keys.append(_Key(fields, _count(linkage, [names[f] for f in fields], sample) * scale))
+            keys.append(_Key(fields, _count(small, [names[f] for f in fields]) * scale))
             if keys[-1].pairs <= FREE_PAIRS * _rows(linkage):
                 free.add(fields)
     return _chosen(linkage, names, useful, keys, limits or _KeyLimits())
@@ -219,10 +220,9 @@ def _all_pairs(sample: list[Int64Array], single: bool) -> int:
     return first * (first - 1) // 2 if single else first * second
 
 
-def _count(linkage: Linkage, names: list[str], sample: list[Int64Array]) -> float:
-    """Return the number of pairs of a key in the sample; half a pair if there is none."""
-    coded = [linkage.fields[name] for name in names]
-    a, b = combined_keys(coded, (sample[0], sample[1]))
+def _count(linkage: Linkage, names: list[str]) -> float:
+    """Return the number of pairs of a key; half a pair if there is none."""
+    a, b = combined_keys([linkage.fields[name] for name in names])
     return max(0.5, float(KeyGroups.of(a, None if linkage.b is None else b).pairs.sum()))
 
 

@@ -244,9 +244,8 @@ def _compared(
     linkage: Linkage, places: UInt64Array, codes: pairs.FieldCodes, scorers: Sequence[FieldScorer], least: float
 ) -> tuple[Int64Array, Float64Array]:
     """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least score."""
-    levels, score, rest = codes.scores(places)  # of what is compared, and the bound of what is not
-    left = np.flatnonzero(score + rest >= least - SLACK)
-    levels, score, rest = levels[:, left], score[left], rest[left]
+    # The score of what is compared, and a bound of that of the rest.
+    left, levels, score, rest = codes.scores(places, least - SLACK)
     i, j = linkage.rows_of(places[left])
     # The fields that can lower the bound most come first.
     for field in sorted(range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)):

@@ -11,14 +11,18 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.common.nearest import no_column
+from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
+from lshfast.kernels.pairs import codes_of_keys
+from lshfast.kernels.text import Texts, tokens_of_texts
 from lshfast.records.fields import Field, Kind, guess_kind
 from lshfast.records.forms import Reader, latin_texts, numbers_of, readers_of
 
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 
 MISSING = -1  # the code of a missing value
+NO_HASH = 2**64 - 1  # of a missing value
 
 
 class RecordTable:
@@ -280,13 +284,36 @@ def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] 
             return None
         kind = kinds.pop() if kinds else pa.large_string()
         chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
-        encoded = pa.chunked_array(chunks, kind).dictionary_encode().combine_chunks()
+        whole = pa.chunked_array(chunks, kind)
+        found = None if pa.types.is_large_string(kind) else _dictionary(whole)
     except (pa.ArrowException, TypeError, OverflowError, ValueError):
         return None
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    codes, values = found or _encoded_texts(whole) or _dictionary(whole)
+    return np.split(codes, np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]), values
+
+
+def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
+    """Return the codes and the distinct values of a chunked array of pyarrow."""
+    encoded = column.dictionary_encode().combine_chunks()
+    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
     codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
-    ends = np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]
-    return np.split(codes, ends), encoded.dictionary.to_pylist()
+    return codes, encoded.dictionary.to_pylist()
+
+
+def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
+    """Return the same for strings, which are told apart by hashes under a secret key: up to twice as fast.
+
+    None if two different ones have the same hash, which is improbable.
+    """
+    texts, missing = Texts(column), column.is_null().to_numpy() if column.null_count else np.zeros(len(column), bool)
+    hashes = tokens_of_texts(texts, draw_hash_key())
+    hashes[missing] = NO_HASH
+    codes, _, count = codes_of_keys(hashes, hashes[:0], NO_HASH)
+    rows, first = np.flatnonzero(~missing), np.empty(count, np.int64)
+    first[codes[rows[::-1]]] = rows[::-1]  # of repeated assignments the last stays
+    if (codes[rows] < 0).any() or not texts.equal(first[codes[rows]], rows).all():
+        return None
+    return codes, column.take(first).to_pylist()
 
 
 def _chunks(array: Any) -> list[Any]:
@@ -333,9 +360,8 @@ def part_changed(written: CodedField, coded: CodedField) -> float:
 def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
     """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
     codes, strings = written_values(field, a, b)
-    given = ~np.fromiter(map(str.isspace, strings), bool, len(strings)) & np.fromiter(
-        map(len, strings), bool, len(strings)
-    )
+    given = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
+    given &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
     objects = np.array([*strings, ""], object)[:-1]  # of one dimension, also without values
     tables = [np.bincount(part[part >= 0], minlength=len(strings)) * given for part in codes]
     if field.kind is None:

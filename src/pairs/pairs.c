@@ -52,38 +52,41 @@ void pairs_group(const int64_t *codes, size_t n, int64_t first, int64_t *next, i
     }
 }
 
-void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, uint8_t *levels,
-                 size_t stride, double *known, double *open) {
+size_t pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, double least,
+                   int64_t first, int64_t *numbers, uint8_t *levels, size_t stride, double *known, double *open) {
     const int32_t *a[BLOCK], *b[BLOCK];
+    size_t count = 0;
     for (size_t begin = 0; begin < n; begin += BLOCK) {
         size_t some = n - begin < BLOCK ? n - begin : BLOCK;
         for (size_t p = 0; p < some; p++) {
-            uint64_t i = places[begin + p] / columns, j = places[begin + p] % columns;
-            a[p] = own->a + i * own->fields;
-            b[p] = own->b + j * own->fields;
+            a[p] = own->a + places[begin + p] / columns * own->fields;
+            b[p] = own->b + places[begin + p] % columns * own->fields;
             prefetch(b[p]);
             prefetch(b[p] + own->fields - 1);
         }
         for (size_t p = 0; p < some; p++) {
             double sum = 0, most = 0;
             for (size_t f = 0; f < own->fields; f++) {
-                int32_t first = a[p][f], second = b[p][f];
+                int32_t left = a[p][f], right = b[p][f];
                 uint8_t level = PAIRS_DIFFERENT;
-                if ((first | second) < 0) {
+                if ((left | right) < 0) {
                     level = PAIRS_MISSING;
                     sum += own->missing[f];
-                } else if (first == second) {
+                } else if (left == right) {
                     level = PAIRS_EQUAL;
-                    sum += own->equal[own->starts[f] + first];
+                    sum += own->equal[own->starts[f] + left];
                 } else {
                     most += own->unequal[f];
                 }
-                levels[f * stride + begin + p] = level;
+                levels[f * stride + count] = level;
             }
-            known[begin + p] = sum;
-            open[begin + p] = most;
+            known[count] = sum;
+            open[count] = most;
+            numbers[count] = first + (int64_t)(begin + p);
+            count += sum + most >= least;
         }
     }
+    return count;
 }
 
 void pairs_letters(const uint32_t *points, const int64_t *starts, size_t n, uint64_t *masks) {

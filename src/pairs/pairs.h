@@ -54,10 +54,11 @@ struct pairs_fields {
 
 enum { PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT };
 
-/* For n pairs: how field f of pair p compares, in levels[f * stride + p]; the sum of the scores of missing and equal
- * values; and the sum of what different ones score at most. */
-void pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, uint8_t *levels,
-                 size_t stride, double *known, double *open);
+/* Of n pairs, find those that may score at least `least`, and return how many there are. Write their numbers, from `first` on;
+ * how field f of the k-th of them compares, in levels[f * stride + k]; the sum of the scores of missing and equal values; and
+ * the sum of what different ones score at most. */
+size_t pairs_score(const struct pairs_fields *own, const uint64_t *places, size_t n, uint64_t columns, double least,
+                   int64_t first, int64_t *numbers, uint8_t *levels, size_t stride, double *known, double *open);
 
 /* The letters of n strings, whose code points are points[starts[i]..starts[i + 1]): a bit for each class of which a string has
  * one letter, and another one for two or more. The last five bits of a code point are its class. */

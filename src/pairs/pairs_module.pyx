@@ -36,7 +36,8 @@ cdef extern from "pairs/pairs.h":
         const int64_t* starts
         const double* unequal
         const double* missing
-    void pairs_score(const pairs_fields*, const uint64_t*, size_t, uint64_t, uint8_t*, size_t, double*, double*) nogil
+    size_t pairs_score(const pairs_fields*, const uint64_t*, size_t, uint64_t, double, int64_t, int64_t*, uint8_t*, size_t,
+                       double*, double*) nogil
     void pairs_letters(const uint32_t*, const int64_t*, size_t, uint64_t*) nogil
     void pairs_unshared(const uint64_t*, const int64_t*, const int64_t*, size_t, uint8_t*, uint8_t*) nogil
     enum:
@@ -197,16 +198,19 @@ cdef class FieldCodes:
         if len(equal):
             self.own.equal = &equal[0]
 
-    def scores(self, const uint64_t[::1] places not None):
-        """Return (levels, known, open) of the pairs (i, j) with places i * rows_b + j.
+    def scores(self, const uint64_t[::1] places not None, double least):
+        """Return (numbers, levels, known, open) of those of the pairs (i, j) that may score at least `least`.
 
-        levels, uint8 (fields, pairs), are MISSING, EQUAL or DIFFERENT; known, float64 (pairs,), sums the scores of missing
-        and equal values; open, float64 (pairs,), what the different ones score at most.
+        The places of the pairs are i * rows_b + j. numbers, int64 (found,), are those among them, ascending; levels, uint8
+        (fields, found), are MISSING, EQUAL or DIFFERENT; known, float64 (found,), sums the scores of missing and equal
+        values; and open, float64 (found,), what different ones score at most.
         """
         places = aligned(places)
-        cdef size_t n = len(places), p, done = 0, some, step = max(<size_t>1, <size_t>WORK // self.own.fields)
+        cdef size_t n = len(places), p, done = 0, made = 0, some, step = max(<size_t>1, <size_t>WORK // self.own.fields)
         cdef uint64_t most = 0, last_pause = 0
-        levels_array, known_array, open_array = np.empty((self.own.fields, n), np.uint8), np.empty(n), np.empty(n)
+        numbers_array, levels_array = np.empty(n, np.int64), np.empty((self.own.fields, n), np.uint8)
+        known_array, open_array = np.empty(n), np.empty(n)
+        cdef int64_t[::1] numbers = numbers_array
         cdef uint8_t[:, ::1] levels = levels_array
         cdef double[::1] known = known_array, open_scores = open_array
         for p in range(n):
@@ -216,11 +220,11 @@ cdef class FieldCodes:
         with nogil:
             while done < n:
                 some = min(n - done, step)
-                pairs_score(&self.own, &places[done], some, self.rows_b, &levels[0, done], n, &known[done],
-                            &open_scores[done])
+                made += pairs_score(&self.own, &places[done], some, self.rows_b, least, <int64_t>done, &numbers[made],
+                                    &levels[0, made], n, &known[made], &open_scores[made])
                 done += some
                 pause(&last_pause)
-        return levels_array, known_array, open_array
+        return numbers_array[:made], levels_array[:, :made], known_array[:made], open_array[:made]
 
 
 def letters(const uint32_t[::1] points not None, const int64_t[::1] starts not None):
