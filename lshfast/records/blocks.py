@@ -76,10 +76,10 @@ class KeyGroups:
     def of(cls, keys_a: UInt64Array, keys_b: UInt64Array | None) -> KeyGroups:
         """Group the rows of two tables, or of one, by equal keys."""
         if keys_b is None:
-            codes, _, count = kernels.codes_of_keys(keys_a, keys_a[:0], NO_KEY)
-            return cls(codes, *kernels.rows_by_code(codes, count), True)
-        second, codes, count = kernels.codes_of_keys(keys_b, keys_a, NO_KEY)
-        return cls(codes, *kernels.rows_by_code(second, count), False)
+            codes, _, firsts = kernels.codes_of_keys(keys_a, keys_a[:0], NO_KEY)
+            return cls(codes, *kernels.rows_by_code(codes, len(firsts)), True)
+        second, codes, firsts = kernels.codes_of_keys(keys_b, keys_a, NO_KEY)
+        return cls(codes, *kernels.rows_by_code(second, len(firsts)), False)
 
     @cached_property
     def pairs(self) -> Int64Array:

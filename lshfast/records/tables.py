@@ -305,15 +305,15 @@ def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
 
     None if two different ones have the same hash, which is improbable.
     """
-    texts, missing = Texts(column), column.is_null().to_numpy() if column.null_count else np.zeros(len(column), bool)
+    texts = Texts(column)
     hashes = tokens_of_texts(texts, draw_hash_key())
-    hashes[missing] = NO_HASH
-    codes, _, count = codes_of_keys(hashes, hashes[:0], NO_HASH)
-    rows, first = np.flatnonzero(~missing), np.empty(count, np.int64)
-    first[codes[rows[::-1]]] = rows[::-1]  # of repeated assignments the last stays
-    if (codes[rows] < 0).any() or not texts.equal(first[codes[rows]], rows).all():
+    if column.null_count:
+        hashes[column.is_null().to_numpy()] = NO_HASH
+    codes, _, firsts = codes_of_keys(hashes, hashes[:0], NO_HASH)
+    rows = np.flatnonzero(codes >= 0)
+    if len(rows) + column.null_count < len(codes) or not texts.equal(firsts[codes[rows]], rows).all():
         return None
-    return codes, column.take(first).to_pylist()
+    return codes, column.take(firsts).to_pylist()
 
 
 def _chunks(array: Any) -> list[Any]:

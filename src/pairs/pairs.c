@@ -24,7 +24,8 @@ size_t pairs_merge(struct pairs_list *a, struct pairs_list *b, size_t work, uint
     return count;
 }
 
-void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int add, int64_t *codes) {
+void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int64_t row, int64_t *firsts,
+                int64_t *codes) {
     uint64_t homes[BLOCK];
     for (size_t begin = 0; begin < n; begin += BLOCK) {
         size_t some = n - begin < BLOCK ? n - begin : BLOCK;
@@ -37,7 +38,8 @@ void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint6
             codes[begin + p] = -1;
             if (key == none) continue;
             while (table->slots[at].number && table->slots[at].key != key) at = (at + 1) & table->mask;
-            if (!table->slots[at].number && add) {
+            if (!table->slots[at].number && firsts) {
+                firsts[table->count] = row + (int64_t)(begin + p);
                 table->slots[at].key = key;
                 table->slots[at].number = ++table->count;
             }

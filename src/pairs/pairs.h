@@ -34,9 +34,10 @@ struct pairs_codes {
     int64_t count;
 };
 
-/* Write the codes of n keys, which are their numbers less 1; -1 for `none`. A key that is not in the table is added, or has the
- * code -1. */
-void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int add, int64_t *codes);
+/* Write the codes of n keys, which are their numbers less 1; -1 for `none`. A key that is not in the table has the code -1; or,
+ * unless firsts is NULL, it is added, and firsts[code] is its row, where the first key is row `row`. */
+void pairs_code(struct pairs_codes *table, const uint64_t *keys, size_t n, uint64_t none, int64_t row, int64_t *firsts,
+                int64_t *codes);
 
 /* Write the rows with a code of at least 0 in the order of their codes; next[code] is the place of its first row, and
  * becomes its end. */

@@ -26,7 +26,7 @@ cdef extern from "pairs/pairs.h":
         pairs_slot* slots
         uint64_t mask, secret
         int64_t count
-    void pairs_code(pairs_codes*, const uint64_t*, size_t, uint64_t, bint, int64_t*) nogil
+    void pairs_code(pairs_codes*, const uint64_t*, size_t, uint64_t, int64_t, int64_t*, int64_t*) nogil
     void pairs_group(const int64_t*, size_t, int64_t, int64_t*, int64_t*) nogil
     struct pairs_fields:
         const int32_t* a
@@ -76,10 +76,10 @@ def merged(const uint64_t[::1] places not None, const uint32_t[::1] bits not Non
 
 
 def codes_of_keys(const uint64_t[::1] keys not None, const uint64_t[::1] others not None, uint64_t none):
-    """Return (codes, codes of others, count): the number of each key among the different ones of `keys`, int64.
+    """Return (codes, codes of others, firsts): the number of each key among the different ones of `keys`, all int64.
 
-    They are numbered in the order in which they come first. The code is -1 for `none`, and for others that are not among
-    `keys`.
+    They are numbered in the order of the rows in which they come first, which are `firsts`. The code is -1 for `none`, and
+    for others that are not among `keys`.
     """
     keys, others = aligned(keys), aligned(others)
     cdef pairs_codes table
@@ -89,21 +89,21 @@ def codes_of_keys(const uint64_t[::1] keys not None, const uint64_t[::1] others 
         slots *= 2
     cdef uint64_t[:, ::1] made = np.zeros((slots, 2), np.uint64)  # keys and numbers
     table.slots, table.mask, table.secret, table.count = <pairs_slot*>&made[0, 0], slots - 1, secret, 0
-    codes_array, other_codes_array = np.empty(n, np.int64), np.empty(m, np.int64)
-    cdef int64_t[::1] codes = codes_array, other_codes = other_codes_array
+    codes_array, other_codes_array, firsts_array = np.empty(n, np.int64), np.empty(m, np.int64), np.empty(n, np.int64)
+    cdef int64_t[::1] codes = codes_array, other_codes = other_codes_array, firsts = firsts_array
     with nogil:
         while done < n:
             some = min(n - done, <size_t>WORK)
-            pairs_code(&table, &keys[done], some, none, True, &codes[done])
+            pairs_code(&table, &keys[done], some, none, <int64_t>done, &firsts[0], &codes[done])
             done += some
             pause(&last_pause)
         done = 0
         while done < m:
             some = min(m - done, <size_t>WORK)
-            pairs_code(&table, &others[done], some, none, False, &other_codes[done])
+            pairs_code(&table, &others[done], some, none, 0, NULL, &other_codes[done])
             done += some
             pause(&last_pause)
-    return codes_array, other_codes_array, table.count
+    return codes_array, other_codes_array, firsts_array[:table.count]
 
 
 def rows_by_code(const int64_t[::1] codes not None, size_t count):
