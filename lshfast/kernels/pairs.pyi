@@ -38,6 +38,16 @@ class FieldCodes:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 
 def letters(points: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...
-def unshared(
-    masks: npt.NDArray[np.uint64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]: ...
+def least_edits(
+    masks: npt.NDArray[np.uint64],
+    lengths: npt.NDArray[np.int64],
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]: ...
+def most_similar(
+    masks: npt.NDArray[np.uint64],
+    lengths: npt.NDArray[np.int64],
+    firsts: npt.NDArray[np.uint32],
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]: ...

@@ -18,7 +18,7 @@ from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
 from lshfast.records.letters import Letters
 from lshfast.records.overlap import TextSimilarity, distinct_counts
-from lshfast.records.synonyms import Synonyms
+from lshfast.records.synonyms import Synonyms, words_of
 from lshfast.records.tables import CodedField
 
 MISSING_LEVEL, EXACT_LEVEL = 0, 1  # the levels of a missing value, and of equal values; a higher level agrees less
@@ -84,10 +84,12 @@ class FieldComparer:
         values = coded.values
         self._known: npt.NDArray[np.bool_] | None = None
         if coded.kind in ("name", "text") and len(synonyms):
-            self._known = synonyms.known_among(values)
+            words = words_of(values)
+            self._known = synonyms.known_among(words)
         if coded.kind == "text":
             counts = distinct_counts(coded.codes, len(values))
-            self._texts = TextSimilarity(synonyms.canonical_forms(values), counts, threads)
+            canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
+            self._texts = TextSimilarity(canonical, counts, threads)
         self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values

@@ -83,7 +83,8 @@ def _number_forms(texts: list[str]) -> list[str]:
 
 
 def _code_forms(texts: list[str]) -> list[str]:
-    return [form.replace(" ", "") for form in normal_forms(texts)]
+    forms = normal_forms(texts)
+    return [form.replace(" ", "") for form in forms] if " " in "".join(forms) else forms
 
 
 def numbers_of(field: Field, forms: Sequence[str]) -> Float64Array | None:

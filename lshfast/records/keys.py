@@ -121,6 +121,8 @@ def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
     for side, table in enumerate((linkage.a,) if linkage.b is None else (linkage.a, linkage.b)):
         codes = coded.codes[side]
         present = codes[codes >= 0]
+        if len(coded.values) < DIFFERENT * len(present):
+            return None
         counts = np.bincount(present, minlength=len(coded.values))
         distinct = int(np.count_nonzero(counts))
         if len(present) < FEWEST_IN_ORDER or distinct < DIFFERENT * len(present):

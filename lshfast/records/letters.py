@@ -48,27 +48,21 @@ class Letters:
             self._firsts[some][begun] = points[starts[begun]]
             self._masks[some] = pairs.letters(points, np.append(starts, len(points)))
 
-    def _missing(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-        """Return at least how many letters of each of two strings the other does not have."""
-        return pairs.unshared(self._masks, *(np.ascontiguousarray(own, np.int64) for own in (a, b)))
-
     def least_edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Int64Array:
         """Return for pairs of strings, by their places, a number of edits that they are apart at least.
 
         Edits are insertions, deletions, replacements and exchanges of neighbours.
         """
-        fewer = np.abs(self._lengths[a] - self._lengths[b])
-        return np.asarray(np.maximum(np.maximum(*self._missing(a, b)), fewer), np.int64)
+        return pairs.least_edits(self._masks, self._lengths, *_places(a, b))
 
     def most_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return for pairs of strings, by their places, a bound of their Jaro-Winkler similarity, in [0, 1]."""
-        first, second = np.maximum(self._lengths[a], 1), np.maximum(self._lengths[b], 1)
-        only_first, only_second = self._missing(a, b)
-        matches = np.minimum(first - only_first, second - only_second)
-        jaro = np.where(matches > 0, (matches / first + matches / second + 1) / 3, 0.0)
-        # Each of the first four letters that both begin with adds a tenth of what is missing to 1.
-        return np.where(self._firsts[a] == self._firsts[b], jaro + 0.4 * (1 - jaro), jaro)
+        return pairs.most_similar(self._masks, self._lengths, self._firsts, *_places(a, b))
 
     def may_be_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any], least: float) -> BoolArray:
         """Return which pairs of strings may have at least this Jaro-Winkler similarity."""
         return np.asarray(self.most_similar(a, b) >= least - ROUNDING)
+
+
+def _places(*arrays: npt.NDArray[Any]) -> list[Int64Array]:
+    return [np.ascontiguousarray(own, np.int64) for own in arrays]

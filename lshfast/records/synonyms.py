@@ -16,6 +16,7 @@ from lshfast.common.types import BoolArray
 from lshfast.kernels.pairs import codes_of_keys
 from lshfast.records.values import normal_form
 from lshfast.shingling import shingle
+from lshfast.tokens import TokenSets
 
 NO_WORD = 2**64 - 1  # the hash of no word
 
@@ -76,16 +77,25 @@ one 1; two 2; three 3; four 4; five 5; six 6; seven 7; eight 8; nine 9; ten 10; 
 """
 
 
-def rows_with_words(values: Sequence[str], words: Iterable[str]) -> BoolArray:
-    """Return which values in normal form have one of some words, which are told by their hashes; bool (values,).
+def words_of(values: Iterable[str]) -> TokenSets:
+    """Return the hashes of the words of each value in normal form."""
+    return shingle(list(values), "word", 1)
+
+
+def rows_with_words(values: TokenSets, words: Iterable[str]) -> BoolArray:
+    """Return which values have one of some words, by the hashes of their words; bool (values,).
 
     In scripts without spaces, each character is a word: values that have the first one of such a word are among them.
+
+    Examples
+    --------
+    >>> rows_with_words(words_of(["8638 w 3rd st", "elm court"]), ["rd", "st"]).tolist()
+    [True, False]
     """
-    found = np.zeros(len(values), bool)
-    tokens, sought = shingle(list(values), "word", 1), shingle(list(words), "word", 1)
+    found, sought = np.zeros(len(values), bool), words_of(words)
     first = sought.tokens[sought.offsets[:-1][sought.counts > 0]]
-    hits = codes_of_keys(first, tokens.tokens, NO_WORD)[1] >= 0
-    found[np.repeat(np.arange(len(values), dtype=np.int64), tokens.counts)[hits]] = True
+    has = codes_of_keys(first, values.tokens, NO_WORD)[1] >= 0
+    found[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = True
     return found
 
 
@@ -166,9 +176,12 @@ class Synonyms:
         """Return whether one line relates two different words."""
         return normal_form(b) in self._others.get(normal_form(a), ())
 
-    def known_among(self, values: Sequence[str]) -> BoolArray:
-        """Return which values may have a word of the table, bool (values,): all that have one, and few others."""
-        return rows_with_words(values, self._others)
+    def known_among(self, words: TokenSets) -> BoolArray:
+        """Return which values may have a word of the table, bool (values,), from the hashes of their words.
+
+        These are all values that have one, and few others.
+        """
+        return rows_with_words(words, self._others)
 
     def canonical(self, value: str) -> str:
         """Return a normal form with each word replaced by the first word of its line, if it is in one line only.
@@ -183,10 +196,10 @@ class Synonyms:
         heads = [self._heads.get(word, ()) for word in words]
         return " ".join(min(found) if len(found) == 1 else word for word, found in zip(words, heads, strict=True))
 
-    def canonical_forms(self, values: Sequence[str]) -> list[str]:
-        """Return the same for each of some values."""
+    def canonical_forms(self, values: Sequence[str], words: TokenSets) -> list[str]:
+        """Return the same for each of some values, from the hashes of their words."""
         found = [*values]
-        for place in np.flatnonzero(rows_with_words(values, self._heads)).tolist():
+        for place in np.flatnonzero(rows_with_words(words, self._heads)).tolist():
             found[place] = self.canonical(found[place])
         return found
 

@@ -55,10 +55,11 @@ def normal_forms(texts: list[str]) -> list[str]:
     joined = "\n".join(texts)
     if not joined.isascii() or joined.count("\n") != len(texts) - 1:
         return [normal_form(text) for text in texts]
-    joined = joined.lower().translate(_ASCII_LINES)
-    while "  " in joined:
-        joined = joined.replace("  ", " ")
-    return joined.replace(" \n", "\n").replace("\n ", "\n").strip(" ").split("\n")
+    form = joined.lower().translate(_ASCII_LINES)
+    while "  " in form:
+        form = form.replace("  ", " ")
+    form = form.replace(" \n", "\n").replace("\n ", "\n").strip(" ")
+    return texts if form == joined else form.split("\n")
 
 
 def number_in(text: str) -> float | None:

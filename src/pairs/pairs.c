@@ -103,11 +103,38 @@ void pairs_letters(const uint32_t *points, const int64_t *starts, size_t n, uint
     }
 }
 
-void pairs_unshared(const uint64_t *masks, const int64_t *left, const int64_t *right, size_t n, uint8_t *own,
-                    uint8_t *other) {
+/* How many letters of each of two strings the other does not have, at least. */
+struct unshared {
+    int64_t left, right;
+};
+
+static inline struct unshared unshared_of(const uint64_t *masks, int64_t left, int64_t right) {
+    uint64_t first = masks[left], second = masks[right];
+    struct unshared found = {(int64_t)ones_of(first & ~second), (int64_t)ones_of(second & ~first)};
+    return found;
+}
+
+void pairs_least_edits(struct pairs_strings own, const int64_t *left, const int64_t *right, size_t n, int64_t *edits) {
     for (size_t p = 0; p < n; p++) {
-        uint64_t first = masks[left[p]], second = masks[right[p]];
-        own[p] = (uint8_t)ones_of(first & ~second);
-        other[p] = (uint8_t)ones_of(second & ~first);
+        struct unshared letters = unshared_of(own.masks, left[p], right[p]);
+        int64_t longer = own.lengths[left[p]] - own.lengths[right[p]];
+        int64_t most = longer < 0 ? -longer : longer;
+        most = letters.left > most ? letters.left : most;
+        edits[p] = letters.right > most ? letters.right : most;
+    }
+}
+
+void pairs_most_similar(struct pairs_strings own, const int64_t *left, const int64_t *right, size_t n, double *similar) {
+    NO_CONTRACTION
+    for (size_t p = 0; p < n; p++) {
+        struct unshared letters = unshared_of(own.masks, left[p], right[p]);
+        int64_t first = own.lengths[left[p]], second = own.lengths[right[p]];
+        first = first > 1 ? first : 1;
+        second = second > 1 ? second : 1;
+        int64_t of_first = first - letters.left, of_second = second - letters.right;
+        double matches = (double)(of_first < of_second ? of_first : of_second);
+        double jaro = matches > 0 ? (matches / (double)first + matches / (double)second + 1) / 3 : 0;
+        /* Each of the first four letters that both begin with adds a tenth of what is missing to 1. */
+        similar[p] = own.firsts[left[p]] == own.firsts[right[p]] ? jaro + 0.4 * (1 - jaro) : jaro;
     }
 }

@@ -1,5 +1,5 @@
-/* Pairs of records: the merge of lists of pairs, what pairs score before strings are compared, and the letters that only one
- * of two strings has.
+/* Pairs of records: the merge of lists of pairs, what pairs score before strings are compared, and bounds by
+ * the letters of strings.
  *
  * Contract: all arrays are owned by the caller, and nothing is allocated. A pair (i, j) has the place i * columns + j.
  * Outputs overlap no input. Sums are in the order of the fields: the same bits come out everywhere. */
@@ -65,8 +65,17 @@ size_t pairs_score(const struct pairs_fields *own, const uint64_t *places, size_
  * one letter, and another one for two or more. The last five bits of a code point are its class. */
 void pairs_letters(const uint32_t *points, const int64_t *starts, size_t n, uint64_t *masks);
 
-/* For n pairs of strings: the bits of the mask of each that are not set in the mask of the other. */
-void pairs_unshared(const uint64_t *masks, const int64_t *left, const int64_t *right, size_t n, uint8_t *own,
-                    uint8_t *other);
+/* Strings: the masks of their letters, their numbers of letters, at least 0, and the first letter of each. */
+struct pairs_strings {
+    const uint64_t *masks;
+    const int64_t *lengths;
+    const uint32_t *firsts;
+};
+
+/* For n pairs of strings: a number of edits that they are apart at least. Firsts are not needed. */
+void pairs_least_edits(struct pairs_strings own, const int64_t *left, const int64_t *right, size_t n, int64_t *edits);
+
+/* For n pairs of strings: a bound of their Jaro-Winkler similarity. */
+void pairs_most_similar(struct pairs_strings own, const int64_t *left, const int64_t *right, size_t n, double *similar);
 
 #endif

@@ -1,4 +1,4 @@
-"""Pairs of records: the merge of lists of pairs, their scores before strings are compared, and unshared letters."""
+"""Pairs of records: the merge of lists of pairs, their scores before strings are compared, and bounds by letters."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -39,7 +39,12 @@ cdef extern from "pairs/pairs.h":
     size_t pairs_score(const pairs_fields*, const uint64_t*, size_t, uint64_t, double, int64_t, int64_t*, uint8_t*, size_t,
                        double*, double*) nogil
     void pairs_letters(const uint32_t*, const int64_t*, size_t, uint64_t*) nogil
-    void pairs_unshared(const uint64_t*, const int64_t*, const int64_t*, size_t, uint8_t*, uint8_t*) nogil
+    struct pairs_strings:
+        const uint64_t* masks
+        const int64_t* lengths
+        const uint32_t* firsts
+    void pairs_least_edits(pairs_strings, const int64_t*, const int64_t*, size_t, int64_t*) nogil
+    void pairs_most_similar(pairs_strings, const int64_t*, const int64_t*, size_t, double*) nogil
     enum:
         PAIRS_MISSING, PAIRS_EQUAL, PAIRS_DIFFERENT
 
@@ -245,21 +250,67 @@ def letters(const uint32_t[::1] points not None, const int64_t[::1] starts not N
     return masks_array
 
 
-def unshared(const uint64_t[::1] masks not None, const int64_t[::1] left not None, const int64_t[::1] right not None):
-    """Return for pairs of masks, by their places, how many bits of each are not set in the other: two of uint8 (pairs,)."""
-    masks, left, right = aligned(masks), aligned(left), aligned(right)
+cdef pairs_strings _strings(const uint64_t[::1] masks, const int64_t[::1] lengths, const uint32_t[::1] firsts,
+                            const int64_t[::1] left, const int64_t[::1] right) except *:
+    """Return the strings of pairs, after all that is read was checked; `firsts` may be None."""
+    cdef pairs_strings own
+    cdef size_t n = len(masks)
+    own.masks, own.lengths, own.firsts = NULL, NULL, NULL
+    if <size_t>len(lengths) != n or (firsts is not None and <size_t>len(firsts) != n):
+        raise ValueError(f"{n} strings must have as many lengths and first letters, not {len(lengths)} lengths")
+    if len(left) != len(right):
+        raise ValueError(f"as many lefts as rights are needed, not {len(left)} and {len(right)}")
+    if not n:
+        if len(left):
+            raise ValueError("places must be below 0, the number of strings")
+        return own
+    if len(left) and not (are_below(&left[0], len(left), n) and are_below(&right[0], len(right), n)):
+        raise ValueError(f"places must be below {n}, the number of strings")
+    own.masks, own.lengths = &masks[0], &lengths[0]
+    if firsts is not None:
+        own.firsts = &firsts[0]
+    return own
+
+
+def least_edits(const uint64_t[::1] masks not None, const int64_t[::1] lengths not None,
+                const int64_t[::1] left not None, const int64_t[::1] right not None):
+    """Return for pairs of strings, by their places, how many edits they are apart at least, int64 (pairs,).
+
+    Strings have the masks of `letters`, and their lengths. An edit changes, adds, takes away or exchanges letters.
+    """
+    masks, lengths, left, right = aligned(masks), aligned(lengths), aligned(left), aligned(right)
+    cdef pairs_strings own = _strings(masks, lengths, None, left, right)
     cdef size_t n = len(left), done = 0, some
     cdef uint64_t last_pause = 0
-    if <size_t>len(right) != n:
-        raise ValueError(f"as many lefts as rights are needed, not {n} and {len(right)}")
-    own_array, other_array = np.empty(n, np.uint8), np.empty(n, np.uint8)
-    cdef uint8_t[::1] own = own_array, other = other_array
-    if n and not (are_below(&left[0], n, len(masks)) and are_below(&right[0], n, len(masks))):
-        raise ValueError(f"places must be below {len(masks)}")
+    edits_array = np.empty(n, np.int64)
+    cdef int64_t[::1] edits = edits_array
     with nogil:
         while done < n:
             some = min(n - done, <size_t>WORK)
-            pairs_unshared(&masks[0], &left[done], &right[done], some, &own[done], &other[done])
+            pairs_least_edits(own, &left[done], &right[done], some, &edits[done])
             done += some
             pause(&last_pause)
-    return own_array, other_array
+    return edits_array
+
+
+def most_similar(const uint64_t[::1] masks not None, const int64_t[::1] lengths not None,
+                 const uint32_t[::1] firsts not None, const int64_t[::1] left not None,
+                 const int64_t[::1] right not None):
+    """Return for pairs of strings, by their places, a bound of their Jaro-Winkler similarity, float64 (pairs,).
+
+    Strings have the masks of `letters`, their lengths, and their first code points, which are 0 for empty strings.
+    """
+    masks, lengths, firsts = aligned(masks), aligned(lengths), aligned(firsts)
+    left, right = aligned(left), aligned(right)
+    cdef pairs_strings own = _strings(masks, lengths, firsts, left, right)
+    cdef size_t n = len(left), done = 0, some
+    cdef uint64_t last_pause = 0
+    similar_array = np.empty(n, np.float64)
+    cdef double[::1] similar = similar_array
+    with nogil:
+        while done < n:
+            some = min(n - done, <size_t>WORK)
+            pairs_most_similar(own, &left[done], &right[done], some, &similar[done])
+            done += some
+            pause(&last_pause)
+    return similar_array
