@@ -115,7 +115,8 @@ class LinkResult(Shown):
     def keys(self, links: slice = slice(None)) -> tuple[list[Any], list[Any]]:
         """Return the ids of both records of each link, or of some links."""
         first, second = (table.ids for table in self.tables)
-        return [first[row] for row in self.i[links].tolist()], [second[row] for row in self.j[links].tolist()]
+        rows = self.i[links].tolist(), self.j[links].tolist()
+        return list(map(first.__getitem__, rows[0])), list(map(second.__getitem__, rows[1]))
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """Return the ids of the links as tuples."""
