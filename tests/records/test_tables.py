@@ -5,8 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lshfast.records import Field, RecordTable
+from lshfast.records import Field, RecordTable, tables
 from lshfast.records.tables import code_field, encoded
 
 COLUMNS = {"name": ["Ann", "Bob", None, "ann "], "age": [30, 41, None, 30]}
@@ -49,6 +51,22 @@ def test_arrow_and_python_number_values_alike(monkeypatch):
     codes, values = encoded(columns)
     by_python = [[None if c < 0 else values[c] for c in part.tolist()] for part in codes]
     assert [[v or None for v in part] for part in by_arrow] == by_python
+
+
+@given(
+    st.lists(st.sampled_from(["b", None, "a", "", "ü", " ", "a" * 70]), max_size=30), st.integers(0, 30), st.booleans()
+)
+def test_strings_of_arrow_are_numbered_in_their_order(values, cut, all_hashes_equal):
+    """In several chunks, with and without nulls, and if all strings have the same hash."""
+    column = pa.chunked_array([values[:cut], values[cut:]], pa.string())
+    numbers = {}
+    expected = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    with pytest.MonkeyPatch.context() as patch:
+        if all_hashes_equal:
+            patch.setattr(tables, "tokens_of_texts", lambda texts, key: np.zeros(len(texts), np.uint64))
+        codes, strings = encoded([column, column])
+    assert [part.tolist() for part in codes] == [expected, expected]
+    assert strings == [*numbers]
 
 
 def test_any_stream_of_arrow_is_a_table():
