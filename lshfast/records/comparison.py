@@ -90,11 +90,11 @@ class FieldComparer:
             counts = distinct_counts(coded.codes, len(values))
             canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
             self._texts = TextSimilarity(canonical, counts, threads)
-        self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
+        self._values = np.fromiter(values, object, len(values))
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
         if self._long.any():
-            self._beginnings = np.array([*(value[:LONG] for value in values), ""], object)[:-1]
+            self._beginnings = np.fromiter((value[:LONG] for value in values), object, len(values))
 
     @cached_property
     def _letters(self) -> Letters:

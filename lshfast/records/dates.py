@@ -21,6 +21,7 @@ _COMPACT = re.compile(r"\d{8}")
 FIRST_YEAR, LAST_YEAR = 1600, 2399  # a date outside is taken for a typing error
 LATEST = 2068  # the latest year of two digits, as in POSIX, if the dates with four digits do not tell
 LEAST_YEARS, TYPED = 20, 0.999  # dates with four digits that tell it, and the part of them that are no typing errors
+THOUSANDS = np.array([1000, 100, 10, 1], np.int64)  # what the digits of a year stand for
 SHORT_YEARS = 0.1  # least part of the dates of a table with years of two digits; fewer are typing errors
 PLACES: dict[DateOrder, tuple[int, int, int]] = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 NAMES: dict[DateOrder, str] = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
@@ -97,8 +98,8 @@ def digits_of(forms: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array]
     """
     joined = "".join([form or "0" * 8 for form in forms]).encode("ascii")
     digits = np.frombuffer(joined, np.uint8).reshape(-1, 8).astype(np.int64) - ord("0")
-    year, month, day = (part @ 10 ** np.arange(part.shape[1])[::-1] for part in np.split(digits, [4, 6], axis=1))
-    return year, month, day
+    year, month, day = np.split(digits, [4, 6], axis=1)
+    return year @ THOUSANDS, month @ THOUSANDS[2:], day @ THOUSANDS[2:]
 
 
 def days_of(forms: Sequence[str]) -> Int64Array:

@@ -362,7 +362,7 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
     codes, strings = written_values(field, a, b)
     given = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
     given &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
-    objects = np.array([*strings, ""], object)[:-1]  # of one dimension, also without values
+    objects = np.fromiter(strings, object, len(strings))
     tables = [np.bincount(part + 1, minlength=len(strings) + 1)[1:] * given for part in codes]
     if field.kind is None:
         counts = tables[0] if b is None else tables[0] + tables[1]

@@ -133,7 +133,7 @@ def rows_by_code(const int64_t[::1] codes not None, size_t count):
                 number[code[row]] += 1
     if not fits:
         raise ValueError(f"codes must be below {count}, not {codes[row]}")
-    np.cumsum(starts_array, out=starts_array)
+    np.cumsum(starts_array, dtype=np.int64, out=starts_array)
     rows_array = np.empty(starts_array[count + 1], np.int64)
     rows = rows_array
     with nogil:
