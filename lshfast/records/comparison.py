@@ -121,6 +121,8 @@ class FieldComparer:
         missing = (a < 0) | (b < 0)
         levels[missing] = MISSING_LEVEL
         open_pairs = np.flatnonzero(~missing & (a != b))
+        if self.coded.kind in ("name", "code", "phone"):
+            open_pairs = open_pairs[self._may_be_near(a[open_pairs], b[open_pairs])]
         if len(open_pairs) and self.coded.kind != "category":
             first, second, place = self._distinct(a[open_pairs], b[open_pairs])
             similar = self._similarities(first, second) if graded else None
@@ -128,6 +130,14 @@ class FieldComparer:
             if similarities is not None and similar is not None:
                 similarities[open_pairs] = similar[place]
         return Agreement(levels, similarities)
+
+    def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which pairs of different names or codes may have another level than the last, by their letters."""
+        if self.coded.kind == "name":
+            near = self._letters.may_be_similar(a, b, LEVELS["name"][1][-1])
+            return near if self._known is None else near | (self._known[a] & self._known[b])
+        near = self._letters.least_edits(a, b) <= LEVELS["code"][1][-1]
+        return np.asarray(near | self._long[a] | self._long[b])
 
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
