@@ -3,7 +3,7 @@
 Equal row numbers of two tables pair records by chance. Equal numbers of books or persons pair the right records. The
 other fields distinguish these cases: if numbers mean something, records with equal numbers are more alike in the other
 fields than records with neighbouring numbers. Neighbours are the control, because tables may be sorted. Samples of the
-values and of the pairs are used: 0.6 s for two tables of a million records.
+values and of the pairs are used: .07 s for two tables of 200,000 records.
 """
 
 from __future__ import annotations

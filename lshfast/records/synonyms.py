@@ -176,6 +176,10 @@ class Synonyms:
         """Return whether one line relates two different words."""
         return normal_form(b) in self._others.get(normal_form(a), ())
 
+    def known(self, value: str) -> bool:
+        """Return whether a value in normal form has a word of the table."""
+        return not self._others.keys().isdisjoint(value.split())
+
     def known_among(self, words: TokenSets) -> BoolArray:
         """Return which values may have a word of the table, bool (values,), from the hashes of their words.
 
