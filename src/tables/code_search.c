@@ -11,7 +11,7 @@
 #define MANY 16      /* so many queries read most of the tails of a piece */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
-#define FAR_STEP (CODE_SEARCH_GROUP + 8) /* not a power of two: those of a query would share their places in the cache */
+#define NEAREST_CELLS 2 /* which are scanned first */
 
 static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
 
@@ -29,7 +29,11 @@ static inline const uint64_t *point_of(const struct code_search *search, const s
 enum tables_outcome code_search_begin(struct code_search *search) {
     const unsigned most = search->near[search->reach];
     search->rows = NULL;
-    search->distances = search->far = NULL;
+    search->distances = NULL;
+    search->units = search->with = search->low = search->high = NULL;
+    search->live = NULL;
+    search->groups = search->ordered = NULL;
+    search->groups_capacity = search->ordered_capacity = 0;
     search->nearest = (struct nearest){NULL, 0, 0};
     search->sorted = NULL;
     search->used = search->capacity = search->sorted_capacity = 0;
@@ -41,8 +45,7 @@ enum tables_outcome code_search_begin(struct code_search *search) {
     search->more = malloc(HAMMING_PIECE * sizeof *search->more);
     search->levels = malloc((search->reach + 2) * sizeof *search->levels);
     search->levels_of_heads = malloc((most + 1) * sizeof *search->levels_of_heads);
-    search->far = malloc(FAR_STEP * CODE_CELLS_MOST * sizeof *search->far);
-    if (!search->far || !search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
+    if (!search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
         code_search_end(search);
         return TABLES_NO_MEMORY;
     }
@@ -57,7 +60,8 @@ void code_search_end(struct code_search *search) {
     for (size_t i = 0; search->query && i < CODE_SEARCH_GROUP; i++) free(search->query[i].hits);
     void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
                    search->levels, search->levels_of_heads, search->nearest.distances, search->sorted,
-                   search->far};
+                   search->units,  search->with,            search->low,     search->high,  search->live,
+                   search->groups, search->ordered};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -267,33 +271,94 @@ static int scan_groups(struct code_search *search, struct code_search_query *que
     return 1;
 }
 
-/* Compute the distances of a query to all centres, and scan the nearest cell: that bounds what is near enough. 0: there is
- * no memory. */
-static int approach(struct code_search *search, size_t i, const uint64_t *code, const uint64_t *point, size_t *done) {
-    const struct code_cells *cells = cells_of(search);
-    const size_t payload = search->tables[0]->k - search->tables[0]->slots;
-    struct code_search_query *query = search->query + i;
-    double *far = search->far + i;
-    size_t nearest = 0, first, end;
-    for (size_t cell = 0; cell < cells->count; cell++) {
-        far[cell * FAR_STEP] = search->distance(cells->centres + cell * payload, point, search->dim);
-        if (far[cell * FAR_STEP] < far[nearest * FAR_STEP]) nearest = cell;
+/* Let the last half of a group go, to be searched for later. */
+static void halve(struct code_search *search) {
+    size_t left = search->queries / 2;
+    for (size_t i = left; i < search->queries; i++) {
+        struct code_search_query *query = search->query + i;
+        search->hits -= query->count;
+        free(query->hits);
+        query->hits = NULL;
+        query->count = query->capacity = 0;
     }
-    code_cells_within(cells, nearest, far[nearest * FAR_STEP], query->bound, &first, &end);
-    far[nearest * FAR_STEP] = INFINITY; /* done */
-    if (!scan_groups(search, query, first, end, code, point, done)) return 0;
-    return query->count < search->most || lessen(search, query, point);
+    search->queries = left;
 }
 
-/* Find the groups of a cell that may have rows which are near enough to each query. */
-static void choose_groups(struct code_search *search, size_t cell) {
+/* Have memory for cells; 0 if there is none. */
+static int have_cells(struct code_search *search) {
+    const size_t room = CODE_CELLS_MOST + PRODUCTS_LANES;
+    if (search->units) return 1;
+    search->with = malloc(CODE_CELLS_BLOCK * CODE_CELLS_MOST * sizeof *search->with);
+    search->live = malloc(room * sizeof *search->live);
+    search->low = malloc(room * sizeof *search->low);
+    search->high = malloc(room * sizeof *search->high);
+    search->units = malloc(CODE_CELLS_BLOCK * search->dim * sizeof *search->units);
+    return search->with && search->live && search->low && search->high && search->units;
+}
+
+/* Scan the nearest cells of a query, which bounds what is near enough, and choose groups of the others. `products` are those of
+ * the query with the centres, and change. 0: there is no memory. */
+static int approach(struct code_search *search, size_t i, float *products, int is_unit, const uint64_t *code,
+                    const uint64_t *point, size_t *done) {
     const struct code_cells *cells = cells_of(search);
-    for (size_t i = 0; i < search->queries; i++) {
-        struct code_search_query *query = search->query + i;
-        const double far = search->far[cell * FAR_STEP + i];
-        query->group = query->end = 0;
-        if (far != INFINITY) code_cells_within(cells, cell, far, query->bound, &query->group, &query->end);
+    struct code_search_query *query = search->query + i;
+    size_t nearest[NEAREST_CELLS], n = 0, first, end;
+    for (; is_unit && search->most != SIZE_MAX && n < NEAREST_CELLS; n++) {
+        const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
+        if (!scan_groups(search, query, cells->starts[cell], cells->starts[cell + 1], code, point, done)) return 0;
+        products[cell] = -INFINITY;
     }
+    if (query->count >= search->most && !lessen(search, query, point)) return 0;
+    const struct products_angle angle = code_cells_angle(cells, is_unit ? query->bound : 2);
+    const size_t count = search->products->within(products, cells->bounds, cells->bounds + cells->count, cells->count, &angle,
+                                                  search->live, search->low, search->high);
+    if (!have((void **)&search->groups, &search->groups_capacity, search->groups_count + count, sizeof *search->groups)) return 0;
+    for (size_t c = 0; c < count; c++) {
+        const uint32_t cell = search->live[c];
+        int scanned = 0;
+        for (size_t j = 0; j < n; j++) scanned |= cell == nearest[j];
+        code_cells_groups(cells, cell, search->low[c], search->high[c], &first, &end);
+        search->groups[search->groups_count] = (struct code_search_groups){(uint32_t)first, (uint32_t)end, cell, (uint32_t)i};
+        search->groups_count += first < end && !scanned;
+    }
+    return 1;
+}
+
+/* Order the groups by cell, so that the codes of a cell are in a cache while they are compared with all queries. 0: there is no
+ * memory. */
+static int order_groups(struct code_search *search) {
+    const size_t cells = cells_of(search)->count, n = search->groups_count;
+    uint32_t *ends = search->live;
+    if (!have((void **)&search->ordered, &search->ordered_capacity, n, sizeof *search->ordered)) return 0;
+    memset(ends, 0, (cells + 1) * sizeof *ends);
+    for (size_t i = 0; i < n; i++) ends[search->groups[i].cell + 1]++;
+    for (size_t cell = 1; cell <= cells; cell++) ends[cell] += ends[cell - 1];
+    for (size_t i = 0; i < n; i++) search->ordered[ends[search->groups[i].cell]++] = search->groups[i];
+    return 1;
+}
+
+/* Choose the groups of all queries. 0: there is no memory. */
+static int choose_groups(struct code_search *search, const uint64_t *codes, const uint64_t *points, size_t *done) {
+    const struct code_cells *cells = cells_of(search);
+    const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
+    int units[CODE_CELLS_BLOCK];
+    search->groups_count = search->next = 0;
+    if (!cells->count) return 1;
+    if (!have_cells(search)) return 0;
+    for (size_t first = 0; first < search->queries; first += CODE_CELLS_BLOCK) {
+        const size_t n = search->queries - first < CODE_CELLS_BLOCK ? search->queries - first : CODE_CELLS_BLOCK;
+        for (size_t i = 0; i < n; i++) {
+            units[i] = code_cells_unit(points + (first + i) * payload, cells->dim, cells->wide, search->units + i * cells->dim);
+        }
+        search->products->multiply(search->units, n, cells->panels, cells->count, cells->dim, search->with);
+        for (size_t i = 0; i < n && first + i < search->queries; i++) {
+            const size_t query = first + i;
+            if (!approach(search, query, search->with + i * cells->count, units[i], codes + query * words,
+                          points + query * payload, done)) return 0;
+            if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
+        }
+    }
+    return order_groups(search);
 }
 
 /* 1 if rows are scanned where they are: one of them is in no cell. */
@@ -309,22 +374,10 @@ static void prefetch_tails(const struct code_search *search, size_t size) {
     for (size_t word = 0; word < size * tail; word += 8) prefetch(tails + word);
 }
 
-/* Let the last half of a group go, to be searched for later. */
-static void halve(struct code_search *search) {
-    size_t left = search->queries / 2;
-    for (size_t i = left; i < search->queries; i++) {
-        struct code_search_query *query = search->query + i;
-        search->hits -= query->count;
-        free(query->hits);
-        query->hits = NULL;
-        query->count = query->capacity = 0;
-    }
-    search->queries = left;
-}
-
 static void begin_group(struct code_search *search, size_t left) {
     search->queries = left < CODE_SEARCH_GROUP ? left : CODE_SEARCH_GROUP;
-    search->table = search->row = search->step = search->hits = 0;
+    search->table = search->row = search->hits = 0;
+    search->approached = 0;
     for (size_t i = 0; i < search->queries; i++) {
         struct code_search_query *query = search->query + i;
         query->count = 0;
@@ -338,29 +391,18 @@ static void begin_group(struct code_search *search, size_t left) {
 /* Compare the group with the cells of a table. UNFINISHED: call again. */
 static enum band_tables_outcome scan_cells(struct code_search *search, const uint64_t *codes, const uint64_t *points,
                                            size_t *done) {
-    const struct band_tables *index = search->tables[search->table];
-    const struct code_cells *cells = cells_of(search);
-    const size_t words = index->slots, payload = index->k - words, most = search->piece / HAMMING_GROUP;
-    for (size_t i = 0; !search->step && cells->count && i < search->queries; i++) {
-        if (!approach(search, i, codes + i * words, points + i * payload, done)) return BAND_TABLES_NO_ROOM;
-        if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
-    }
-    search->step += !search->step;
-    for (; search->step <= cells->count; search->step++) {
+    const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
+    if (!search->approached && !choose_groups(search, codes, points, done)) return BAND_TABLES_NO_ROOM;
+    search->approached = 1;
+    for (; search->next < search->groups_count; search->next++) {
+        const struct code_search_groups *groups = search->ordered + search->next;
+        const size_t i = groups->query;
         if (*done >= search->work) return BAND_TABLES_UNFINISHED;
-        choose_groups(search, search->step - 1);
-        const size_t end = cells->starts[search->step];
-        for (size_t first = cells->starts[search->step - 1]; first < end; first += most) {
-            for (size_t i = 0; i < search->queries; i++) {
-                struct code_search_query *query = search->query + i;
-                const size_t low = query->group < first ? first : query->group;
-                const size_t high = query->end < first + most ? query->end : first + most;
-                if (low >= high) continue;
-                if (!scan_groups(search, query, low, high, codes + i * words, points + i * payload, done)) return BAND_TABLES_NO_ROOM;
-                if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
-            }
+        if (i >= search->queries) continue;
+        if (!scan_groups(search, search->query + i, groups->first, groups->end, codes + i * words, points + i * payload, done)) {
+            return BAND_TABLES_NO_ROOM;
         }
-        *done += search->queries;
+        if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
     }
     return BAND_TABLES_ANSWERED;
 }
@@ -394,7 +436,7 @@ enum band_tables_outcome code_search_run(struct code_search *search, const uint6
     while (*next < n) {
         const uint64_t *code = codes + *next * words, *point = points + *next * payload;
         if (!search->queries) begin_group(search, n - *next);
-        for (; search->table < search->count; search->table++, search->row = search->step = 0) {
+        for (; search->table < search->count; search->table++, search->row = 0, search->approached = 0) {
             enum band_tables_outcome outcome = scan_cells(search, code, point, &done);
             if (outcome == BAND_TABLES_ANSWERED) outcome = scan_rows(search, code, point, &done);
             if (outcome != BAND_TABLES_ANSWERED) return outcome;

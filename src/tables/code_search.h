@@ -32,6 +32,12 @@ struct code_search_hit {
     double distance; /* below 0: not computed */
 };
 
+/* Groups of a cell that may have rows which are near enough to a query. */
+struct code_search_groups {
+    uint32_t first, end;
+    uint32_t cell, query;
+};
+
 /* The hits of a query so far. */
 struct code_search_query {
     struct code_search_hit *hits;
@@ -39,7 +45,6 @@ struct code_search_query {
     size_t mark; /* examine the hits when there are so many */
     unsigned reach;
     double bound; /* rows beyond it are of no use */
-    size_t group, end; /* groups of the present cell that may have near rows */
     int64_t examined;
 };
 
@@ -48,6 +53,7 @@ struct code_search {
     const struct band_tables *const *tables;
     size_t count; /* of tables; row 0 of table t has the number t << 32 */
     const struct hamming_kernels *kernels;
+    const struct products_kernels *products;
     band_search_distance *distance;
     size_t dim;
     unsigned reach;
@@ -67,10 +73,15 @@ struct code_search {
     /* the present group */
     size_t queries; /* 0: none has begun */
     size_t table, row;
-    size_t step;  /* of the cells */
+    int approached;   /* 1: the groups are chosen */
+    size_t next;      /* of the groups */
     size_t piece; /* rows that are compared at once */
     size_t hits;
-    double *far;  /* CODE_CELLS_MOST distances to centres of each query */
+    float *units, *with; /* CODE_CELLS_BLOCK queries, and their products with all centres */
+    uint32_t *live;      /* cells of a query, and their bounds */
+    float *low, *high;
+    struct code_search_groups *groups, *ordered; /* of all queries, by cell */
+    size_t groups_count, groups_capacity, ordered_capacity;
     struct code_search_query *query; /* CODE_SEARCH_GROUP */
     struct code_search_hit *sorted;
     size_t sorted_capacity;

@@ -23,13 +23,17 @@ cdef extern from "hamming/hamming.h":
         pass
     const hamming_kernels** hamming_levels
 
+cdef extern from "distances/products.h":
+    size_t PRODUCTS_MOST_DIM
+    struct products_kernels:
+        pass
+    const products_kernels** products_levels
+
 cdef extern from "tables/code_cells.h":
     struct code_cells_making:
         const band_tables* index
-        const hamming_kernels* kernels
-        distances_function* distance
-        size_t dim, count
-        bint wide
+        const products_kernels* kernels
+        code_cells cells
     size_t code_cells_for(size_t, size_t) nogil
     bint code_cells_wanted(const band_tables*, size_t) nogil
     bint code_cells_begin(code_cells_making*) nogil
@@ -41,6 +45,7 @@ cdef extern from "tables/code_search.h":
         const band_tables** tables
         size_t count
         const hamming_kernels* kernels
+        const products_kernels* products
         distances_function* distance
         size_t dim, most, limit, work, used
         unsigned reach
@@ -66,12 +71,13 @@ cdef bint arrange(void* tables, tuple measure, size_t least) except -1:
     cdef bint made = False, done = False
     if not c.head or measure[0] != "cosine" or measure[1] not in ("float32", "float64"):
         return False
-    if words_of(*measure) != c.k - c.slots or not code_cells_wanted(c, least):
+    if measure[2] > PRODUCTS_MOST_DIM or words_of(*measure) != c.k - c.slots or not code_cells_wanted(c, least):
         return False
     memset(&making, 0, sizeof(making))
-    making.index, making.kernels, making.dim = c, hamming_levels[in_use[0]], measure[2]
-    making.distance = distances_levels[in_use[0]].of[<int>LAYOUTS.index(measure[1])][<int>MEASURES.index(measure[0])]
-    making.wide, making.count = measure[1] == "float64", code_cells_for(c.limit - c.free_count, least)
+    making.index, making.kernels = c, products_levels[in_use[0]]
+    making.cells.distance = distances_levels[in_use[0]].of[<int>LAYOUTS.index(measure[1])][<int>MEASURES.index(measure[0])]
+    making.cells.dim, making.cells.wide = measure[2], measure[1] == "float64"
+    making.cells.count = code_cells_for(c.limit - c.free_count, least)
     try:
         with nogil:
             made = code_cells_begin(&making)
@@ -95,7 +101,7 @@ cdef tuple codes_search_of(const void** tables, size_t count, const uint64_t[:, 
     cdef size_t m = codes.shape[0], answered = 0
     search.tables, search.count = <const band_tables**>tables, count
     check(&search, codes, points, measure, near, enough)
-    search.kernels = hamming_levels[in_use[0]]
+    search.kernels, search.products = hamming_levels[in_use[0]], products_levels[in_use[0]]
     search.distance = distances_levels[in_use[0]].of[<int>LAYOUTS.index(measure[1])][<int>MEASURES.index(measure[0])]
     search.dim, search.work = measure[2], WORK
     search.reach, search.near, search.enough = len(enough) - 1, &near[0], &enough[0]

@@ -69,7 +69,9 @@ cdef extern from "tables/names.h":
 cdef extern from "tables/code_cells.h":
     size_t CODE_CELLS_LEAST
     struct code_cells:
-        size_t limit, count, groups
+        size_t limit, count, groups, dim
+        bint wide
+        double (*distance)(const uint64_t*, const uint64_t*, size_t) noexcept nogil
 
 cdef extern from "tables/band_tables.h":
     size_t BAND_TABLES_GROUP

@@ -165,8 +165,8 @@ cdef tuple sizes_of(const void* tables):
         names += room * sizeof(uint32_t)
     if c.heads != NULL:
         entries += room * c.slots * sizeof(uint64_t)
-    entries += c.cells.groups * (BAND_TABLES_GROUP * (c.slots * sizeof(uint64_t) + sizeof(uint32_t)) + 2 * sizeof(double))
-    entries += c.cells.limit + c.cells.count * (c.k - c.slots) * sizeof(uint64_t)
+    entries += c.cells.groups * (BAND_TABLES_GROUP * (c.slots * sizeof(uint64_t) + sizeof(uint32_t)) + 2 * sizeof(float))
+    entries += c.cells.limit + c.cells.count * (c.cells.dim + 2) * sizeof(float)
     if c.fixed:
         return c.limit * c.k * sizeof(uint64_t), entries, names
     for i in range(c.capacity >> c.shift):

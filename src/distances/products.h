@@ -1,0 +1,49 @@
+/* Products of vectors of floats with the centres of cells, and which cells may have points within an angle.
+ *
+ * Centres lie in panels of PRODUCTS_LANES: coordinate j of centre c is panels[(c / PRODUCTS_LANES * dim + j) * PRODUCTS_LANES
+ * + c % PRODUCTS_LANES]. A panel passes over all vectors while it is in a cache, and a few vectors have all their sums with
+ * it in registers.
+ *
+ * A product is a sum of floats in the order of the coordinates, and each product of two and each sum is rounded, so all CPU
+ * levels give the same bits. Of two vectors of length 1, whose coordinates were rounded to floats, it differs from the
+ * cosine of the angle between what they were rounded from by less than products_error(dim): dim roundings of 2^-24 at most.
+ *
+ * Contract: counts of centres are multiples of PRODUCTS_LANES. Outputs overlap nothing. Nothing is allocated or kept. */
+#ifndef LSHFAST_PRODUCTS_H
+#define LSHFAST_PRODUCTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu/cpu.h"
+
+NO_CONTRACTION
+
+#define PRODUCTS_LANES 32
+#define PRODUCTS_MOST_DIM ((size_t)1 << 18)
+
+/* More than the errors of what products_within computes with floats, and of a cosine that was computed in doubles. */
+#define PRODUCTS_ERROR 3e-6f
+
+static inline float products_error(size_t dim) { return (float)(dim + 16) * 0x1.1p-24f; }
+
+/* An angle, and the error of products. */
+struct products_angle {
+    float cosine, sine, error;
+};
+
+struct products_kernels {
+    /* out[i * count + c] = the product of vector i, (n, dim), and centre c. */
+    void (*multiply)(const float *vectors, size_t n, const float *panels, size_t count, size_t dim, float *out);
+    /* The first of the greatest of n numbers; n is a multiple of PRODUCTS_LANES, and no number is NaN. */
+    size_t (*greatest)(const float *numbers, size_t n);
+    /* A vector has these products with the centres of n cells, whose points have products of lowest[c] to highest[c] with
+     * their centre. Write the cells that may have points within an angle of the vector, and between which products with the
+     * centre these are; return how many. The arrays have room for n + PRODUCTS_LANES. */
+    size_t (*within)(const float *products, const float *lowest, const float *highest, size_t n,
+                     const struct products_angle *angle, uint32_t *cells, float *low, float *high);
+};
+extern const struct products_kernels products_scalar, products_avx2, products_avx512, products_neon;
+extern const struct products_kernels *const products_levels[CPU_LEVELS];
+
+#endif
