@@ -11,7 +11,8 @@
 #define MANY 16      /* so many queries read most of the tails of a piece */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
-#define NEAREST_CELLS 2 /* which are scanned first */
+#define NEAREST_CELLS 2 /* which are scanned first; up to MORE_CELLS until enough rows are found */
+#define MORE_CELLS 16
 
 static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
 
@@ -115,6 +116,12 @@ static int has_entry(const struct code_search *search, const struct code_search_
            band_tables_has(search->tables[number_of(hit) >> 32], (uint32_t)number_of(hit));
 }
 
+static inline void prefetch_mark(const struct code_search *search, const struct code_search_query *query, size_t i) {
+    if (i >= query->count || query->hits[i].distance >= 0) return;
+    const struct band_tables *index = search->tables[number_of(query->hits + i) >> 32];
+    prefetch_behind(index->fixed ? index->gone : index->alive, (uint32_t)number_of(query->hits + i));
+}
+
 /* Examine hits level by level, and leave those of the levels that were not needed out. 0: there is no memory. */
 static int examine_levels(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
     size_t kept = 0, at = 0;
@@ -122,14 +129,18 @@ static int examine_levels(struct code_search *search, struct code_search_query *
     search->nearest.held = 0;
     for (unsigned level = 0; level <= query->reach; level++) {
         for (; at < search->levels[level + 1]; at++) {
+            prefetch_mark(search, query, at + 2 * SOON);
             if (!has_entry(search, query->hits + at) || examine(search, query, at, point) > search->within) continue;
             query->hits[kept++] = query->hits[at];
             if (search->most != SIZE_MAX && !nearest_note(&search->nearest, search->most, query->hits[kept - 1].distance)) return 0;
         }
         if (search->nearest.held == search->most && search->nearest.distances[0] <= search->enough[level]) {
             query->reach = level;
-            query->bound = fmin(search->within, search->enough[level]);
         }
+    }
+    /* A row beyond both is none of the nearest, and makes no level the last one. */
+    if (search->nearest.held == search->most) {
+        query->bound = fmin(search->within, fmax(search->nearest.distances[0], search->enough[query->reach]));
     }
     search->hits -= query->count - kept;
     query->count = kept;
@@ -302,8 +313,8 @@ static int approach(struct code_search *search, size_t i, float *products, int i
                     const uint64_t *point, size_t *done) {
     const struct code_cells *cells = cells_of(search);
     struct code_search_query *query = search->query + i;
-    size_t nearest[NEAREST_CELLS], n = 0, first, end;
-    for (; is_unit && search->most != SIZE_MAX && n < NEAREST_CELLS; n++) {
+    size_t nearest[MORE_CELLS], n = 0, first, end;
+    for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? MORE_CELLS : NEAREST_CELLS); n++) {
         const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
         if (!scan_groups(search, query, cells->starts[cell], cells->starts[cell + 1], code, point, done)) return 0;
         products[cell] = -INFINITY;
