@@ -9,6 +9,7 @@
 #define LINES 48
 #define TAILS_SOON 16 /* tails that are prefetched at once */
 #define MANY 16      /* so many queries read most of the tails of a piece */
+#define FIRST 2     /* times k: so many rows of the nearest cell are examined first */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
 #define NEAREST_CELLS 2 /* which are scanned first; up to MORE_CELLS until enough rows are found */
@@ -256,7 +257,7 @@ static int scan_codes(struct code_search *search, struct code_search_query *quer
         const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
         const uint32_t row = row_of(cells, codes, (uint32_t)found[p]);
         query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | number | row, -1};
-        after += level <= query->reach && row != TABLES_NO_ROW;
+        after += level >= query->floor && level <= query->reach && row != TABLES_NO_ROW;
     }
     if (search->limit == SIZE_MAX) query->count = after;
     else for (size_t i = before; i < after; i++) {
@@ -307,6 +308,36 @@ static int have_cells(struct code_search *search) {
     return search->with && search->live && search->low && search->high && search->units;
 }
 
+/* Scan a cell for the first rows of a query. Those with the nearest codes are found and examined first, which bounds what else is
+ * near enough. 0: there is no memory. */
+static int scan_nearest(struct code_search *search, struct code_search_query *query, size_t cell, const uint64_t *code,
+                        const uint64_t *point, size_t *done) {
+    const struct code_cells *cells = cells_of(search);
+    const size_t first = cells->starts[cell], end = cells->starts[cell + 1], wanted = FIRST * search->most;
+    const unsigned whole = query->reach;
+    if (query->count) return scan_groups(search, query, first, end, code, point, done);
+    query->mark = SIZE_MAX;
+    query->reach = whole / 2;
+    while (1) {
+        if (!scan_groups(search, query, first, end, code, point, done)) return 0;
+        query->floor = query->reach + 1;
+        if (query->count >= wanted || query->reach == whole) break;
+        query->reach += whole / 16 + 1;
+        if (query->reach > whole) query->reach = whole;
+    }
+    if (query->count >= search->most && query->reach < whole) {
+        if (!examine_levels(search, query, point)) return 0;
+        const unsigned reach = query->reach;
+        const int known = search->nearest.held == search->most;
+        while (query->reach < whole && !(known && search->nearest.distances[0] <= search->enough[query->reach])) query->reach++;
+        if (query->reach >= query->floor && !scan_groups(search, query, first, end, code, point, done)) return 0;
+        if (query->reach > reach) query->bound = search->within;
+    }
+    query->floor = 0;
+    query->mark = query->count > LEAST / 2 ? 2 * query->count : LEAST;
+    return 1;
+}
+
 /* Scan the nearest cells of a query, which bounds what is near enough, and choose groups of the others. `products` are those of
  * the query with the centres, and change. 0: there is no memory. */
 static int approach(struct code_search *search, size_t i, float *products, int is_unit, const uint64_t *code,
@@ -316,7 +347,7 @@ static int approach(struct code_search *search, size_t i, float *products, int i
     size_t nearest[MORE_CELLS], n = 0, first, end;
     for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? MORE_CELLS : NEAREST_CELLS); n++) {
         const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
-        if (!scan_groups(search, query, cells->starts[cell], cells->starts[cell + 1], code, point, done)) return 0;
+        if (!scan_nearest(search, query, cell, code, point, done)) return 0;
         products[cell] = -INFINITY;
     }
     if (query->count >= search->most && !lessen(search, query, point)) return 0;
@@ -394,6 +425,7 @@ static void begin_group(struct code_search *search, size_t left) {
         query->count = 0;
         query->examined = 0;
         query->mark = LEAST;
+        query->floor = 0;
         query->reach = search->reach;
         query->bound = search->within;
     }

@@ -43,7 +43,7 @@ struct code_search_query {
     struct code_search_hit *hits;
     size_t count, capacity;
     size_t mark; /* examine the hits when there are so many */
-    unsigned reach;
+    unsigned floor, reach; /* levels that are looked for */
     double bound; /* rows beyond it are of no use */
     int64_t examined;
 };
