@@ -7,12 +7,12 @@
 
 #define SOON 3       /* prefetch distance of points, in rows; of each, LINES lines */
 #define LINES 48
-#define TAILS_SOON 16 /* tails that are prefetched at once */
+#define MANY_FOUND 64 /* near heads, after which their tails are compared */
 #define MANY 16      /* so many queries read most of the tails of a piece */
 #define FIRST 2     /* times k: so many rows of the nearest cell are examined first */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
-#define NEAREST_CELLS 2 /* which are scanned first; up to MORE_CELLS until enough rows are found */
+#define NEAREST_CELLS 1 /* which are scanned first; up to MORE_CELLS until enough rows are found */
 #define MORE_CELLS 16
 
 static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
@@ -43,11 +43,13 @@ enum tables_outcome code_search_begin(struct code_search *search) {
     const size_t head = search->tables[0]->head, rows = HAMMING_COLUMNS / head / HAMMING_GROUP * HAMMING_GROUP;
     search->piece = rows < HAMMING_PIECE ? rows : HAMMING_PIECE;
     search->query = calloc(CODE_SEARCH_GROUP, sizeof *search->query);
-    search->found = malloc(HAMMING_PIECE * sizeof *search->found);
-    search->more = malloc(HAMMING_PIECE * sizeof *search->more);
+    search->found = malloc((MANY_FOUND + HAMMING_PIECE) * sizeof *search->found);
+    search->more = malloc((MANY_FOUND + HAMMING_PIECE) * sizeof *search->more);
+    search->parts = malloc(MANY_FOUND * sizeof *search->parts);
+    search->found_count = search->parts_count = 0;
     search->levels = malloc((search->reach + 2) * sizeof *search->levels);
     search->levels_of_heads = malloc((most + 1) * sizeof *search->levels_of_heads);
-    if (!search->query || !search->found || !search->more || !search->levels || !search->levels_of_heads) {
+    if (!search->query || !search->found || !search->more || !search->parts || !search->levels || !search->levels_of_heads) {
         code_search_end(search);
         return TABLES_NO_MEMORY;
     }
@@ -63,7 +65,7 @@ void code_search_end(struct code_search *search) {
     void *all[] = {search->query,  search->found,           search->more,    search->rows,  search->distances,
                    search->levels, search->levels_of_heads, search->nearest.distances, search->sorted,
                    search->units,  search->with,            search->low,     search->high,  search->live,
-                   search->groups, search->ordered};
+                   search->parts,  search->groups, search->ordered};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -210,13 +212,6 @@ static int answer(struct code_search *search, struct code_search_query *query, c
 
 /* ---- the scan ---- */
 
-/* Codes that are compared with a query: of the rows `first`, `first` + 1, .., or of the rows of a cell. */
-struct codes {
-    const uint64_t *heads, *tails;
-    size_t size, first;
-    const uint32_t *rows;
-};
-
 /* The cells of the present table, or cells without rows where they would leave out little. A limit counts rows that are
  * farther away, so that none are left out. */
 static const struct code_cells *cells_of(const struct code_search *search) {
@@ -227,57 +222,87 @@ static const struct code_cells *cells_of(const struct code_search *search) {
     return search->limit == SIZE_MAX && useful ? cells : &none;
 }
 
-/* The row of a code, or TABLES_NO_ROW if there is none, or it is scanned elsewhere. */
-static inline uint32_t row_of(const struct code_cells *cells, const struct codes *codes, uint32_t at) {
-    if (!codes->rows) {
-        const uint32_t row = (uint32_t)(codes->first + at);
-        return code_cells_have(cells, row) ? TABLES_NO_ROW : row;
-    }
-    const uint32_t row = codes->rows[at];
+static inline const uint64_t *code_of(const struct code_search *search, size_t query) {
+    return search->codes + query * search->tables[0]->slots;
+}
+
+static inline const uint64_t *query_point(const struct code_search *search, size_t query) {
+    return search->points + query * (search->tables[0]->k - search->tables[0]->slots);
+}
+
+/* The row at a place of the cells, or of the table, or TABLES_NO_ROW if there is none, or it is scanned elsewhere. */
+static inline uint32_t row_at(const struct code_cells *cells, int in_cells, uint32_t place) {
+    if (!in_cells) return code_cells_have(cells, place) ? TABLES_NO_ROW : place;
+    const uint32_t row = cells->rows[place];
     return cells->changed && row != TABLES_NO_ROW && cells->moved[row] ? TABLES_NO_ROW : row;
 }
 
-/* Add the hits among some rows of a table; 0: there is no memory. */
-static int scan_codes(struct code_search *search, struct code_search_query *query, const uint64_t *code,
-                      const uint64_t *point, const struct codes *codes) {
+/* Compare the tails of the near heads of a query, and add the hits; 0: there is no memory. */
+static int add_hits(struct code_search *search, size_t i, const uint64_t *found, size_t count, int in_cells) {
     const struct band_tables *index = search->tables[search->table];
     const struct code_cells *cells = cells_of(search);
-    const uint64_t *found = search->found, number = (uint64_t)search->table << 32;
-    const size_t tail = index->slots - index->head;
-    const unsigned near = search->near[query->reach];
-    size_t count = search->kernels->near_columns(codes->heads, codes->size, index->head, code, near, search->found);
-    if (!count) return 1;
+    struct code_search_query *query = search->query + i;
+    const uint64_t *tails = in_cells ? cells->tails : index->tails, number = (uint64_t)search->table << 32;
     if (!have_hits(query, count)) return 0;
-    for (size_t p = 0; p < count && p < TAILS_SOON; p++) prefetch(codes->tails + (uint32_t)found[p] * tail);
-    search->kernels->differences(codes->tails, found, count, tail, code + index->head, search->more);
+    search->kernels->differences(tails, found, count, index->slots - index->head, code_of(search, i) + index->head, search->more);
     const size_t before = query->count;
     size_t after = before;
     for (size_t p = 0; p < count; p++) {
         const unsigned head = (unsigned)(found[p] >> 32), least = search->levels_of_heads[head];
         const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
-        const uint32_t row = row_of(cells, codes, (uint32_t)found[p]);
+        const uint32_t row = row_at(cells, in_cells, (uint32_t)found[p]);
         query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | number | row, -1};
         after += level >= query->floor && level <= query->reach && row != TABLES_NO_ROW;
     }
     if (search->limit == SIZE_MAX) query->count = after;
-    else for (size_t i = before; i < after; i++) {
-        if (band_tables_has(index, (uint32_t)query->hits[i].place)) query->hits[query->count++] = query->hits[i];
+    else for (size_t hit = before; hit < after; hit++) {
+        if (band_tables_has(index, (uint32_t)query->hits[hit].place)) query->hits[query->count++] = query->hits[hit];
     }
     search->hits += query->count - before;
-    return query->count < query->mark || lessen(search, query, point);
+    return query->count < query->mark || lessen(search, query, query_point(search, i));
+}
+
+/* Add the hits among what was found, of queries that are still searched for; 0: there is no memory. */
+static int add_found(struct code_search *search, int in_cells) {
+    const uint64_t *found = search->found;
+    int done = 1;
+    for (size_t part = 0; done && part < search->parts_count; part++) {
+        const size_t query = search->parts[part].query, count = search->parts[part].count;
+        done = query >= search->queries || add_hits(search, query, found, count, in_cells);
+        found += count;
+    }
+    search->found_count = search->parts_count = 0;
+    return done;
+}
+
+/* Find the near heads of a query among `size` codes from a place on, and prefetch their tails. */
+static void find_heads(struct code_search *search, size_t i, size_t place, size_t size, int in_cells) {
+    const struct band_tables *index = search->tables[search->table];
+    const struct code_cells *cells = cells_of(search);
+    const uint64_t *heads = (in_cells ? cells->heads : index->heads) + place * index->head;
+    const uint64_t *tails = in_cells ? cells->tails : index->tails;
+    const size_t tail = index->slots - index->head;
+    uint64_t *found = search->found + search->found_count;
+    const size_t count = search->kernels->near_columns(heads, size, index->head, code_of(search, i),
+                                                       search->near[search->query[i].reach], found);
+    for (size_t p = 0; p < count; p++) {
+        found[p] += place;
+        prefetch(tails + (uint32_t)found[p] * tail);
+    }
+    if (!count) return;
+    search->parts[search->parts_count++] = (struct code_search_part){(uint32_t)i, (uint32_t)count};
+    search->found_count += count;
 }
 
 /* ---- cells ---- */
 
-/* Scan groups [first, end) of the cells. 0: there is no memory. */
-static int scan_groups(struct code_search *search, struct code_search_query *query, size_t first, size_t end,
-                       const uint64_t *code, const uint64_t *point, size_t *done) {
-    const struct code_cells *cells = cells_of(search);
-    const size_t most = search->piece / HAMMING_GROUP, head = search->tables[0]->head, tail = search->tables[0]->slots - head;
+/* Scan groups [first, end) of the cells; hits are added at the latest by add_found. 0: there is no memory. */
+static int scan_groups(struct code_search *search, size_t i, size_t first, size_t end, size_t *done) {
+    const size_t most = search->piece / HAMMING_GROUP;
     for (; first < end; first += most) {
-        const size_t size = (end - first < most ? end - first : most) * HAMMING_GROUP, place = first * HAMMING_GROUP;
-        const struct codes codes = {cells->heads + place * head, cells->tails + place * tail, size, 0, cells->rows + place};
-        if (!scan_codes(search, query, code, point, &codes)) return 0;
+        const size_t size = (end - first < most ? end - first : most) * HAMMING_GROUP;
+        find_heads(search, i, first * HAMMING_GROUP, size, 1);
+        if (search->found_count >= MANY_FOUND && !add_found(search, 1)) return 0;
         *done += size;
     }
     return 1;
@@ -308,29 +333,32 @@ static int have_cells(struct code_search *search) {
     return search->with && search->live && search->low && search->high && search->units;
 }
 
-/* Scan a cell for the first rows of a query. Those with the nearest codes are found and examined first, which bounds what else is
- * near enough. 0: there is no memory. */
-static int scan_nearest(struct code_search *search, struct code_search_query *query, size_t cell, const uint64_t *code,
-                        const uint64_t *point, size_t *done) {
+/* Scan a cell for a query to the end. */
+static int scan_cell(struct code_search *search, size_t i, size_t cell, size_t *done) {
     const struct code_cells *cells = cells_of(search);
-    const size_t first = cells->starts[cell], end = cells->starts[cell + 1], wanted = FIRST * search->most;
+    return scan_groups(search, i, cells->starts[cell], cells->starts[cell + 1], done) && add_found(search, 1);
+}
+
+/* Scan the cell for the first rows of a query. Those with the nearest codes are found and examined first, which bounds what else is
+ * near enough. 0: there is no memory. */
+static int scan_first(struct code_search *search, size_t i, size_t cell, size_t *done) {
+    struct code_search_query *query = search->query + i;
     const unsigned whole = query->reach;
-    if (query->count) return scan_groups(search, query, first, end, code, point, done);
     query->mark = SIZE_MAX;
     query->reach = whole / 2;
     while (1) {
-        if (!scan_groups(search, query, first, end, code, point, done)) return 0;
+        if (!scan_cell(search, i, cell, done)) return 0;
         query->floor = query->reach + 1;
-        if (query->count >= wanted || query->reach == whole) break;
+        if (query->count >= FIRST * search->most || query->reach == whole) break;
         query->reach += whole / 16 + 1;
         if (query->reach > whole) query->reach = whole;
     }
     if (query->count >= search->most && query->reach < whole) {
-        if (!examine_levels(search, query, point)) return 0;
+        if (!examine_levels(search, query, query_point(search, i))) return 0;
         const unsigned reach = query->reach;
         const int known = search->nearest.held == search->most;
         while (query->reach < whole && !(known && search->nearest.distances[0] <= search->enough[query->reach])) query->reach++;
-        if (query->reach >= query->floor && !scan_groups(search, query, first, end, code, point, done)) return 0;
+        if (query->reach >= query->floor && !scan_cell(search, i, cell, done)) return 0;
         if (query->reach > reach) query->bound = search->within;
     }
     query->floor = 0;
@@ -340,17 +368,16 @@ static int scan_nearest(struct code_search *search, struct code_search_query *qu
 
 /* Scan the nearest cells of a query, which bounds what is near enough, and choose groups of the others. `products` are those of
  * the query with the centres, and change. 0: there is no memory. */
-static int approach(struct code_search *search, size_t i, float *products, int is_unit, const uint64_t *code,
-                    const uint64_t *point, size_t *done) {
+static int approach(struct code_search *search, size_t i, float *products, int is_unit, size_t *done) {
     const struct code_cells *cells = cells_of(search);
     struct code_search_query *query = search->query + i;
     size_t nearest[MORE_CELLS], n = 0, first, end;
     for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? MORE_CELLS : NEAREST_CELLS); n++) {
         const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
-        if (!scan_nearest(search, query, cell, code, point, done)) return 0;
+        if (!(query->count ? scan_cell : scan_first)(search, i, cell, done)) return 0;
         products[cell] = -INFINITY;
     }
-    if (query->count >= search->most && !lessen(search, query, point)) return 0;
+    if (query->count >= search->most && !lessen(search, query, query_point(search, i))) return 0;
     const struct products_angle angle = code_cells_angle(cells, is_unit ? query->bound : 2);
     const size_t count = search->products->within(products, cells->bounds, cells->bounds + cells->count, cells->count, &angle,
                                                   search->live, search->low, search->high);
@@ -380,9 +407,8 @@ static int order_groups(struct code_search *search) {
 }
 
 /* Choose the groups of all queries. 0: there is no memory. */
-static int choose_groups(struct code_search *search, const uint64_t *codes, const uint64_t *points, size_t *done) {
+static int choose_groups(struct code_search *search, size_t *done) {
     const struct code_cells *cells = cells_of(search);
-    const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
     int units[CODE_CELLS_BLOCK];
     search->groups_count = search->next = 0;
     if (!cells->count) return 1;
@@ -390,13 +416,11 @@ static int choose_groups(struct code_search *search, const uint64_t *codes, cons
     for (size_t first = 0; first < search->queries; first += CODE_CELLS_BLOCK) {
         const size_t n = search->queries - first < CODE_CELLS_BLOCK ? search->queries - first : CODE_CELLS_BLOCK;
         for (size_t i = 0; i < n; i++) {
-            units[i] = code_cells_unit(points + (first + i) * payload, cells->dim, cells->wide, search->units + i * cells->dim);
+            units[i] = code_cells_unit(query_point(search, first + i), cells->dim, cells->wide, search->units + i * cells->dim);
         }
         search->products->multiply(search->units, n, cells->panels, cells->count, cells->dim, search->with);
         for (size_t i = 0; i < n && first + i < search->queries; i++) {
-            const size_t query = first + i;
-            if (!approach(search, query, search->with + i * cells->count, units[i], codes + query * words,
-                          points + query * payload, done)) return 0;
+            if (!approach(search, first + i, search->with + i * cells->count, units[i], done)) return 0;
             if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
         }
     }
@@ -431,40 +455,39 @@ static void begin_group(struct code_search *search, size_t left) {
     }
 }
 
+/* Prefetch the heads of a cell. */
+static void prefetch_cell(const struct code_search *search, size_t cell) {
+    const struct code_cells *cells = cells_of(search);
+    const size_t width = HAMMING_GROUP * search->tables[0]->head, end = cells->starts[cell + 1] * width;
+    for (size_t word = cells->starts[cell] * width; word < end; word += 8) prefetch(cells->heads + word);
+}
+
 /* Compare the group with the cells of a table. UNFINISHED: call again. */
-static enum band_tables_outcome scan_cells(struct code_search *search, const uint64_t *codes, const uint64_t *points,
-                                           size_t *done) {
-    const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
-    if (!search->approached && !choose_groups(search, codes, points, done)) return BAND_TABLES_NO_ROOM;
+static enum band_tables_outcome scan_cells(struct code_search *search, size_t *done) {
+    if (!search->approached && !choose_groups(search, done)) return BAND_TABLES_NO_ROOM;
     search->approached = 1;
     for (; search->next < search->groups_count; search->next++) {
         const struct code_search_groups *groups = search->ordered + search->next;
-        const size_t i = groups->query;
         if (*done >= search->work) return BAND_TABLES_UNFINISHED;
-        if (i >= search->queries) continue;
-        if (!scan_groups(search, search->query + i, groups->first, groups->end, codes + i * words, points + i * payload, done)) {
-            return BAND_TABLES_NO_ROOM;
-        }
+        if (groups->query >= search->queries) continue;
+        if (!scan_groups(search, groups->query, groups->first, groups->end, done)) return BAND_TABLES_NO_ROOM;
         if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
     }
-    return BAND_TABLES_ANSWERED;
+    return add_found(search, 1) ? BAND_TABLES_ANSWERED : BAND_TABLES_NO_ROOM;
 }
 
 /* Compare the group with the other rows of a table. UNFINISHED: call again. */
-static enum band_tables_outcome scan_rows(struct code_search *search, const uint64_t *codes, const uint64_t *points,
-                                          size_t *done) {
-    const struct band_tables *index = search->tables[search->table];
+static enum band_tables_outcome scan_rows(struct code_search *search, size_t *done) {
     const struct code_cells *cells = cells_of(search);
-    const size_t words = index->slots, payload = index->k - words, limit = index->limit;
+    const size_t limit = search->tables[search->table]->limit;
     for (; search->row < limit; search->row += search->piece) {
         if (*done >= search->work) return BAND_TABLES_UNFINISHED;
         const size_t size = limit - search->row < search->piece ? limit - search->row : search->piece;
         if (!have_others(cells, search->row, size)) continue;
         if (search->queries >= MANY) prefetch_tails(search, size);
-        const struct codes flat = {index->heads + search->row * index->head,
-                                   index->tails + search->row * (words - index->head), size, search->row, NULL};
         for (size_t i = 0; i < search->queries; i++) {
-            if (!scan_codes(search, search->query + i, codes + i * words, points + i * payload, &flat)) return BAND_TABLES_NO_ROOM;
+            find_heads(search, i, search->row, size, 0);
+            if (!add_found(search, 0)) return BAND_TABLES_NO_ROOM;
             if (search->hits > CODE_SEARCH_MOST && search->queries > 1) halve(search);
         }
         *done += search->queries * size;
@@ -477,11 +500,12 @@ enum band_tables_outcome code_search_run(struct code_search *search, const uint6
     const size_t words = search->tables[0]->slots, payload = search->tables[0]->k - words;
     size_t done = 0;
     while (*next < n) {
-        const uint64_t *code = codes + *next * words, *point = points + *next * payload;
+        search->codes = codes + *next * words;
+        search->points = points + *next * payload;
         if (!search->queries) begin_group(search, n - *next);
         for (; search->table < search->count; search->table++, search->row = 0, search->approached = 0) {
-            enum band_tables_outcome outcome = scan_cells(search, code, point, &done);
-            if (outcome == BAND_TABLES_ANSWERED) outcome = scan_rows(search, code, point, &done);
+            enum band_tables_outcome outcome = scan_cells(search, &done);
+            if (outcome == BAND_TABLES_ANSWERED) outcome = scan_rows(search, &done);
             if (outcome != BAND_TABLES_ANSWERED) return outcome;
         }
         for (size_t i = 0; i < search->queries; i++, ++*next) {

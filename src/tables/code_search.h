@@ -38,6 +38,11 @@ struct code_search_groups {
     uint32_t cell, query;
 };
 
+/* Near heads of one query, whose tails are compared later, when they are in a cache. */
+struct code_search_part {
+    uint32_t query, count;
+};
+
 /* The hits of a query so far. */
 struct code_search_query {
     struct code_search_hit *hits;
@@ -72,6 +77,7 @@ struct code_search {
 
     /* the present group */
     size_t queries; /* 0: none has begun */
+    const uint64_t *codes, *points;
     size_t table, row;
     int approached;   /* 1: the groups are chosen */
     size_t next;      /* of the groups */
@@ -87,8 +93,10 @@ struct code_search {
     size_t sorted_capacity;
     size_t *levels;  /* reach + 2 */
     struct nearest nearest; /* the `most` least distances */
-    uint64_t *found; /* HAMMING_PIECE rows with near heads, and the bits in which their tails differ */
+    uint64_t *found; /* places of near heads, and the bits in which their tails differ */
     uint32_t *more;
+    size_t found_count, parts_count;
+    struct code_search_part *parts; /* of `found` */
     uint16_t *levels_of_heads; /* near[reach] + 1: the least level of a head that differs in so many bits */
 };
 
