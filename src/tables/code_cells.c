@@ -32,7 +32,7 @@ void code_cells_free(struct code_cells *cells) {
 size_t code_cells_for(size_t rows, size_t least) {
     size_t count = PRODUCTS_LANES;
     if (rows < least) return 0;
-    while (count < CODE_CELLS_MOST && count * count < rows) count *= 2;
+    while (count < CODE_CELLS_MOST && 16 * count * count < rows) count *= 2;
     return count;
 }
 
