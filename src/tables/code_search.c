@@ -350,7 +350,7 @@ static int scan_first(struct code_search *search, size_t i, size_t cell, size_t 
         if (!scan_cell(search, i, cell, done)) return 0;
         query->floor = query->reach + 1;
         if (query->count >= FIRST * search->most || query->reach == whole) break;
-        query->reach += whole / 16 + 1;
+        query->reach += whole / 8 + 1;
         if (query->reach > whole) query->reach = whole;
     }
     if (query->count >= search->most && query->reach < whole) {
