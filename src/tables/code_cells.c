@@ -7,6 +7,7 @@
 
 #include "tables/band_tables.h"
 
+#define CELLS 8          /* of n rows: the root of n / CELLS */
 #define SAMPLE_ROWS 32   /* of a cell, from which its centre is made */
 #define ROUNDS 4         /* more leave out hardly more */
 #define STEP_ROWS 1024   /* rows that one call divides */
@@ -32,7 +33,7 @@ void code_cells_free(struct code_cells *cells) {
 size_t code_cells_for(size_t rows, size_t least) {
     size_t count = PRODUCTS_LANES;
     if (rows < least) return 0;
-    while (count < CODE_CELLS_MOST && 16 * count * count < rows) count *= 2;
+    while (count < CODE_CELLS_MOST && CELLS * count * count < rows) count += PRODUCTS_LANES;
     return count;
 }
 

@@ -288,6 +288,7 @@ static void find_heads(struct code_search *search, size_t i, size_t place, size_
     for (size_t p = 0; p < count; p++) {
         found[p] += place;
         prefetch(tails + (uint32_t)found[p] * tail);
+        if (in_cells) prefetch(cells->rows + (uint32_t)found[p]);
     }
     if (!count) return;
     search->parts[search->parts_count++] = (struct code_search_part){(uint32_t)i, (uint32_t)count};
