@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tables/band_tables.h"
+#include "tables/tables_memory.h"
 
 #define CELLS 8          /* of n rows: the root of n / CELLS */
 #define SAMPLE_ROWS 32   /* of a cell, from which its centre is made */
@@ -23,10 +24,18 @@ struct code_cells_place {
     uint32_t row, cell;
 };
 
+/* Zeros that begin with a cache line. */
+static void *zeros(size_t count, size_t width) {
+    struct tables_heap heap = {malloc, 0, NULL};
+    void *memory = tables_memory_get(&heap, count, width);
+    return memory ? memset(memory, 0, count * width) : NULL;
+}
+
 void code_cells_free(struct code_cells *cells) {
-    void *all[] = {cells->panels, cells->starts, cells->heads,  cells->tails, cells->rows,
-                   cells->lowest, cells->highest, cells->bounds, cells->moved};
+    void *all[] = {cells->starts, cells->rows, cells->lowest, cells->highest, cells->bounds, cells->moved};
+    void *lines[] = {cells->panels, cells->heads, cells->tails};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) tables_memory_free(lines[i]);
     memset(cells, 0, sizeof *cells);
 }
 
@@ -120,7 +129,7 @@ int code_cells_begin(struct code_cells_making *making) {
     making->units = malloc(CODE_CELLS_BLOCK * dim * sizeof *making->units);
     making->products = malloc(CODE_CELLS_BLOCK * count * sizeof *making->products);
     making->places = malloc(making->index->limit * sizeof *making->places);
-    cells->panels = calloc(count * dim, sizeof *cells->panels);
+    cells->panels = zeros(count * dim, sizeof *cells->panels);
     int done = sample && sums && making->units && making->products && making->places && cells->panels;
     const size_t n = done ? take_sample(making->index, sample, most) : 0;
     done = done && n;
@@ -210,8 +219,8 @@ static int sort_rows(struct code_cells_making *making) {
     }
     cells->groups = cells->starts[count];
     const size_t room = cells->groups * BAND_TABLES_GROUP + 1;
-    cells->heads = calloc(room * index->head, sizeof *cells->heads);
-    cells->tails = calloc(room * (index->slots - index->head), sizeof *cells->tails);
+    cells->heads = zeros(room * index->head, sizeof *cells->heads);
+    cells->tails = zeros(room * (index->slots - index->head), sizeof *cells->tails);
     cells->rows = malloc(room * sizeof *cells->rows);
     cells->lowest = malloc((cells->groups + 1) * sizeof *cells->lowest);
     cells->highest = malloc((cells->groups + 1) * sizeof *cells->highest);
