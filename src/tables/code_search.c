@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOON 3       /* prefetch distance of points, in rows; of each, LINES lines */
+#define SOON 12       /* prefetch distance of points, in rows; of each, LINES lines */
 #define LINES 48
 #define MANY_FOUND 64 /* near heads, after which their tails are compared */
 #define MANY 16      /* so many queries read most of the tails of a piece */
