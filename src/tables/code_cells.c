@@ -218,6 +218,7 @@ static int sort_rows(struct code_cells_making *making) {
         cells->bounds[count + cell] = -2;
     }
     cells->groups = cells->starts[count];
+    if (cells->groups > UINT32_MAX / BAND_TABLES_GROUP) return 0; /* a place is a number of 32 bits */
     const size_t room = cells->groups * BAND_TABLES_GROUP + 1;
     cells->heads = zeros(room * index->head, sizeof *cells->heads);
     cells->tails = zeros(room * (index->slots - index->head), sizeof *cells->tails);

@@ -12,8 +12,7 @@
 #define FIRST 2     /* times k: so many rows of the nearest cell are examined first */
 #define LEAST 64    /* hits of a query before they are examined for the first time */
 #define LEVEL_BITS 48
-#define NEAREST_CELLS 1 /* which are scanned first; up to MORE_CELLS until enough rows are found */
-#define MORE_CELLS 16
+#define FIRST_CELLS 16 /* the nearest cells are scanned until k rows are found; at most so many, one at least */
 
 static inline unsigned level_of(const struct code_search_hit *hit) { return (unsigned)(hit->place >> LEVEL_BITS); }
 
@@ -372,8 +371,8 @@ static int scan_first(struct code_search *search, size_t i, size_t cell, size_t 
 static int approach(struct code_search *search, size_t i, float *products, int is_unit, size_t *done) {
     const struct code_cells *cells = cells_of(search);
     struct code_search_query *query = search->query + i;
-    size_t nearest[MORE_CELLS], n = 0, first, end;
-    for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? MORE_CELLS : NEAREST_CELLS); n++) {
+    size_t nearest[FIRST_CELLS], n = 0, first, end;
+    for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? FIRST_CELLS : 1); n++) {
         const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
         if (!(query->count ? scan_cell : scan_first)(search, i, cell, done)) return 0;
         products[cell] = -INFINITY;
@@ -454,13 +453,6 @@ static void begin_group(struct code_search *search, size_t left) {
         query->reach = search->reach;
         query->bound = search->within;
     }
-}
-
-/* Prefetch the heads of a cell. */
-static void prefetch_cell(const struct code_search *search, size_t cell) {
-    const struct code_cells *cells = cells_of(search);
-    const size_t width = HAMMING_GROUP * search->tables[0]->head, end = cells->starts[cell + 1] * width;
-    for (size_t word = cells->starts[cell] * width; word < end; word += 8) prefetch(cells->heads + word);
 }
 
 /* Compare the group with the cells of a table. UNFINISHED: call again. */

@@ -55,8 +55,10 @@ static void write_code(uint64_t *code, const uint64_t *base) {
 }
 
 static void make_cells(struct band_tables *index) {
-    struct code_cells_making making = {.index = index, .kernels = hamming_levels[below(2) ? top_level() : 0],
-                                       .distance = cosine_of, .dim = PAYLOAD, .count = code_cells_for(index->limit, 1)};
+    struct code_cells_making making = {.index = index, .kernels = products_levels[below(2) ? top_level() : 0]};
+    making.cells.distance = cosine_of;
+    making.cells.dim = PAYLOAD;
+    making.cells.count = code_cells_for(index->limit, 1);
     CHECK(code_cells_wanted(index, 1));
     int made = code_cells_begin(&making);
     CHECK(made);
@@ -160,6 +162,7 @@ static void search(const struct world *world) {
     enum band_tables_outcome outcome = BAND_TABLES_UNFINISHED;
     size_t next = 0;
     search.kernels = hamming_levels[below(2) ? top_level() : 0];
+    search.products = products_levels[below(2) ? top_level() : 0];
     search.most = below(2) ? SIZE_MAX : 1 + below(20);
     search.within = below(2) ? INFINITY : world->cosine ? 1 - cos((double)below(30) / 20) : (double)below(30);
     search.limit = below(2) ? SIZE_MAX : 1 + below(60);

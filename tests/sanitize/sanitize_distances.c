@@ -1,6 +1,7 @@
 /* Distances (distances.h) of random points, in heap buffers of exactly the size of the points; each CPU level gives the
  * bits of the portable code. Prints a digest of all results, which no compiler may change. */
 #include "distances/distances.h"
+#include "distances/products.h"
 #include "sanitize_kit.h"
 
 /* Fill the words of a point: numbers of about 1, or any words, as a damaged file may have them. */
@@ -56,7 +57,86 @@ static void check_distances(void) {
     }
 }
 
+static float *floats(size_t n) { return buffer(n * sizeof(float)); }
+
+static void fill_unit(float *unit, size_t dim, size_t step) {
+    double square = 0;
+    for (size_t j = 0; j < dim; j++) {
+        const double x = (double)(int64_t)below(2001) / 1000 - 1 + (j == 0) * 0.5;
+        unit[j * step] = (float)x;
+        square += (double)(float)x * (double)(float)x;
+    }
+    for (size_t j = 0; j < dim; j++) unit[j * step] = (float)((double)unit[j * step] / sqrt(square));
+}
+
+/* Cells have cosines around those of random angles; a point is at the angle `b` of its centre, and the vector at `a`. */
+static void check_within(const float *products, size_t n, float error) {
+    float *lowest = floats(n), *highest = floats(n);
+    const double r = (double)below(1000) / 318;
+    const struct products_angle angle = {(float)cos(r), (float)sin(r), error};
+    for (size_t c = 0; c < n; c++) {
+        const float x = (float)below(2001) / 1000 - 1, width = (float)below(100) / 500;
+        const int has_rows = below(8) != 0;
+        lowest[c] = has_rows ? x - width : 2;
+        highest[c] = has_rows ? x + width : -2;
+    }
+    const size_t room = n + PRODUCTS_LANES;
+    uint32_t *right = buffer(room * sizeof *right), *cells = buffer(room * sizeof *cells);
+    float *low = floats(room), *high = floats(room), *lows = floats(room), *highs = floats(room);
+    const size_t count = products_scalar.within(products, lowest, highest, n, &angle, right, lows, highs);
+    for EACH_LEVEL(level) {
+        CHECK(products_levels[level]->within(products, lowest, highest, n, &angle, cells, low, high) == count);
+        CHECK(!memcmp(cells, right, count * sizeof *cells) && !memcmp(low, lows, count * sizeof *low) &&
+              !memcmp(high, highs, count * sizeof *high));
+    }
+    for (size_t c = 0, i = 0; c < n; c++) {
+        const double a = acos(fmin(fmax((double)products[c], -1), 1));
+        const int found = i < count && right[i] == c;
+        for (double x = (double)lowest[c]; x <= (double)highest[c]; x += 0.01) {
+            if (fabs(a - acos(fmin(fmax(x, -1), 1))) > r) continue;
+            CHECK(found && (double)lows[i] <= x && x <= (double)highs[i]);
+        }
+        i += (size_t)found;
+    }
+    void *all[] = {lowest, highest, right, cells, low, high, lows, highs};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static void check_products(void) {
+    for (size_t round = 0; round < 300; round++) {
+        const size_t n = below(20), count = PRODUCTS_LANES * (1 + below(4)), dim = 1 + below(70);
+        float *vectors = floats(n * dim + 1), *panels = floats(count * dim), *right = floats(n * count + 1);
+        float *found = floats(n * count + 1);
+        for (size_t i = 0; i < n; i++) fill_unit(vectors + i * dim, dim, 1);
+        for (size_t c = 0; c < count; c++) {
+            fill_unit(panels + c / PRODUCTS_LANES * dim * PRODUCTS_LANES + c % PRODUCTS_LANES, dim, PRODUCTS_LANES);
+        }
+        products_scalar.multiply(vectors, n, panels, count, dim, right);
+        for EACH_LEVEL(level) {
+            products_levels[level]->multiply(vectors, n, panels, count, dim, found);
+            CHECK(!memcmp(found, right, n * count * sizeof *found));
+        }
+        for (size_t i = 0; i < n; i++) {
+            size_t best = 0;
+            for (size_t c = 0; c < count; c++) {
+                const float *panel = panels + c / PRODUCTS_LANES * dim * PRODUCTS_LANES + c % PRODUCTS_LANES;
+                double sum = 0;
+                for (size_t j = 0; j < dim; j++) sum += (double)vectors[i * dim + j] * (double)panel[j * PRODUCTS_LANES];
+                CHECK(fabs(sum - (double)right[i * count + c]) < (double)products_error(dim));
+                if (below(3) == 0) right[i * count + c] = right[i * count + best]; /* equal ones: the first is found */
+                if (right[i * count + c] > right[i * count + best]) best = c;
+            }
+            for EACH_LEVEL(level) CHECK(products_levels[level]->greatest(right + i * count, count) == best);
+            check_within(right + i * count, count, products_error(dim));
+            note_double((double)right[i * count + best]);
+        }
+        void *all[] = {vectors, panels, right, found};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    }
+}
+
 int main(void) {
     check_distances();
+    check_products();
     return print_digest();
 }
