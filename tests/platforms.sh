@@ -69,7 +69,7 @@ struct timespec { long long tv_sec; long tv_nsec; };
 #define TIME_UTC 1
 #define INFINITY ((float)(1e300 * 1e300))
 int timespec_get(struct timespec *, int), memcmp(const void *, const void *, size_t);
-float floorf(float);
+float floorf(float), sqrtf(float);
 double floor(double), sqrt(double), fabs(double), cos(double), acos(double), fmin(double, double), fmax(double, double);
 unsigned long long _byteswap_uint64(unsigned long long);
 void qsort(void *, size_t, size_t, int (*)(const void *, const void *));

@@ -10,8 +10,9 @@
  * If a query has many hits before all codes are scanned, those so far are examined in this way. They end at the same
  * level as all hits will, or at a later one, so later hits need no more than that level.
  *
- * Where a table has cells (code_cells.h), a query is compared with the nearest cell first. Once `reach` is lower, a row that
- * is farther away than enough[reach] changes nothing, nor does one beyond `within`; so such rows of other cells are skipped.
+ * Where a table has cells (code_cells.h), a query is compared with the nearest cell first. Once k rows are found, a row that is
+ * farther away than enough[reach] and than all of them changes nothing, nor does one beyond `within`; so such rows of other cells
+ * are skipped. The groups of cells that are left are compared cell by cell with all queries.
  *
  * A piece of the codes is compared with several queries while it is in the first cache.
  *
