@@ -143,6 +143,17 @@ def test_equal_points_and_points_without_a_direction():
     assert repr([sorted(each.items()) for each in found]) == repr([sorted(each.items()) for each in expected])
 
 
+def test_queries_without_an_angle(level):
+    """A row of a damaged file may be a query: where its norm is not that of its coordinates, no cell is skipped."""
+    world = World(3000)
+    without, held = world.tables(world.rows), world.tables(world.rows)
+    assert world.arrange(held)
+    world.queries[::3, WORDS] += np.uint64(1 << 52)
+    world.queries[1::3, WORDS] -= np.uint64(1 << 51)
+    for arguments in SEARCHES[:4]:
+        assert world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+
+
 def test_cells_that_would_skip_little_are_not_used():
     """Points in all directions: near ones are in some groups of most cells, and farther ones in nearly all groups."""
     world = World(10_000, clusters=10_000)
