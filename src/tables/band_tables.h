@@ -74,7 +74,7 @@ static inline void band_tables_lay_code(struct band_tables *index, size_t row, c
     memcpy(index->tails + row * tail, signature + head, tail * sizeof *signature);
 }
 
-#define BAND_TABLES_SOON 2 /* prefetch distance of signatures, in rows */
+#define BAND_TABLES_SOON 6 /* prefetch distance of signatures, in rows */
 
 /* Ask for a signature that will be banded. */
 static inline void band_tables_prefetch(const struct band_tables *index, const uint64_t *signature) {
