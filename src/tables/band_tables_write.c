@@ -153,7 +153,9 @@ static enum tables_outcome put_all(struct band_tables *index, struct band_tables
 enum tables_outcome band_tables_write(struct band_tables *index, struct band_tables_batch *batch, const int64_t *rows,
                                       const uint64_t *signatures, size_t n, size_t *done) {
     size_t left = n - *done;
-    batch->n = left < batch->most ? left : *done ? batch->most : batch->most / 4;
+    /* the first of several parts is small: the tables grow to the size of all after it */
+    const size_t part = *done || left <= batch->most ? batch->most : (batch->most + 3) / 4;
+    batch->n = left < part ? left : part;
     for (size_t band = 0; band < index->bands && *done == 0; band++) batch->before[band] = index->tables[band].count;
     lay_down(index, batch, rows + *done, signatures + *done * index->k);
     size_t written = batch->n;
