@@ -107,7 +107,8 @@ def _by_hash(texts: Texts, threads: int) -> Int64Array:
 
 def _by_positions(texts: Texts, threads: int) -> Int64Array:
     """Compare each item with the first item of its bucket, and then those that differ from it, by full hashes."""
-    found = left = np.arange(len(texts), dtype=np.int64)
+    left = np.arange(len(texts), dtype=np.int64)
+    found = left.copy()
     marks = _rows_of(texts.lengths, _samples(texts, threads))
     while len(left):
         first = left[equal_rows(marks)]
