@@ -87,6 +87,15 @@ def made_of(source):
     return found
 
 
+def write_digest_of_sources(folder):
+    """Write a digest of all C and Cython beside the modules; `lshfast.common.code_version` tells builds apart by it."""
+    files = [*Path("src").rglob("*.[ch]"), *Path("src").rglob("*.pyx"), *Path("src").rglob("*.pxd")]
+    files += Path("lshfast/kernels").glob("*.pxd")
+    sources = sorted(path for path in files if not path.name.endswith("_module.c") and path.name != "_cython.c")
+    content = [(path.as_posix(), path.read_bytes().replace(b"\r\n", b"\n")) for path in sources]
+    (folder / "sources.digest").write_text(sha256(repr(content).encode()).hexdigest(), "ascii")
+
+
 class build_kernels(build_ext):
     """Compile what changed, on the CPUs that this process may use (`-j N`: on N), and link all modules."""
 
@@ -114,6 +123,12 @@ class build_kernels(build_ext):
             list(pool.map(self.build_extension, self.extensions))
         for old in set(self.kept.iterdir()) - self.used:
             shutil.rmtree(old)
+        write_digest_of_sources(Path(self.get_ext_fullpath(SHARED)).parent)
+
+    def copy_extensions_to_source(self):
+        """Copy the modules into the tree, as `pip install -e` does, and the digest too."""
+        super().copy_extensions_to_source()
+        write_digest_of_sources(Path("lshfast/kernels"))
 
     def build_extension(self, extension):
         self.compiler.link_shared_object(

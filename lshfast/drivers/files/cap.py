@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lshfast.common.checks import check_bytes
+from lshfast.common.code_version import code_version
 from lshfast.drivers.budget import Budget, available_memory, bytes_of_values
 from lshfast.drivers.indexes import Indexes
 from lshfast.drivers.inputs import Inputs, measure_inputs, state_of
@@ -79,6 +80,7 @@ class Cap:
         if self.work is not None:
             if "-" in inputs.paths:
                 raise ValueError("standard input cannot be read again, so a run over it can have no work folder")
+            run["version of lshfast"] = code_version()
             with WorkFolder.opened(self.work, run, self.resume) as folder:
                 yield folder
             return

@@ -19,8 +19,9 @@ from lshfast.drivers.spark.by_value import Guard
 from lshfast.drivers.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.drivers.spark.places import check_places, exists, names_of_files, write_text
 from lshfast.drivers.spark.run import Limits, Run
-from lshfast.drivers.spark.session import BadTextError, session_of
+from lshfast.drivers.spark.session import session_of
 from lshfast.drivers.spark.tasks import draw_content_key
+from lshfast.drivers.spark.workers import BadTextError
 from lshfast.drivers.stored_options import OF_FOLDER, StoredOptions
 from lshfast.engine.clock import Stage
 from lshfast.engine.dedup_page import page_of

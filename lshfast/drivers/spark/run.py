@@ -20,7 +20,7 @@ import numpy as np
 
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.drivers.spark.components import Components, components_of_buckets, components_of_edges
-from lshfast.drivers.spark.session import configured, errors_of_tasks
+from lshfast.drivers.spark.session import configured
 from lshfast.drivers.spark.tasks import (
     ChainTask,
     ContentKey,
@@ -31,6 +31,7 @@ from lshfast.drivers.spark.tasks import (
     ScreenTask,
     SketchTask,
 )
+from lshfast.drivers.spark.workers import check_workers, errors_of_tasks
 from lshfast.engine.account import summary_of
 from lshfast.engine.clock import Stage
 from lshfast.engine.listed_pairs import lists_copies
@@ -175,8 +176,9 @@ class Run:
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """Set the configuration of a run; release what it has persisted at the end."""
+        """Set the configuration of a run, and check its workers; release what it has persisted at the end."""
         with self._held, configured(self._session), errors_of_tasks():
+            check_workers(self._session)
             yield
 
     def _matched(self) -> tuple[DataFrame, DataFrame, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""The session of Spark: its configuration during a run, and the errors of its workers."""
+"""The session of Spark, and its configuration during a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lshfast.common.extras import optional
+from lshfast.drivers.spark.workers import local_interpreter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,34 +33,13 @@ def session_of(master: str | None) -> SparkSession:
 
 @contextmanager
 def configured(session: SparkSession) -> Iterator[None]:
-    """Set CONFIGURATION in a session during the block."""
+    """Set CONFIGURATION in a session during the block, and the interpreter of workers on this machine."""
     before = {name: session.conf.get(name) for name in CONFIGURATION}
     try:
         for name, value in CONFIGURATION.items():
             session.conf.set(name, value)
-        yield
+        with local_interpreter(session):
+            yield
     finally:
         for name, old in before.items():
             session.conf.set(name, str(old))
-
-
-# The last line of the traceback of a worker that found a text which cannot be used.
-TASK_ERROR = "ValueError: the text with id "
-
-
-class BadTextError(ValueError):
-    """A text that cannot be used; the message names its id."""
-
-
-@contextmanager
-def errors_of_tasks() -> Iterator[None]:
-    """Raise a BadTextError for the error of a worker that found a text which cannot be used."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        _, found, said = str(error).partition(TASK_ERROR)
-        if not found:
-            raise
-        raise BadTextError(TASK_ERROR.removeprefix("ValueError: ") + said.split("\n")[0]) from error

@@ -20,6 +20,7 @@ from lshfast.common.extras import optional
 from lshfast.common.run_key import P
 from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.drivers.spark.workers import WorkerTask
 from lshfast.engine.clock import Clock
 from lshfast.engine.listed_pairs import PairArray, listed
 from lshfast.engine.marks import MarkedRows
@@ -73,7 +74,7 @@ def naming_text(ids: Any) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class CountTask:
+class CountTask(WorkerTask):
     """Count in how many texts each shingle occurs.
 
     Input: id, text. Output: token and texts, several times for a shingle; the number of all texts has no token.
@@ -98,7 +99,7 @@ class CountTask:
 
 
 @dataclass(frozen=True)
-class SketchTask:
+class SketchTask(WorkerTask):
     """Compute the bucket keys of texts, and a keyed hash of their bytes.
 
     Input: id, text, and optional further columns, which are returned as they are. Output: those except the text, and
@@ -159,7 +160,7 @@ def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class RecordTask:
+class RecordTask(WorkerTask):
     """Make one record for each band of each row.
 
     Input: node, keys, and optionally codes. Output: key, node, and codes.
@@ -188,7 +189,7 @@ def _edges(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Batch:
 
 
 @dataclass(frozen=True)
-class ChainTask:
+class ChainTask(WorkerTask):
     """Connect the rows of each bucket by edges between neighbours.
 
     Input: key, node, sorted by key. Output: u, v, with u > v. Only the last row of a batch is in memory when the next
@@ -207,7 +208,7 @@ class ChainTask:
 
 
 @dataclass(frozen=True)
-class ScreenTask:
+class ScreenTask(WorkerTask):
     """Connect the rows of each bucket whose signatures have enough equal slots.
 
     Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`. Codes hold 8 bits of each
@@ -258,7 +259,7 @@ class ScreenTask:
 
 
 @dataclass(frozen=True)
-class SetTask:
+class SetTask(WorkerTask):
     """Answer for sets of rows, one after another or several at once.
 
     Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of one label are a set;

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lshfast.common.atomic_files import atomic_file, printable
+from lshfast.common.code_version import check_code_version, code_version
 from lshfast.common.container import Manifest
 from lshfast.common.private_files import check_folder, private
 from lshfast.drivers.budget import Budget
@@ -19,7 +20,7 @@ from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import source_of
 
 PLAN_FILE = "plan.json"
-_MANIFEST = Manifest(4, "plan")
+_MANIFEST = Manifest(5, "plan")
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -148,7 +149,8 @@ class StagePlan:
 
 
 def write_stage_plan(work: str, content: dict[str, Any]) -> StagePlan:
-    """Write the plan of a run to its work folder, and return it."""
+    """Write the plan of a run to its work folder, with the version of this code, and return it."""
+    content = {**content, "version": code_version()}
     path = os.path.join(work, PLAN_FILE)
     with atomic_file(path) as file:
         if hasattr(os, "fchmod"):
@@ -165,7 +167,7 @@ def read_stage_plan(work: str) -> StagePlan:
     ValueError
         If there is none.
     FormatError
-        If it is damaged or of another version.
+        If it is damaged, or another version of lshfast made it.
     OSError
         If the folder belongs to another user, or other users can write to it.
     """
@@ -176,4 +178,5 @@ def read_stage_plan(work: str) -> StagePlan:
             (content,) = _MANIFEST.unpack(file.read(), path)
     except FileNotFoundError:
         raise ValueError(f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it") from None
+    check_code_version(content.get("version"), f"{printable(path)}: the maker of this plan")
     return StagePlan(work, content, _MANIFEST.sum_of(content))

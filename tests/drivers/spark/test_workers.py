@@ -1,0 +1,112 @@
+"""Workers that have another lshfast, or none, are refused in one line before the first stage, and by each task."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lshfast
+from tests.drivers.other_version import copy_package
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = str(Path(lshfast.__file__).parent.parent)
+
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+import lshfast.spark
+import lshfast.drivers.spark.run as run
+
+master, look = sys.argv[1:]
+spark = (
+    SparkSession.builder.master(master)
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .getOrCreate()
+)
+if look == "tasks":  # as if the worker had come after the first look
+    run.check_workers = lambda session: None
+pages = spark.createDataFrame([(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"])
+try:
+    result = lshfast.spark.dedup(pages)
+    print([row["keep"] for row in result.orderBy("id").collect()])
+except (ImportError, lshfast.FormatError) as error:
+    print(type(error).__name__, error)
+"""
+
+WRAPPER = """#!/bin/sh
+case "$PWD" in
+{places}) PYTHONPATH={folder}:$PYTHONPATH ;;
+esac
+export PYTHONPATH
+exec {python} "$@"
+"""
+
+
+def run_program(folder, master, look="workers", **variables):
+    """Run the program on a cluster, and return what it printed and its errors."""
+    pyspark = pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
+    environment = {**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent), "PYTHONPATH": PACKAGE, **variables}
+    if "PYSPARK_PYTHON" not in variables:
+        environment.pop("PYSPARK_PYTHON", None)
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, master, look]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout, done.stderr
+
+
+def wrapper(path, folder, places="*"):
+    """Write an interpreter that finds another lshfast in a folder, on some of the executors; return its path."""
+    path.write_text(WRAPPER.format(places=places, folder=folder, python=sys.executable))
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def without(tmp_path):
+    """Return a folder with a package lshfast that cannot be imported, as if there were none."""
+    package = tmp_path / "without" / "lshfast"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError(\"No module named 'lshfast'\")\n")
+    return package.parent
+
+
+def test_the_environment_need_not_be_activated(tmp_path, without):
+    """The python3 of PATH has no lshfast."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    wrapper(folder / "python3", without)
+    said, _ = run_program(tmp_path, "local[2]", PATH=os.pathsep.join([str(folder), os.environ["PATH"]]))
+    assert said == "[True, False, True]\n"
+
+
+def test_workers_without_lshfast_are_named_in_one_line(tmp_path, without):
+    python = wrapper(tmp_path / "python", without)
+    said, log = run_program(tmp_path, "local-cluster[1,1,1024]", PYSPARK_PYTHON=python)
+    assert said.startswith("ImportError the Python of the workers on ")
+    assert "cannot import lshfast: No module named 'lshfast'; set PYSPARK_PYTHON" in said
+    assert said.count("\n") == 1
+    assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("places", ["*", "*/0"], ids=["all", "one of two"])
+def test_workers_of_another_version_are_refused(tmp_path, places):
+    python = wrapper(tmp_path / "python", copy_package(tmp_path / "other"), places)
+    said, log = run_program(tmp_path, "local-cluster[2,1,1024]", PYSPARK_PYTHON=python)
+    assert said.startswith("FormatError the Python of the workers on ")
+    assert "all processes of a run need the same version" in said
+    assert said.count("\n") == 1
+    assert "Traceback" not in log
+
+
+def test_a_worker_that_comes_later_does_not_compute(tmp_path):
+    python = wrapper(tmp_path / "python", copy_package(tmp_path / "other"))
+    said, _ = run_program(tmp_path, "local-cluster[1,1,1024]", "tasks", PYSPARK_PYTHON=python)
+    assert said.startswith("FormatError a worker is of another version: the driver of the run has lshfast")
+    assert said.count("\n") == 1
