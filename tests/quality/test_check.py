@@ -181,6 +181,24 @@ def test_intervals_hold_the_truth(kind, recall):
     assert held >= 52
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["templates", "chains"])
+def test_intervals_hold_what_a_run_leaves(kind):
+    """Of 40 intervals of 95 %, at least 33: fewer come with probability 1 in 1,000."""
+    texts = corpus(kind, 1000)
+    held = 0
+    for seed in range(40):
+        options = {"threshold": 0.7, "recall": 0.4, "seed": seed}
+        keep = lshfast.dedup(texts, **options).keep
+        kept = [text for text, stays in zip(texts, keep, strict=True) if stays]
+        left = lshfast.pairs(kept, threshold=0.7, exact=True)
+        assert len(left) > 0
+        estimate = lshfast.check(kept, sample=150, **options).pairs
+        assert not estimate.exact
+        held += estimate.low <= len(left) <= estimate.high
+    assert held >= 33
+
+
 @pytest.mark.parametrize(
     ("texts", "distinct"),
     [([], 0), (["a b c"], 1), (["a b c"] * 5, 1), (["", " ", None], 0), (["a b c d e f", "g h i j k l"], 2)],
