@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
@@ -297,10 +298,20 @@ def choose_bands(
     choice = most_rows(threshold, num_perm, recall)
     if choice is None:
         most = float(scurve(threshold, num_perm, 1))
+        slots = least_slots(threshold, recall)
+        step = f"; num_perm {slots} reaches it" if slots <= MAX_NUM_PERM else "; give a lower recall"
         raise ValueError(
-            f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at most {most:.4f}"
+            f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at most {most:.4f}{step}"
         )
     return choice
+
+
+def least_slots(threshold: float, recall: float) -> int:
+    """Return the least number of slots with which bands of one row find a pair at the threshold with this recall."""
+    if threshold == 1:
+        return 1
+    slots = max(1, math.ceil(math.log1p(-recall) / math.log1p(-threshold)))
+    return slots if float(scurve(threshold, slots, 1)) >= recall else slots + 1  # the logarithms are rounded
 
 
 def check_recall(recall: float) -> float:

@@ -281,6 +281,38 @@ class MatchPrinter:
         self._stream.flush()
 
 
+def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return what a plan finds as lines of text; if the exact join is a default, also what bands instead of it find."""
+    joins_exactly = "exact join: every similar pair is found"
+    if not plan.exact:
+        return bands_table(plan, libraries)
+    if not plan.exact_by_default:
+        return joins_exactly
+    try:
+        by_bands = bands_table(plan, libraries)
+    except ValueError as error:  # their recall is out of reach of the slots
+        by_bands = str(error)
+    return f"{joins_exactly}\n\nwith --no-exact:\n{by_bands}"
+
+
+def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return what the bands of a plan find, beside what those of libraries find, as lines of text."""
+    bands, slots = plan.bands, counted(plan.hasher.num_perm, "slot")
+    place = f"at the threshold {plan.threshold:g}"
+    place += ", for texts of one size" if plan.measure == "containment" else ""
+    recall = f"recall {place}: {float(bands.probability(plan.equal_jaccard)):.4f}"
+    tables = [
+        f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {bands.slots} of {slots}\n"
+        f"{recall}; half of the pairs found at {bands.half_point:.4f}",
+        curve_table(plan, libraries),
+    ]
+    if libraries:
+        tables.append(library_table(plan, libraries))
+    if plan.measure == "containment":
+        tables.append(ratio_table(plan))
+    return "\n\n".join(tables)
+
+
 def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
     """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside those of libraries."""
     points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard

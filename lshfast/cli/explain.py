@@ -13,6 +13,7 @@ from lshfast.cli.options import (
     Column,
     DelimiterOption,
     Encoding,
+    ExactOption,
     FormatOption,
     Glob,
     IdColumn,
@@ -48,6 +49,7 @@ def explain_command(
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
+    exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
     quiet: Quiet = False,
 ) -> None:
@@ -66,7 +68,7 @@ def explain_command(
         if removed is None and other is None:
             raise ValueError("explain needs the table of removed rows (--removed FILE), or a second row (--with ID)")
         stored = None if removed is None else read_options(removed)
-        options: dict[str, Any] = dict(threshold=threshold, unit=unit, size=size, measure=measure)
+        options: dict[str, Any] = dict(threshold=threshold, unit=unit, size=size, exact=exact, measure=measure)
         if stored is not None:
             options = stored.options | given(context, options)
         reading: dict[str, Any] = dict(

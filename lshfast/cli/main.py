@@ -14,12 +14,10 @@ from lshfast.cli.check import check_command
 from lshfast.cli.completion import columns
 from lshfast.cli.console import (
     Watch,
-    curve_table,
     finish,
     forecast_table,
-    library_table,
     memory_table,
-    ratio_table,
+    plan_table,
     show,
     table_lines,
 )
@@ -91,7 +89,7 @@ from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES, DemoData, plural
-from lshfast.common.display import bands_and_rows, counted
+from lshfast.common.display import counted
 from lshfast.common.version import VERSION
 from lshfast.engine.libraries import LIBRARIES, library_defaults
 from lshfast.engine.options import OPTIONS, refuse
@@ -235,7 +233,9 @@ def dedup(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed,
         )  # fmt: skip
-        others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure, ignore_common=ignore_common)
+        others: dict[str, Any] = dict(
+            verify=verify, exact=exact, groups=groups, measure=measure, ignore_common=ignore_common
+        )
         if engine == "spark":
             from lshfast.drivers.spark.files import SparkOutputs
             from lshfast.drivers.spark.files import run_files as run_on_spark
@@ -260,7 +260,7 @@ def dedup(
             return
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
-        others |= dict(threads=threads, exact=exact, top=top, most=most)
+        others |= dict(threads=threads, top=top, most=most)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by,
@@ -372,7 +372,7 @@ def pairs_command(
             check_spark(context, output)
             summary = pairs_on_spark(
                 inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite,
-                page=page_output(html, html_texts), **options,
+                page=page_output(html, html_texts), exact=exact, **options,
             )  # fmt: skip
             finish(summary, quiet, summary.figures(removing=False))
             return
@@ -421,6 +421,7 @@ def tune(
     recall: RecallOrDefault = None,
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
+    exact: ExactOption = None,
     measure: ItemMeasureOption = None,
     by: By = None,
     memory: Memory = None,
@@ -454,6 +455,7 @@ def tune(
         from lshfast.drivers.inputs import Inputs, measure_inputs
         from lshfast.engine.any_plan import plan_for
         from lshfast.engine.display import delimiter_figures
+        from lshfast.engine.plan import check_bands_only
         from lshfast.engine.short_texts import threshold_for
         from lshfast.kinds.measures import PointPlan
 
@@ -464,7 +466,7 @@ def tune(
         plan = plan_for(
             known,
             dict(threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
-                 rows_per_band=rows_per_band, threads=threads, measure=measure, radius=radius),
+                 rows_per_band=rows_per_band, threads=threads, exact=exact, measure=measure, radius=radius),
         )  # fmt: skip
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
@@ -499,6 +501,12 @@ def tune(
         if dim is not None:
             raise ValueError(f"dim is for vectors and codes, not for {plural(known)}")
         plan = replace(plan, sets=known == "set")
+        if plan.exact and not plan.exact_by_default:
+            for name, given in (("plot", plot), ("like", like or None)):
+                if given is not None:
+                    raise ValueError(f"{name} shows what bands find, and an exact join has none: leave out --exact")
+        if cap is not None:
+            check_bands_only(plan, "cap", "tune")
         if plot is not None:
             from lshfast.common.checks import check_plot
 
@@ -517,16 +525,7 @@ def tune(
 
             others = {f"{library.name} {library.version}": library.banding for library in libraries}
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot, others=others)
-        banding = bands_and_rows(plan.bands.bands, plan.bands.rows_per_band)
-        show(f"{banding}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
-        place = f"at the threshold {plan.threshold:g}" + (", for texts of one size" if measure == "containment" else "")
-        found = f"recall {place}: {plan.recall:.4f}"
-        show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
-        print(curve_table(plan, libraries))
-        if libraries:
-            show(f"\n{library_table(plan, libraries)}", sys.stdout)
-        if measure == "containment":
-            print(f"\n{ratio_table(plan)}")
+        show(plan_table(plan, libraries), sys.stdout)
         if amount is not None:
             print(f"\n{memory_table(plan, *amount, held=corpus is None or corpus.held, values=values)}")
         if cap is not None:

@@ -18,6 +18,7 @@ from lshfast.cli.options import (
     DefuseOption,
     DelimiterOption,
     Encoding,
+    ExactOption,
     FormatOption,
     Glob,
     GroupsOption,
@@ -135,6 +136,7 @@ def plan(
     bands: BandsOption = None,
     rows_per_band: RowsPerBand = None,
     verify: VerifyOption = "exact",
+    exact: ExactOption = None,
     measure: TextMeasureOption = None,
     ignore_common: IgnoreCommon = None,
     top: Top = None,
@@ -161,8 +163,8 @@ def plan(
             max_row_bytes=max_row_bytes, delimiter=delimiter, max_columns=max_columns, output_format=output_format,
             defuse_formulas=defuse_formulas, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
             num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
-            groups=groups, measure=measure, ignore_common=ignore_common, top=top, most=most, keep=keep, by=by,
-            max_removed=max_removed, annotate=annotate, threads=threads, seed=seed,
+            exact=exact, groups=groups, measure=measure, ignore_common=ignore_common, top=top, most=most, keep=keep,
+            by=by, max_removed=max_removed, annotate=annotate, threads=threads, seed=seed,
         )  # fmt: skip
         if not quiet:
             _show_tasks(work)

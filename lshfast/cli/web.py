@@ -19,7 +19,6 @@ from lshfast.cli.options import (
     Html,
     HtmlTexts,
     MaxRowBytes,
-    NumPerm,
     OnErrorOption,
     OutputFormatOption,
     Overwrite,
@@ -64,7 +63,12 @@ def mirrors(
     ] = None,
     threshold: Annotated[float, typer.Option(help="Least similarity of the paths of two hosts, in (0, 1].")] = 0.5,
     min_paths: Annotated[int, typer.Option(help="Hosts with fewer paths are not compared.")] = 3,
-    num_perm: NumPerm = 128,
+    num_perm: Annotated[
+        int | None,
+        typer.Option(
+            help="Slots per signature, 1 to 65536; by default 128, or as many as --recall needs.", show_default=False
+        ),
+    ] = None,
     recall: Recall = 0.95,
     html: Html = None,
     html_texts: HtmlTexts = True,

@@ -47,6 +47,8 @@ class SharedShingles(NamedTuple):
         Probability, over all seeds, that bands find a pair with this similarity; 1 for an exact join.
     passages : list of str
         The longest passages of the row all of whose shingles the other row has; empty for shingles of stop words.
+    exact : bool
+        Whether the run found its pairs by an exact join.
     """
 
     own: int
@@ -55,6 +57,7 @@ class SharedShingles(NamedTuple):
     similarity: float
     found: float
     passages: list[str]
+    exact: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,7 +135,11 @@ class Explanation(Shown):
             yield figure("shingles", s.shared, f"in both; {s.own:,} in this row, {s.other:,} in the other")
             below = "" if s.similarity >= self.threshold else f"below the threshold {self.threshold:g}"
             yield figure("exact", f"{s.similarity:.4f}", f"{name} of the two texts", below)
-            yield figure("found with", f"{s.found:.4f}", "the probability that bands find a pair of this similarity")
+            if s.exact:
+                yield figure("join", "exact", "every similar pair is found")
+            else:
+                probability = "the probability that bands find a pair of this similarity"
+                yield figure("found with", f"{s.found:.4f}", probability)
 
 
 def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:
@@ -174,7 +181,7 @@ def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     passages: list[str] = []
     if plan.shingles.unit != "stopword":
         passages = _passages(texts, np.isin(rows[0], common), plan.shingles)
-    return SharedShingles(len(own), len(second), len(common), similarity, found, passages)
+    return SharedShingles(len(own), len(second), len(common), similarity, found, passages, plan.exact)
 
 
 def _passages(texts: Texts, shared: BoolArray, shingles: Shingles) -> list[str]:

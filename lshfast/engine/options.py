@@ -30,6 +30,7 @@ OF_KINDS: tuple[Driver, ...] = ("memory", "files", "cap")
 OF_PAGES: tuple[Driver, ...] = ("files", "cap", "spark")
 OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
+OF_BANDS: tuple[Driver, ...] = ("cap", "stages", "spark")
 ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 
 
@@ -46,6 +47,8 @@ class Option:
         One sentence.
     drivers : tuple of str
         The ways of running that take it.
+    off_only : tuple of str
+        Those of them that take only False.
     without : str
         Why a run within a given amount of memory does not take it, if there is more to say than that.
     kinds : tuple of str
@@ -58,6 +61,7 @@ class Option:
     default: Any
     help: str
     drivers: tuple[Driver, ...] = EVERY
+    off_only: tuple[Driver, ...] = ()
     without: str = ""
     kinds: tuple[Kind, ...] = get_args(Kind)
     spelling: str = ""
@@ -132,8 +136,8 @@ OPTIONS: dict[str, Option] = {
         Option(
             "exact",
             None,
-            "Find every similar pair, by an exact join instead of bands. The default with --measure containment.",
-            ("memory", "files"),
+            "Find every similar pair, by an exact join in memory. The default with --measure containment.",
+            off_only=OF_BANDS,
             without=HELD,
         ),
         Option(
@@ -287,6 +291,13 @@ def table() -> str:
     """Return the table of options and ways of running, in Markdown; options that all of them take are left out."""
     lines = [f"| | {' | '.join(f'`{NAMES[driver]}`' for driver in EVERY)} |", f"|---|{'---|' * len(EVERY)}"]
     for option in OPTIONS.values():
-        if option.drivers != EVERY:
-            lines.append(f"| `{option.shown}` | {' | '.join('yes' if d in option.drivers else '' for d in EVERY)} |")
+        if option.drivers != EVERY or option.off_only:
+            lines.append(f"| `{option.shown}` | {' | '.join(_cell(option, driver) for driver in EVERY)} |")
     return "\n".join(lines) + "\n"
+
+
+def _cell(option: Option, driver: Driver) -> str:
+    """Return the cell of an option and a way of running in the table."""
+    if driver in option.off_only:
+        return f"`{option.shown.replace('--', '--no-', 1)}`"
+    return "yes" if driver in option.drivers else ""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy.typing as npt
 
-from lshfast.banding.bands import Bands, check_threshold, choose_bands
+from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.choices import Grouping as Grouping
 from lshfast.common.choices import ItemMeasure, Kind
 from lshfast.common.choices import Verify as Verify
 from lshfast.common.display import bands_and_rows
 from lshfast.common.threads import thread_count
+from lshfast.engine.options import NAMES, OPTIONS, Driver
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
@@ -37,6 +39,9 @@ KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 # The least similarity, and the probability to find a pair that has it, by default.
 THRESHOLD = 0.8
 RECALL = 0.95
+
+# The ways of running that have the exact join, as messages name them.
+ONE_MACHINE = "lshfast.dedup, lshfast.pairs or lshfast dedup without --memory"
 
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
@@ -65,18 +70,26 @@ class Plan:
     threshold: float
     shingles: Shingles
     hasher: MinHasher
-    bands: Bands
+    chosen_bands: Bands | None  # None for an exact join; an index beside it chooses them when it needs them
     verify: Verify
     groups: Grouping
     threads: int
     exact: bool = False  # the pairs come from an exact join instead of bands
-    exact_by_default: bool = False  # the user did not choose the exact join: with `memory`, bands take its place
+    exact_by_default: bool = False  # the user did not choose the exact join
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
     ignore_common: float | None = None  # shingles in more than this share of the texts do not count
     top: int | None = None  # of the pairs that are listed, only those with the most similar rows of a row
     most: float | None = None  # of the pairs that are listed, only those that are not more similar
+    recall_of_bands: float = field(default=RECALL, compare=False)  # by which an index beside an exact join is banded
+
+    @cached_property
+    def bands(self) -> Bands:
+        """The bands of a run, or of the index beside an exact join; ValueError if the index has too few slots."""
+        if self.chosen_bands is not None:
+            return self.chosen_bands
+        return choose_bands(self.equal_jaccard, self.hasher.num_perm, recall=self.recall_of_bands)
 
     @property
     def equal_jaccard(self) -> float:
@@ -106,14 +119,14 @@ class Plan:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
-        words = self.shingles.stop_words
+        words, bands = self.shingles.stop_words, self.chosen_bands
         return {
             **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
             **{name: getattr(self.shingles, name) for name in ("unit", "size")},
             "stop_words": words and list(words.words),
             **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
-            **{name: getattr(self.bands, name) for name in ("bands", "rows_per_band")},
-            **({"exact": True} if self.exact else {}),
+            **({} if bands is None else {"bands": bands.bands, "rows_per_band": bands.rows_per_band}),
+            **({"exact": self.exact} if self.exact or self.measure == "containment" else {}),
             **{
                 name: getattr(self, name)
                 for name in ("ignore_common", "top", "most")
@@ -140,11 +153,12 @@ class Plan:
         `held` tells whether the texts are held in memory, or are read again if they are needed again.
         """
         tokens = nbytes if self.shingles.unit == "char" else nbytes // WORD_BYTES
+        bands = 0 if self.chosen_bands is None else self.chosen_bands.bands
         exact = {"exact join": EXACT_BYTES * tokens} if self.exact else {}
         return {
             "texts": nbytes + TEXT_OVERHEAD * rows if held else PLACE_BYTES * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
-            "bucket keys": 8 * (self.bands.bands + ROW_WORDS) * rows,
+            "bucket keys": 8 * (bands + ROW_WORDS) * rows,
             **exact,
             "work": WORK_BYTES * self.threads,
             "Python and libraries": BASE_BYTES,
@@ -196,14 +210,32 @@ def make_plan(
     by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
     recall = RECALL if recall is None else recall
-    choice = Bands.choose(
-        equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
-    )
+    joins_exactly = by_default or bool(exact)
+    choice = None
+    if joins_exactly and bands is None and rows_per_band is None:
+        check_recall(recall)
+    else:
+        choice = Bands.choose(
+            equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+        )
     threads = thread_count(threads)
     return Plan(
-        threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
-        measure=measure, ignore_common=ignore_common, top=top, most=most,
+        threshold, shingles, hasher, choice, verify, groups, threads, joins_exactly, by_default,
+        measure=measure, ignore_common=ignore_common, top=top, most=most, recall_of_bands=recall,
     )  # fmt: skip
+
+
+def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None:
+    """Raise ValueError if a plan joins exactly, for a way of running that has bands only."""
+    if not plan.exact:
+        return
+    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
+    default = f"measure={plan.measure!r} has exact=True by default, and " if plan.exact_by_default else ""
+    missed = ", of which bands find few if the sizes are very different" if plan.measure == "containment" else ""
+    refusal = f"{default}exact is not an option of {name_of_driver}: {OPTIONS['exact'].without}"
+    raise ValueError(
+        f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact), by which bands find the pairs{missed}"
+    )
 
 
 def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.banding.bands import Bands, check_threshold
+from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
 from lshfast.common.checks import Seed, check_int
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.growing import GrowingArray
@@ -27,12 +27,16 @@ from lshfast.families.set_distances import overlaps
 from lshfast.join.banded import find_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import star_groups
+from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
 from lshfast.reports.page import check_page, write_page
 from lshfast.sketch.minhash import EMPTY, MinHasher
 from lshfast.tokens import TokenSets
 from lshfast.web.page import PathsOf, page_of, paths_of_hosts
 from lshfast.web.urls import joined_tokens, path_bigrams, split_url
+
+# Slots of a signature, unless the recall at a low threshold needs more.
+NUM_PERM = 128
 
 # URLs that are hashed at a time.
 BATCH_URLS = 1 << 16
@@ -215,13 +219,16 @@ def mirror_plan(
     *,
     threshold: float = 0.5,
     min_paths: int = 3,
-    num_perm: int = 128,
+    num_perm: int | None = None,
     recall: float = 0.95,
     seed: Seed = 1,
     threads: int | None = None,
 ) -> MirrorPlan:
     """Check the parameters of `find_mirrors`; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
+    recall = check_recall(recall)
+    if num_perm is None:
+        num_perm = min(max(NUM_PERM, least_slots(threshold, recall)), MAX_NUM_PERM)
     hasher = MinHasher(num_perm, "fast", seed)
     bands = Bands.choose(threshold, num_perm, recall=recall)
     return MirrorPlan(threshold, check_int("min_paths", min_paths, 1), hasher, bands, thread_count(threads))
@@ -233,7 +240,7 @@ def find_mirrors(
     *,
     threshold: float = 0.5,
     min_paths: int = 3,
-    num_perm: int = 128,
+    num_perm: int | None = None,
     recall: float = 0.95,
     seed: Seed = 1,
     threads: int | None = None,
@@ -257,8 +264,8 @@ def find_mirrors(
         Least similarity, in (0, 1].
     min_paths : int, default 3
         Hosts with fewer different paths are kept and not compared, because equal paths of few pages say little.
-    num_perm : int, default 128
-        Slots of a signature, in 1..65,536.
+    num_perm : int, optional
+        Slots of a signature, in 1..65,536. By default 128, or as many as the recall needs at a low threshold.
     recall : float, default 0.95
         Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams equals the threshold.
     seed : int or "random", default 1

@@ -215,7 +215,7 @@ class Files:
     """`dedup_files` in memory: with its answers, all others are compared."""
 
     name = "files"
-    given: ClassVar[set[str]] = set()  # options that each run has
+    given: ClassVar[set[str]] = {"exact"}  # options that each run has
     also: ClassVar[set[str]] = set()  # options that another function of the same way of running takes
     plain: ClassVar[bool] = False  # whether its answers are as those of `plain`
     data: ClassVar[set[str]] = {
@@ -228,7 +228,8 @@ class Files:
     def takes(self, case: Case) -> bool:
         """Return whether this way of running has all options of a case, and reads its files."""
         taken = all(self.name in OPTIONS[name].drivers or name in self.also for name in case.options)
-        return taken and case.data in self.data
+        off = [name for name, value in case.options.items() if value and self.name in OPTIONS[name].off_only]
+        return taken and not off and case.data in self.data
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         names = ["removed", *(["pairs"] if run.case.pairs else [])]
@@ -270,7 +271,7 @@ class Capped(Files):
     """`dedup_files` within a cap of memory, in several parts."""
 
     name = "cap"
-    given: ClassVar[set[str]] = {"memory", "work"}
+    given: ClassVar[set[str]] = {"exact", "memory", "work"}
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         work, parts = run.out / "work", set()
@@ -278,7 +279,7 @@ class Capped(Files):
         def look(*_: Any) -> None:
             parts.update(work.glob("part-*.texts"))
 
-        given = {"exact": None, "memory": little_memory(run.case), "work": work, "progress": look}
+        given = {"memory": little_memory(run.case), "work": work, "progress": look}
         answer = super().run(run, **given | more)
         assert len(parts) > 1 or len(run.rows) < MANY or "progress" in more
         assert not work.exists()
@@ -316,14 +317,14 @@ class Stages(Files):
     shards: int
     tasks: int
     name = "stages"
-    given: ClassVar[set[str]] = {"memory", "work"}
+    given: ClassVar[set[str]] = {"exact", "memory", "work"}
     also: ClassVar[set[str]] = {"on_error"}  # as a folder for rejected rows
     data: ClassVar[set[str]] = Files.data - {"txt"}
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         names = ["removed", *(["pairs"] if run.case.pairs else [])]
         end = f".{run.case.suffix}" if "output_format" in run.case.options else ""  # that of the tables
-        options = run.options | {name: run.out / f"{name}{end}" for name in names} | more
+        options = {"exact": False} | run.options | {name: run.out / f"{name}{end}" for name in names} | more
         if options.pop("on_error", None) == "skip":
             options["rejected"] = run.out / "rejected"
         work = run.out / "work"
@@ -410,7 +411,7 @@ class Spark(Memory):
     limits: Any
     name = "spark"
     also: ClassVar[set[str]] = set()
-    given: ClassVar[set[str]] = {"column"}
+    given: ClassVar[set[str]] = {"column", "exact"}
 
     def takes(self, case: Case) -> bool:
         of_spark = case.ids is not None and not str(case.options.get("keep")).startswith("min:")
@@ -419,7 +420,7 @@ class Spark(Memory):
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         from pyspark.sql import functions as F
 
-        options, id_column = run.case.options | more, run.case.ids
+        options, id_column = {"exact": False} | run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
         names = list(dict.fromkeys(["id", "number", "text", *filter(None, (column, options.get("by")))]))

@@ -269,7 +269,8 @@ def value_of(name):
         (driver, name)
         for driver in NAMES
         for name, option in OPTIONS.items()
-        if driver not in option.drivers and (driver, name) != ("files", "memory")  # with it, there is a cap
+        if (driver not in option.drivers or driver in option.off_only)
+        and (driver, name) != ("files", "memory")  # with it, there is a cap
     ],
 )
 def test_other_options_are_refused_by_name(tmp_path, monkeypatch, driver, name):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lshfast.web import Mirror, find_mirrors, path_bigrams, split_url
 from lshfast.web import mirrors as module
+from tests.cli.commands import failing, run
 from tests.reference import urls as reference
 
 WORDS = ["docs", "guide", "news", "team", "shop", "img", "blog", "post", "faq", "help", "api", "list", "map", "tour"]
@@ -202,3 +203,19 @@ def test_nothing():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("threshold", [0.02, 0.001, 1e-4])
+def test_a_low_threshold_gets_the_slots_that_the_recall_needs(tmp_path, threshold):
+    pages = [f"/docs/part{number}/page.html" for number in range(4)]
+    urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+    found = find_mirrors(urls, threshold=threshold)
+    assert [mirror.host for mirror in found.removed] == ["mirror.b.example"]
+    source, out = tmp_path / "urls.txt", tmp_path / "mirrors.jsonl"
+    source.write_text("\n".join(urls))
+    done = run("web", "mirrors", source, "-o", out, "--threshold", threshold)
+    assert done.exit_code == 0, done.stderr
+    assert float(done.stderr.split(f"at the threshold {threshold:g}: ")[1].split()[0]) >= 0.95
+    assert "num_perm 128" in failing(
+        2, "web", "mirrors", source, "-o", out, "--threshold", threshold, "--num-perm", 128
+    )

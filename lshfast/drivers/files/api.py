@@ -138,9 +138,8 @@ def dedup_files(
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
     verify, groups, threads, exact, measure : optional
-        As for `dedup`. With measure="containment", the columns of similarities are named containment, `against` and
-        `save_index` are errors, and a run whose memory is limited uses bands unless `exact` is given;
-        ``summary.bands`` is 0 if it did not.
+        As for `dedup`. With measure="containment", the columns of similarities are named containment, and `against` and
+        `save_index` are errors; a run with `memory` needs exact=False then.
     ignore_common : float, optional
         As for `dedup`.
     by : str, optional
@@ -185,7 +184,8 @@ def dedup_files(
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
         files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
-        with `exact`, `save_index`, `on_duplicate` and `clusters`.
+        with `exact`, `save_index`, `on_duplicate` and `clusters`, and with measure="containment" only if `exact` is
+        False.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.

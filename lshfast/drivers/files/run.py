@@ -28,7 +28,7 @@ from lshfast.engine.clock import Clock, Stage, naming_stage
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.options import refuse
-from lshfast.engine.plan import Plan, check_indexed
+from lshfast.engine.plan import Plan, check_bands_only, check_indexed
 from lshfast.engine.preference import check_keep_measure
 from lshfast.engine.report import DedupResult
 from lshfast.engine.run import PartRun
@@ -128,14 +128,14 @@ def run_files(
             return _run_held(job)
         with cap.folder(inputs, corpus, plan, keep, outputs.first_local, pairs, indexes) as folder:
             return _run_held(job, folder.path, cap.memory)
-    banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
-        held = {"exact": banded.exact, "save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
+        held = {"save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
-        cap.check(banded, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
+        check_bands_only(plan, "cap")
+        cap.check(plan, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
     elif not plan.exact and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
-    return _run_held(job) if cap is None else _run_within(job, cap, replace(banded, capped=True), parquet)
+    return _run_held(job) if cap is None else _run_within(job, cap, replace(plan, capped=True), parquet)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lshfast.common.extras import optional
 from lshfast.drivers.spark.by_value import Guard, counted_by
 from lshfast.drivers.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.drivers.spark.tasks import draw_content_key
-from lshfast.engine.plan import Grouping, Keep, Plan, Verify, make_plan
+from lshfast.engine.plan import Grouping, Keep, Plan, Verify, check_bands_only, make_plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.engine.report import Summary
 from lshfast.join.jaccard import PairMeasure
@@ -26,7 +26,7 @@ ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 # Arguments of `make_plan` that a run on a cluster has.
 OPTIONS = (
     "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows_per_band", "verify",
-    "groups", "seed", "measure", "ignore_common",
+    "exact", "groups", "seed", "measure", "ignore_common",
 )  # fmt: skip
 
 # Those that a run has which finds pairs only.
@@ -51,6 +51,7 @@ def dedup(
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
+    exact: bool | None = None,
     groups: Grouping = "star",
     keep: Keep | Column = "first",
     seed: Seed = 1,
@@ -75,6 +76,9 @@ def dedup(
         Name of the column of ids: integers or strings, all different and not null.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, seed, measure
         As for `lshfast.dedup`.
+    exact : bool, optional
+        Spark has no exact join. So True is an error, and measure="containment" needs False: bands then find the pairs,
+        and miss most pairs of very different lengths.
     ignore_common : float, optional
         As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all texts.
     keep : {"first", "last", "longest", "shortest"} or Column, default "first"
@@ -139,8 +143,9 @@ def dedup(
     """
     return dedup_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, keep=keep,
-        seed=seed, measure=measure, ignore_common=ignore_common, by=by, max_removed=max_removed,
+        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, exact=exact,
+        groups=groups, keep=keep, seed=seed, measure=measure, ignore_common=ignore_common, by=by,
+        max_removed=max_removed,
     )[0]  # fmt: skip
 
 
@@ -238,6 +243,7 @@ def pairs(
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
+    exact: bool | None = None,
     seed: Seed = 1,
     measure: PairMeasure | None = None,
     ignore_common: float | None = None,
@@ -256,7 +262,7 @@ def pairs(
         As for `dedup`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed, measure, top, most
         As for `lshfast.pairs`.
-    ignore_common : float, optional
+    exact, ignore_common : optional
         As for `dedup`.
 
     Returns
@@ -298,8 +304,8 @@ def pairs(
     """
     return pairs_with_summary(
         df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed,
-        measure=measure, ignore_common=ignore_common, top=top, most=most,
+        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, exact=exact,
+        seed=seed, measure=measure, ignore_common=ignore_common, top=top, most=most,
     )[0]  # fmt: skip
 
 
@@ -352,7 +358,9 @@ def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> P
     for name in options:
         if name not in allowed:
             raise TypeError(f"{function} has no argument {name!r}; it has {', '.join(allowed)}")
-    return make_plan(**options, threads=1, exact=False)
+    plan = make_plan(**{"exact": None, **options}, threads=1)
+    check_bands_only(plan, "spark", function)
+    return plan
 
 
 def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False) -> FrameRows:

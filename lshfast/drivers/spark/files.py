@@ -134,10 +134,10 @@ def run_files(
     policy, _, order = keep.partition(":")
     if bool(order) != (policy == "max"):
         raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
+    arguments = plan_of("dedup", OPTIONS, options).arguments
     with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame, names = source.frame, source.names
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
-        arguments = plan_of("dedup", OPTIONS, options).arguments
         stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
         paged = outputs.page is not None
         refused = partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
@@ -182,8 +182,8 @@ def run_pairs(
         As for `run_files`.
     """
     outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
+    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
     with _opened(inputs, outputs, column, id_column, "", None, master) as source:
-        plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
         arguments = {name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS}
         rows = source_of(source.frame, source.names["text"], source.names["id"], "first", page is not None)
         run = Run(rows, plan, draw_content_key(), Limits())

@@ -16,7 +16,7 @@ from lshfast.drivers.tasks.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.drivers.tasks.stages_status import StagesStatus, status_of
 from lshfast.drivers.tasks.task_order import StageName, run_task, tasks_of
 from lshfast.engine.listed_pairs import check_listing
-from lshfast.engine.plan import Grouping, Verify, make_plan
+from lshfast.engine.plan import Grouping, Verify, check_bands_only, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.readers.files import MAX_ROW_BYTES, Format
 from lshfast.shingling import Unit
@@ -58,6 +58,7 @@ def plan(
     bands: int | None = None,
     rows_per_band: int | None = None,
     verify: Verify = "exact",
+    exact: bool | None = None,
     groups: Grouping = "star",
     measure: PairMeasure | None = None,
     ignore_common: float | None = None,
@@ -110,6 +111,9 @@ def plan(
         As for `lshfast.dedup_files`.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, measure, seed
         As for `lshfast.dedup`.
+    exact : bool, optional
+        The tasks have no exact join. So True is an error, and measure="containment" needs False: bands then find the
+        pairs, and miss most pairs of very different lengths.
     by, max_removed : optional
         As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage apply raise
         `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
@@ -153,8 +157,9 @@ def plan(
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, threads=threads,
-        seed=seed, measure=measure, exact=False, ignore_common=ignore_common, top=top, most=most,
+        seed=seed, measure=measure, exact=exact, ignore_common=ignore_common, top=top, most=most,
     )  # fmt: skip
+    check_bands_only(engine, "stages")
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
         [os.fspath(path) for path in paths],

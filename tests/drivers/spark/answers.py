@@ -46,7 +46,7 @@ def distributed(frame, *arguments, **options):
 def native_pairs(ids, texts, **options):
     """Return the pairs of the native engine for the rows in the order of their ids, by ids."""
     order = sorted(range(len(ids)), key=lambda row: ids[row])
-    found = lshfast.pairs([texts[row] for row in order], exact=False, **options)
+    found = lshfast.pairs([texts[row] for row in order], **{"exact": False} | options)
     return [(ids[order[i]], ids[order[j]], similarity) for i, j, similarity in found.tolist()]
 
 

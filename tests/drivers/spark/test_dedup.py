@@ -143,8 +143,25 @@ def test_values_that_are_missing(spark):
         ([], {"threshold": 1.5}, ValueError, "^threshold must be"),
         ([], {"seed": -1}, ValueError, "^seed must be"),
         ([], {"groups": "cliques"}, ValueError, "^groups must be"),
-        ([], {"keep": "shortest", "measure": "containment"}, ValueError, "^keep must not be 'shortest' for"),
-        ([], {"exact": True}, TypeError, "^dedup has no argument 'exact'"),
+        (
+            [],
+            {"keep": "shortest", "measure": "containment", "exact": False},
+            ValueError,
+            "^keep must not be 'shortest' for",
+        ),
+        (
+            [],
+            {"exact": True},
+            ValueError,
+            "^exact is not an option of lshfast dedup --engine spark: .* give exact=False",
+        ),
+        (
+            [],
+            {"measure": "containment"},
+            ValueError,
+            "^measure='containment' has exact=True by default, .* exact=False",
+        ),
+        ([], {"against": None}, TypeError, "^dedup has no argument 'against'"),
     ],
     ids=str,
 )
