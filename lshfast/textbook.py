@@ -27,6 +27,9 @@ Row = TypeVar("Row", bound=Hashable)
 Slot: TypeAlias = int | None
 Bucket: TypeAlias = tuple[str | int, ...]
 
+# What the errors of signatures say of other things.
+OF_SETS = "lshfast.distances.jaccard_similarity compares sets"
+
 
 # Minhash by permutations (sections 3.3.2 to 3.3.4)
 
@@ -179,13 +182,21 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     A value and None are unequal. A slot that is None in both counts neither as equal nor as unequal. The result is 0 if
     no slot counts. Slots may be rows or ranks; the result is the same.
 
+    Parameters
+    ----------
+    a, b : sequence of hashable objects
+        The slots of two signatures, in the order of the hash functions.
+
     Raises
     ------
+    TypeError
+        If `a` or `b` is not a sequence of slots, such as a set: `lshfast.distances.jaccard_similarity` compares sets.
     ValueError
         If one has more slots than the other.
 
     See Also
     --------
+    lshfast.distances.jaccard_similarity : The Jaccard similarity of sets.
     lshfast.textbook.minhash_ranks : Minhashes as ranks.
     lshfast.textbook.collisions : Count the permutations with equal minhashes.
 
@@ -194,11 +205,25 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
     (Fraction(1, 3), Fraction(1, 3))
     """
-    a, b = list(a), list(b)
+    a, b = _slots(a, "a"), _slots(b, "b")
     if len(a) != len(b):
-        raise ValueError(f"a and b must have equal numbers of slots, not {len(a)} and {len(b)}")
+        raise ValueError(f"a and b must have equal numbers of slots, not {len(a)} and {len(b)}; {OF_SETS}")
     pairs = [pair for pair in zip(a, b, strict=True) if pair != (None, None)]
     return Fraction(sum(x == y for x, y in pairs), len(pairs) or 1)
+
+
+def _slots(signature: Any, name: str) -> list[Any]:
+    """Return the slots of a signature, or raise TypeError that names the function for other things."""
+    unordered = isinstance(signature, (AbstractSet, Mapping, str, bytes))
+    if unordered or not isinstance(signature, Iterable):
+        raise TypeError(f"{name} must be a signature, a sequence of slots, not {type(signature).__name__}; {OF_SETS}")
+    slots = list(signature)
+    for slot in slots:
+        if not isinstance(slot, Hashable):
+            raise TypeError(
+                f"{name} must be one signature, whose slots are single values, not {type(slot).__name__}; {OF_SETS}"
+            )
+    return slots
 
 
 def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) -> int:

@@ -1,10 +1,12 @@
 """Distances: the numbers of the textbooks, the axioms of metrics, brute force, and what is refused."""
 
 import sys
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import inf, isclose, pi
+from numbers import Number
 
 import numpy as np
 import pytest
@@ -23,9 +25,10 @@ EXTREME = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2,
 SETS = st.sets(st.integers(0, 9), max_size=6)
 
 
-def one(array):
-    assert array.shape == (1,)
-    return array[0].item()
+def one(number):
+    """Return the distance of two single items as a number of Python."""
+    assert np.ndim(number) == 0
+    return number.item()
 
 
 def test_f17_points():
@@ -256,7 +259,7 @@ def test_batches_are_pairs():
     others = [set(row) for row in generator.integers(0, 9, (50, 4)).tolist()]
     expected = distances.jaccard(rows, others)
     assert np.allclose(distances.jaccard(TokenSets.from_sets(rows), TokenSets.from_sets(others)), expected)
-    assert (distances.jaccard(rows[0], others) == [distances.jaccard(rows[0], x)[0] for x in others]).all()
+    assert (distances.jaccard(rows[0], others) == [distances.jaccard(rows[0], x) for x in others]).all()
     assert distances.levenshtein(["a", "abc", ""], "ab").tolist() == [1, 1, 2]
     assert distances.levenshtein(b"abc", [b"", b"ab"]).tolist() == [3, 1]
     assert distances.levenshtein(np.array(["a", "bb"]), ("b", "b")).tolist() == [1, 1]
@@ -267,10 +270,10 @@ def test_empty_items():
     assert distances.jaccard([set(), set()], [set(), {1}]).tolist() == [0, 1]
     empty = TokenSets.from_sets([[], []])
     assert distances.jaccard(empty, TokenSets.from_sets([[], [1]])).tolist() == [0, 1]
-    assert distances.levenshtein("", "").tolist() == [0]
+    assert distances.levenshtein("", "") == 0
     for function in (distances.indel, distances.levenshtein, distances.damerau, distances.osa, distances.jaccard):
         assert function([], []).shape == (0,)
-    assert distances.hamming("", "").tolist() == [0]
+    assert distances.hamming("", "") == 0
     assert distances.minkowski(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0,)
     assert distances.angles(np.zeros((0, 3)), [1, 0, 0]).shape == (0,)
 
@@ -345,3 +348,91 @@ def test_a_package_that_cannot_be_imported_is_not_called_missing(tmp_path, monke
         extras.optional("half")
     assert found.type is error
     assert "install" not in str(found.value)
+
+
+# Functions with two single items, a batch of each, and the kind of their numbers.
+WORDS = "abcd", "abdd"
+VECTORS = [1.0, 2.0], [2.0, 2.0]
+PAIR_OF_SETS = {"a", "b"}, {"b", "c"}
+SINGLE = [
+    *((getattr(distances, name), *WORDS, int) for name in ("indel", "levenshtein", "damerau", "osa", "hamming")),
+    *(
+        (getattr(distances, name), b"abcd", b"abdd", int)
+        for name in ("indel", "levenshtein", "damerau", "osa", "hamming")
+    ),
+    (distances.hamming, [1, 0, 1], (1, 1, 1), int),
+    (distances.hamming, np.array([True, False]), np.array([True, True]), int),
+    *((getattr(distances, name), *VECTORS, float) for name in ("minkowski", "angles", "one_minus_cosines")),
+    *((getattr(distances, name), *map(np.array, VECTORS), float) for name in ("minkowski", "cosine_similarity")),
+    *((getattr(distances, name), *PAIR_OF_SETS, float) for name in ("jaccard", "jaccard_similarity", "containment")),
+    (distances.jaccard, frozenset([1]), {1: 2}.keys(), float),
+    (distances.overlap, *PAIR_OF_SETS, int),
+]
+
+
+@pytest.mark.parametrize(("function", "a", "b", "kind"), SINGLE)
+def test_two_single_items_give_a_number_and_batches_an_array(function, a, b, kind):
+    number = function(a, b)
+    assert kind(number) == number
+    assert round(number, 2) == round(kind(number), 2)
+    assert isinstance(number, Number)
+    assert f"{number:.3f}" == f"{float(number):.3f}"
+    assert f"{number:5}".strip() == f"{kind(number)}"
+    if kind is int:
+        assert range(9)[number] == number
+    for batches in ([a], [b]), (a, [b]), ([a], b), ([a, a], [b, b]), (a, [b, b]):
+        values = function(*batches)
+        assert values.ndim == 1
+        assert values.tolist() == [number] * len(values)
+
+
+@given(SETS, SETS)
+def test_similarities_of_sets_follow_from_their_elements(a, b):
+    assert distances.overlap(a, b) == len(a & b)
+    assert distances.containment(a, b) == (len(a & b) / len(a) if a else 1)
+    assert distances.jaccard_similarity(a, b) == (len(a & b) / len(a | b) if a | b else 1)
+    assert distances.jaccard_similarity(a, b) == pytest.approx(1 - distances.jaccard(a, b))
+    names = {str(element) for element in a}, {str(element) for element in b}
+    several = TokenSets.from_sets([[*a, *a], [*b]]), TokenSets.from_sets([[*b], [*a, *a]])  # elements count once
+    for function in (distances.overlap, distances.containment, distances.jaccard_similarity):
+        number = function(a, b)
+        assert type(number) is (int if function is distances.overlap else float)
+        assert function(*names) == number
+        assert function(*several).tolist() == function([a, b], [b, a]).tolist() == [number, function(b, a)]
+        assert function([], []).shape == (0,)
+
+
+@given(POINTS.filter(any), POINTS.filter(any))
+def test_cosine_similarities_are_cosines_of_angles(a, b):
+    found = distances.cosine_similarity(a, b)
+    assert type(found) is float
+    assert -1 <= found <= 1
+    assert found == pytest.approx(np.cos(distances.angles(a, b)), abs=1e-15)
+    assert distances.cosine_similarity(a, [a, b]).tolist() == [1, found]
+    assert distances.cosine_similarity(a, [-x for x in a]) == -1
+
+
+def test_cosine_similarities_near_zero_are_exact():
+    assert distances.cosine_similarity([1, 0], [0, 7]) == 0
+    assert distances.cosine_similarity([1, 0], [1e-30, 1]) == pytest.approx(1e-30)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: distances.cosine_similarity([1, 2], [0, 0]), "b must have no vector of zeros"),
+        (lambda: distances.cosine_similarity([1, float("nan")], [1, 1]), "a must be finite, not nan"),
+        (lambda: distances.cosine_similarity({1, 2}, {1}), "a must be numbers"),
+        (lambda: distances.cosine_similarity([1, 2], [1]), "equally many coordinates"),
+        (lambda: distances.overlap([1, 2], {1}), r"a must be sets, .* not int: set\(a\) makes one set"),
+        (lambda: distances.containment({1}, np.array([1, 2])), r"b must be sets, .* not int64: set\(b\) makes one set"),
+        (lambda: distances.jaccard_similarity(["a", "b"], ["a"]), r"not str: set\(a\) makes one set"),
+        (lambda: distances.jaccard_similarity("ab", {"a"}), "a must be sets, or both TokenSets, not str$"),
+        (lambda: distances.jaccard_similarity({"a": 2.0}, {"a": 1.0}), "not dict: .*compares weighted sets"),
+        (lambda: distances.jaccard(Counter("ab"), {"a"}), "not Counter: .*compares weighted sets"),
+        (lambda: distances.overlap([{1}] * 2, [{1}] * 3), "the same number of items"),
+    ],
+)
+def test_what_similarities_refuse(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lshfast import TokenSets
 from lshfast.sketch import SignSketcher
 from lshfast.textbook import (
     StringIndex,
@@ -134,6 +135,8 @@ def test_f8_the_first_rows_only():
     assert similarity(signatures[0], signatures[2]) == 0  # one of two is, in the first and last slot
     assert similarity(signatures[2], signatures[3]) == 0  # only the second slot counts
     assert similarity((None, 4, None, 2), (None, 4, 3, 2)) == Fraction(2, 3)
+    assert similarity(np.array([1, 2]), (1, 3)) == similarity(iter([1, 2]), [1, 3]) == Fraction(1, 2)
+    assert similarity([("a", "b"), None], [("a", "b"), "c"]) == Fraction(1, 2)
     assert similarity(signatures[4], signatures[4]) == 0
 
 
@@ -387,3 +390,31 @@ def test_every_line_of_the_table_is_evaluated():
 def test_wrong_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {1, 2, 3, 4},
+        frozenset("ab"),
+        {1: 2, 3: 4},
+        {1: 2}.keys(),
+        "abcd",
+        b"ab",
+        TokenSets.from_sets([[1], [2]]),
+        [[1, 2], [3, 4]],
+        [{1}, {2}],
+        np.array([[1, 2], [3, 4]]),
+        5,
+        None,
+    ],
+    ids=lambda other: type(other).__name__,
+)
+def test_the_similarity_of_signatures_refuses_what_is_none(other):
+    named = "lshfast.distances.jaccard_similarity compares sets"
+    with pytest.raises(TypeError, match=rf"^a must be .* not \w+; {named}$"):
+        similarity(other, other)
+    with pytest.raises((TypeError, ValueError), match=named):
+        similarity([1, 2], other)
+    with pytest.raises(ValueError, match=rf"equal numbers of slots, not 1 and 2; {named}"):
+        similarity([1], [1, 2])

@@ -1,6 +1,7 @@
-"""Exact distances of n pairs of items: points, sets, sequences of equal length, and strings by edits.
+"""Exact distances and similarities of items: points, sets, sequences of equal length, and strings by edits.
 
 All of these functions take two batches of n items, of which one may be a single item, and return an array of n numbers.
+For two single items they return one number.
 
 | function | items | metric |
 |---|---|---|
@@ -14,23 +15,35 @@ All of these functions take two batches of n items, of which one may be a single
 | `damerau` | strings; transpositions of neighbours too | yes |
 | `osa` | strings; the same, but no part is edited twice | no: the triangle inequality fails |
 
+| function | similarity |
+|---|---|
+| `jaccard_similarity` | of sets: the share of all elements that both have |
+| `containment` | of sets: the share of the first that the second contains |
+| `overlap` | of sets: the number of elements that both have |
+| `cosine_similarity` | of points other than 0: the cosine of their angle |
+
 The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``. `longest_common_subsequences`
 takes two strings, and yields what insertions and deletions can leave as it is.
 """
 
 from lshfast.distances.edits import damerau, indel, levenshtein, longest_common_subsequences, osa
-from lshfast.distances.points import angles, minkowski, one_minus_cosines
-from lshfast.distances.sequences import hamming, jaccard
+from lshfast.distances.points import angles, cosine_similarity, minkowski, one_minus_cosines
+from lshfast.distances.sequences import hamming
+from lshfast.distances.sets import containment, jaccard, jaccard_similarity, overlap
 
 __all__ = [
     "angles",
+    "containment",
+    "cosine_similarity",
     "damerau",
     "hamming",
     "indel",
     "jaccard",
+    "jaccard_similarity",
     "levenshtein",
     "longest_common_subsequences",
     "minkowski",
     "one_minus_cosines",
     "osa",
+    "overlap",
 ]

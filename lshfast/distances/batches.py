@@ -1,8 +1,11 @@
-"""Batches of strings and sets, and their pairs."""
+"""Batches of strings and sets, their pairs, and the form of what is returned for them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from lshfast.families.family import check_pairs
 from lshfast.tokens import TokenSets
@@ -25,6 +28,19 @@ def listed(items: Any, name: str, wanted: str) -> list[Any]:
     if isinstance(items, TokenSets) or not hasattr(items, "__iter__"):
         raise TypeError(f"{name} must be {wanted}, not {type(items).__name__}")
     return list(items)
+
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def in_form(values: npt.NDArray[Number], single: bool) -> npt.NDArray[Number] | Number:
+    """Return the values of pairs as they are, or the value of two single items as a number."""
+    return values[0] if single else values
+
+
+def are_strings(a: Any, b: Any) -> bool:
+    """Return whether both items are single strings."""
+    return isinstance(a, (str, bytes)) and isinstance(b, (str, bytes))
 
 
 def paired(a: list[Any], b: list[Any]) -> list[tuple[Any, Any]]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
-from lshfast.distances.batches import paired, strings_of
+from lshfast.distances.batches import are_strings, in_form, paired, strings_of
 
 
-def indel(a: Any, b: Any) -> Int64Array:
+@overload
+def indel(a: str | bytes, b: str | bytes) -> np.int64: ...
+@overload
+def indel(a: Any, b: Any) -> Int64Array: ...
+def indel(a: Any, b: Any) -> np.int64 | Int64Array:
     """Return the least numbers of insertions and deletions that change one string into the other.
 
     It is len(a) + len(b) - 2 len(LCS), with a longest common subsequence.
@@ -25,6 +29,7 @@ def indel(a: Any, b: Any) -> Int64Array:
     Returns
     -------
     ndarray of int64, shape (n,)
+        For two single strings one number, an int64.
 
     Raises
     ------
@@ -45,6 +50,8 @@ def indel(a: Any, b: Any) -> Int64Array:
     >>> from lshfast.distances import indel
     >>> indel("abcde", ["acfdeg", "abcde"]).tolist()
     [3, 0]
+    >>> int(indel("abcde", "acfdeg"))
+    3
     """
     return _edits("Indel", a, b)
 
@@ -99,7 +106,11 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
                 begun.append((x + 1, y + 1, found + symbol))
 
 
-def levenshtein(a: Any, b: Any) -> Int64Array:
+@overload
+def levenshtein(a: str | bytes, b: str | bytes) -> np.int64: ...
+@overload
+def levenshtein(a: Any, b: Any) -> Int64Array: ...
+def levenshtein(a: Any, b: Any) -> np.int64 | Int64Array:
     """Return the least numbers of insertions, deletions and substitutions that change one string into the other.
 
     Parameters
@@ -110,6 +121,7 @@ def levenshtein(a: Any, b: Any) -> Int64Array:
     Returns
     -------
     ndarray of int64, shape (n,)
+        For two single strings one number, an int64.
 
     Raises
     ------
@@ -129,13 +141,17 @@ def levenshtein(a: Any, b: Any) -> Int64Array:
     Examples
     --------
     >>> from lshfast.distances import levenshtein
-    >>> levenshtein("abcdef", "bdaefc").tolist()
-    [4]
+    >>> int(levenshtein("abcdef", "bdaefc"))
+    4
     """
     return _edits("Levenshtein", a, b)
 
 
-def damerau(a: Any, b: Any) -> Int64Array:
+@overload
+def damerau(a: str | bytes, b: str | bytes) -> np.int64: ...
+@overload
+def damerau(a: Any, b: Any) -> Int64Array: ...
+def damerau(a: Any, b: Any) -> np.int64 | Int64Array:
     """Return the least numbers of insertions, deletions, substitutions and transpositions of neighbours.
 
     Parameters
@@ -146,6 +162,7 @@ def damerau(a: Any, b: Any) -> Int64Array:
     Returns
     -------
     ndarray of int64, shape (n,)
+        For two single strings one number, an int64.
 
     Raises
     ------
@@ -170,7 +187,11 @@ def damerau(a: Any, b: Any) -> Int64Array:
     return _edits("DamerauLevenshtein", a, b)
 
 
-def osa(a: Any, b: Any) -> Int64Array:
+@overload
+def osa(a: str | bytes, b: str | bytes) -> np.int64: ...
+@overload
+def osa(a: Any, b: Any) -> Int64Array: ...
+def osa(a: Any, b: Any) -> np.int64 | Int64Array:
     """Return the optimal string alignment distances: those of `damerau`, but no part of a string is edited twice.
 
     It is not a metric: ca, ac and abc have the distances 1 and 1, and 3 from the first to the last.
@@ -183,6 +204,7 @@ def osa(a: Any, b: Any) -> Int64Array:
     Returns
     -------
     ndarray of int64, shape (n,)
+        For two single strings one number, an int64.
 
     Raises
     ------
@@ -207,6 +229,7 @@ def osa(a: Any, b: Any) -> Int64Array:
     return _edits("OSA", a, b)
 
 
-def _edits(kind: str, a: Any, b: Any) -> Int64Array:
+def _edits(kind: str, a: Any, b: Any) -> np.int64 | Int64Array:
     distance = getattr(optional("rapidfuzz.distance", "records"), kind).distance
-    return np.array([distance(x, y) for x, y in paired(strings_of(a, "a"), strings_of(b, "b"))], np.int64)
+    pairs = paired(strings_of(a, "a"), strings_of(b, "b"))
+    return in_form(np.array([distance(x, y) for x, y in pairs], np.int64), are_strings(a, b))

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_number
 from lshfast.common.types import Float64Array
+from lshfast.distances.batches import in_form
 from lshfast.families.family import check_pairs
 
 # Numbers that are subtracted at once: they stay in the cache.
 PIECE_NUMBERS = 2**17
 
 
-def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
+def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | Float64Array:
     """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points; r = inf stands for max |a_i - b_i|.
 
     For fixed points, the distance falls or stays as r increases; it stays if the points differ in one coordinate at
@@ -32,6 +33,7 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
     Returns
     -------
     ndarray of float64, shape (n,)
+        For two single points one number, a float64.
 
     Raises
     ------
@@ -49,13 +51,15 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
     --------
     >>> import numpy as np
     >>> from lshfast.distances import minkowski
-    >>> [minkowski([2, 7], [6, 4], r).tolist() for r in (1, 2, np.inf)]
-    [[7.0], [5.0], [4.0]]
+    >>> [float(minkowski([2, 7], [6, 4], r)) for r in (1, 2, np.inf)]
+    [7.0, 5.0, 4.0]
+    >>> minkowski([2, 7], [[6, 4], [2, 8]]).tolist()
+    [5.0, 1.0]
     """
     r = check_number("r", r)
     if not r >= 1:
         raise ValueError(f"r must be in 1..inf, not {r}")
-    a, b = _points(a, b)
+    a, b, single = _points(a, b)
     distances = np.empty(check_pairs(len(a), len(b)))
     for rows, left, right in _pieces(a, b):
         with np.errstate(over="ignore", under="ignore"):
@@ -66,10 +70,10 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
             else:
                 shares = apart / np.where((greatest > 0) & (greatest < np.inf), greatest, 1)[:, None]
                 distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (1 / r)
-    return distances
+    return in_form(distances, single)
 
 
-def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
     """Return the angles between pairs of vectors, in radians; `numpy.degrees` converts them.
 
     The angle is a metric of directions. One minus its cosine is not: see `one_minus_cosines`.
@@ -82,7 +86,7 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
     Returns
     -------
     ndarray of float64, shape (n,)
-        In 0..pi, also exact for small angles (Kahan's formula).
+        In 0..pi, also exact for small angles (Kahan's formula). For two single vectors one number, a float64.
 
     Raises
     ------
@@ -100,18 +104,14 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
     --------
     >>> import numpy as np
     >>> from lshfast.distances import angles
-    >>> np.degrees(angles([1, 2, -1], [2, 1, 1])).round(9).tolist()
-    [60.0]
+    >>> round(float(np.degrees(angles([1, 2, -1], [2, 1, 1]))), 9)
+    60.0
     """
-    a, b = _directions(a, b)
-    found = np.empty(check_pairs(len(a), len(b)))
-    for rows, left, right in _pieces(a, b):
-        apart, together = np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1)
-        found[rows] = 2 * np.arctan2(apart, together)
-    return found
+    left, right, single = _directions(a, b)
+    return in_form(_angles(left, right), single)
 
 
-def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
     """Return 1 - cos of the angles between pairs of vectors, which is often called the cosine distance.
 
     It is not a metric. Directions at 0, 45 and 90 degrees have 1 - cos 90 = 1, more than 2 (1 - cos 45) = .586.
@@ -124,7 +124,7 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
     Returns
     -------
     ndarray of float64, shape (n,)
-        In 0..2.
+        In 0..2. For two single vectors one number, a float64.
 
     Raises
     ------
@@ -143,36 +143,98 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
     >>> one_minus_cosines([[1, 0], [1, 0], [1, 1]], [[0, 1], [1, 1], [0, 1]]).round(3).tolist()
     [1.0, 0.293, 0.293]
     """
-    return np.asarray(2 * np.sin(angles(a, b) / 2) ** 2)
+    left, right, single = _directions(a, b)
+    return in_form(_one_minus_cosines(left, right), single)
 
 
-def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
+def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Array:
+    """Return the cosines of the angles between pairs of vectors.
+
+    Parameters
+    ----------
+    a, b : array_like of numbers, shape (n, dim) or (dim,)
+        Finite, not all zeros; one of them may be a single vector.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In -1..1, and 1 for vectors of one direction. For two single vectors one number, a float.
+
+    Raises
+    ------
+    TypeError
+        If the coordinates are not numbers.
+    ValueError
+        If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+
+    See Also
+    --------
+    lshfast.distances.one_minus_cosines : Cosine distances.
+    lshfast.distances.angles : Angles between vectors.
+    lshfast.distances.jaccard_similarity : Similarities of sets.
+
+    Examples
+    --------
+    >>> from lshfast.distances import cosine_similarity
+    >>> f"{cosine_similarity([1, 2, -1], [2, 1, 1]):.2f}"
+    '0.50'
+    >>> cosine_similarity([1, 0], [[0, 1], [2, 0], [-1, 0]]).tolist()
+    [0.0, 1.0, -1.0]
+    """
+    left, right, single = _directions(a, b)
+    cosines = 1 - _one_minus_cosines(left, right)
+    for rows, one, other in _pieces(left, right):
+        products = (one * other).sum(axis=1)
+        wide = np.abs(products) < 0.5  # there the sum of products is exact to 1e-16 of the cosine, not of 1
+        cosines[rows][wide] = products[wide]
+    return cosines[0].item() if single else cosines
+
+
+def _angles(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Return the angles between pairs of directions."""
+    found = np.empty(check_pairs(len(a), len(b)))
+    for rows, left, right in _pieces(a, b):
+        apart, together = np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1)
+        found[rows] = 2 * np.arctan2(apart, together)
+    return found
+
+
+def _one_minus_cosines(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Return 1 - cos of the angles between pairs of directions."""
+    return np.asarray(2 * np.sin(_angles(a, b) / 2) ** 2)
+
+
+def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
+    """Return points as rows, and whether both arguments are single points."""
     found = []
+    dimensions = set()
     for name, items in (("a", a), ("b", b)):
         array = array_of(items, name)
         if array.dtype.kind not in "iuf":
             raise TypeError(f"{name} must be numbers, not {array.dtype}")
         if array.ndim not in (1, 2) or not array.shape[-1]:
             raise ValueError(f"{name} must have shape (n, dim) or (dim,) with dim at least 1, not {array.shape}")
+        dimensions.add(array.ndim)
         numbers = np.atleast_2d(array.astype(np.float64))
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
         found.append(numbers)
     if found[0].shape[1] != found[1].shape[1]:
         raise ValueError(f"a and b must have equally many coordinates, not {found[0].shape[1]} and {found[1].shape[1]}")
-    return found[0], found[1]
+    return found[0], found[1], dimensions == {1}
 
 
-def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
-    """Return points divided by their lengths."""
+def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
+    """Return points divided by their lengths, and whether both arguments are single points."""
+    left, right, single = _points(a, b)
     found = []
-    for name, points in zip("ab", _points(a, b), strict=True):
+    for name, points in (("a", left), ("b", right)):
         greatest = np.abs(points).max(axis=1, initial=0.0)
         if (greatest == 0).any():
             raise ValueError(f"{name} must have no vector of zeros, and row {greatest.argmin()} is one")
         scaled = np.ldexp(points, -np.frexp(greatest)[1][:, None])
         found.append(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
-    return found[0], found[1]
+    return found[0], found[1], single
 
 
 def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
