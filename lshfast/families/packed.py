@@ -26,7 +26,8 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     Parameters
     ----------
     codes : array_like
-        Words: uint64, or int64 of the same bits, shape (n, words) or (words,). Booleans, shape (n, ...) or (...), where
+        Words: uint64, or int64 of the same bits, shape (n, words) or (words,); for codes of one word also (n,), where
+        shape (1,) is one code alone unless `bits` is None. Booleans, shape (n, ...) or (...), where
         all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
         hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
     bits : int or None
@@ -88,14 +89,15 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     if array.dtype.kind == "i" and array.dtype.itemsize < 8 and (array < 0).any():
         raise ValueError(f"{name} must not be negative, as {array[array < 0][0]} is, unless they are int64")
     array = array.astype(np.uint64, copy=False)
-    if bits is None and array.ndim == 1:
+    one_word_each = bits is None or bits <= 64
+    if array.ndim == 1 and one_word_each and (bits is None or len(array) != 1):
         array = array.reshape(-1, 1)
     words = array.shape[-1] if array.ndim else 0
     wanted = words if bits is None else -(-bits // 64)
     if array.ndim not in (1, 2) or words != wanted or (bits is None and not 1 <= words <= MAX_WORDS):
-        allowed = f"(n, words) with 1..{MAX_WORDS} words" if bits is None else f"(n, {wanted}) or ({wanted},)"
-        column = "; reshape(-1, 1) makes a column of them" if array.ndim == wanted == 1 else ""
-        raise ValueError(f"{name} must have shape {allowed}, not {array.shape}{column}")
+        in_rows = f"(n, {wanted})" if bits is not None else f"(n, words) with 1..{MAX_WORDS} words"
+        in_a_row = "(n,) with a word for each code" if one_word_each else f"({wanted},)"
+        raise ValueError(f"{name} must have shape {in_rows} or {in_a_row}, not {array.shape}")
     words_of: UInt64Array = np.asarray(array)
     return words_of
 

@@ -12,15 +12,18 @@ import numpy as np
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import check_int
 from lshfast.common.types import UInt64Array
+from lshfast.families.bits import BitSampling, Covering
 from lshfast.families.codes import BitFamily, buckets_of_bits
 from lshfast.families.family import NO_VALUE, Amplified, Family, family_of
+from lshfast.families.packed import codes_of
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 from lshfast.families.vectors import SignVectors
 from lshfast.index.measure import Measure
 from lshfast.index.stores.values import Parameters
 from lshfast.shingling import Shingles, are_texts, shingle, shingles_of_texts
 
-# The families that take sketches, and check which sketcher made them.
+# The families that take packed codes; and those that take sketches, and check which sketcher made them.
+OF_CODES = BitSampling, Covering
 OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
 
 
@@ -57,7 +60,7 @@ class FamilyRows:
     def rows_of(self, items: Any, threads: int | None) -> tuple[UInt64Array, bool]:
         """Return the rows of items, uint64 (n, words), and whether a single item was given.
 
-        A single item is an array of one dimension, a list of numbers, or a text.
+        A single item is an array of one dimension, a list of numbers, or a text. Codes are in the forms of `codes_of`.
 
         Raises
         ------
@@ -71,13 +74,23 @@ class FamilyRows:
             seed = getattr(self.family, "seed", 1)
             items = shingle([items] if one else items, *self._shingles[:4], seed=seed, threads=threads)
             return self._rows(items, threads), one
+        self._check_sketcher(items)
         one = isinstance(items, np.ndarray) and items.ndim == 1
-        return self._rows(items[np.newaxis] if one else items, threads), one  # a SketchArray keeps its sketcher
+        if one and isinstance(self.family, OF_CODES):
+            codes = codes_of(items, self.family.bits, "items")
+            one = codes.ndim == 1
+            items = codes.reshape(-1, codes.shape[-1])
+        elif one:
+            items = items[np.newaxis]  # a SketchArray keeps its sketcher
+        return self._rows(items, threads), one
 
-    def _rows(self, items: Any, threads: int | None) -> UInt64Array:
+    def _check_sketcher(self, items: Any) -> None:
+        """Raise ValueError for the sketches of a sketcher if the family takes items."""
         maker = getattr(items, "hasher", None)
         if maker is not None and not isinstance(self.family, OF_SKETCHES):
             raise ValueError(f"items are of {maker}, and {self.family} takes no sketches but items")
+
+    def _rows(self, items: Any, threads: int | None) -> UInt64Array:
         p, bands, functions = self.parameters, self.bands.bands, self.bands.rows_per_band
         if isinstance(self.family, WeightedMinHashFamily):
             return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))

@@ -21,6 +21,11 @@ def is_batch(keys: Any) -> bool:
     return isinstance(keys, (list, range, np.ndarray)) or hasattr(keys, "to_pylist") or hasattr(keys, "to_list")
 
 
+def column_for(keys: Any, single: bool) -> Column:
+    """Return the keys of several items, or of a single item, which has one key or a batch of one key."""
+    return as_column([keys] if single and not is_batch(keys) else keys)
+
+
 def as_column(keys: Iterable[Any]) -> Column:
     """Return a batch of keys as an int64 array if all are ints of 64 bits, otherwise as a list.
 

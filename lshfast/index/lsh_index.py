@@ -274,8 +274,8 @@ class LSHIndex(StoredIndex):
             raise
 
     def _insert_items(self, family: FamilyRows, keys: Any, items: Any) -> int:
-        rows, one = family.rows_of(items, None)
-        if one or (len(rows) == 1 and not is_batch(keys)):
+        rows = family.rows_of(items, None)[0]
+        if len(rows) == 1 and not is_batch(keys):
             return self.store.insert_one(keys, rows[0], self.on_duplicate)
         column = as_column(keys)
         if len(column) != len(rows):

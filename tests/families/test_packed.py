@@ -1,5 +1,7 @@
 """The forms in which codes are given: all of one code are the same words."""
 
+from functools import partial
+
 import numpy as np
 import pandas
 import polars
@@ -8,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import HammingIndex, NearNeighbors, dedup_codes
+from lshfast import HammingIndex, LSHIndex, NearNeighbors, TanimotoIndex, dedup_codes
+from lshfast.families import BitSampling, Covering
 from lshfast.families.packed import codes_of
 
 
@@ -62,12 +65,62 @@ def test_one_signed_code():
     assert index.query(np.int64(-1))[0].distance == 1
 
 
-def test_the_error_for_words_in_a_row_names_a_form_that_works():
-    """One word could be a code of one word, or a batch of one code; so an index takes no row of words."""
-    index, words = HammingIndex(64), np.array([-1, -2, 0])
-    with pytest.raises(ValueError, match=r"not \(3,\); reshape\(-1, 1\) makes a column of them$"):
-        index.insert(range(3), words)
-    assert index.insert(range(3), words.reshape(-1, 1)) == 3
+WORDS = np.array([0b0111, 0b1111, 0b1110_0000, 2**63 + 1], np.uint64)
+INDEXES = [
+    lambda: HammingIndex(64, radius=1),
+    lambda: TanimotoIndex(64, similarity=0.7),
+    lambda: NearNeighbors("hamming", radius=3, dim=64, n=10),
+    lambda: LSHIndex(family=BitSampling(64), bands=64, rows_per_band=1),
+]
+
+
+@pytest.mark.parametrize("words", [WORDS, WORDS.view(np.int64), WORDS[:3].astype(np.uint16), WORDS[::-1]])
+@pytest.mark.parametrize("make", INDEXES)
+def test_words_in_a_row_are_codes_of_one_word_in_indexes_too(make, words):
+    keys = [f"k{row}" for row in range(len(words))]
+    index, other = make(), make()
+    assert index.insert(keys, words) == other.insert(keys, words.reshape(-1, 1)) == len(words)
+    column = other.query(words.reshape(-1, 1), k=2)
+    answers = index.query(words, k=2)
+    assert len(answers) == len(words)
+    assert [list(answer) for answer in answers] == [list(answer) for answer in column]
+    assert list(index.query(words[:1], k=2)) == list(column[0])  # one code has one answer
+    if hasattr(index, "within"):
+        assert [answer[0].key for answer in index.within(words)] == keys
+    assert (
+        index.insert(["one"], words[:1])
+        == index.insert("two", words[:1])
+        == index.insert([], words[:0].copy()) + 1
+        == 1
+    )
+    assert len(index.query(words[:0], k=1)) == 0
+    with pytest.raises(ValueError, match=r"must be a key for each .*, not 2 for 1"):
+        index.insert(["x", "y"], words[:1])
+    with pytest.raises(ValueError, match=r"must be a key for each .*, not 2 for"):
+        index.insert(["x", "y"], words)
+
+
+@pytest.mark.parametrize("function", [BitSampling(64).distance, lambda a, b: Covering(64, 3).distance(a, b)])
+def test_families_take_words_in_a_row(function):
+    assert function(WORDS, WORDS[::-1]).tolist() == function(WORDS[:, None], WORDS[::-1, None]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("bits", "shape", "allowed"),
+    [
+        (64, (1, 3), r"\(n, 1\) or \(n,\) with a word for each code, not \(1, 3\)"),
+        (20, (2, 1, 1), r"\(n, 1\) or \(n,\) with a word for each code, not \(2, 1, 1\)"),
+        (65, (3,), r"\(n, 2\) or \(2,\), not \(3,\)"),
+        (128, (1,), r"\(n, 2\) or \(2,\), not \(1,\)"),
+        (None, (2, 1, 1), r"\(n, words\) with 1..64 words or \(n,\) with a word for each code, not"),
+    ],
+)
+def test_errors_name_the_shapes_that_are_taken(bits, shape, allowed):
+    words = np.zeros(shape, np.uint64)
+    calls = [HammingIndex(bits).query, TanimotoIndex(bits).query] if bits else [partial(dedup_codes, radius=1)]
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"codes must have shape {allowed}"):
+            call(words)
 
 
 def test_codes_without_a_given_width():

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from lshfast.common.checks import check_int
 from lshfast.common.errors import FormatError
 from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
+from lshfast.common.types import AnyShape, Matrix, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.hits import rows_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
-from lshfast.index.keys import Column, as_column, take
+from lshfast.index.keys import Column, column_for, take
 from lshfast.index.matches import AnswerLists
 from lshfast.index.memory_index import MemoryIndex
 
@@ -67,7 +67,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         keys : hashable, or a batch of n hashable objects
             One key for one code; a batch for several.
         codes : array_like
-            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a batch.
+            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a batch. An array of
+            words has shape (n, words), or for one code (words,); in an index of at most 64 bits, shape (n,) is n codes,
+            and shape (1,) is one code.
 
         Returns
         -------
@@ -87,11 +89,14 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         --------
         >>> import numpy as np
         >>> from lshfast import HammingIndex
-        >>> HammingIndex().insert(range(2), np.array([[7], [8]], np.uint64))
+        >>> index = HammingIndex()
+        >>> index.insert(range(2), np.array([7, 8], np.uint64))
         2
+        >>> index.insert(2, np.array([9], np.uint64))
+        1
         """
         array = codes_of(codes, self.bits)
-        column = as_column([keys] if array.ndim == 1 else keys)
+        column = column_for(keys, single=array.ndim == 1)
         array = array.reshape(-1, self._entries.words)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
@@ -136,8 +141,6 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
     @overload
     def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
-    @overload
-    def query(self, codes: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[One]: ...
     @overload
     def query(self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> Many: ...
     @overload

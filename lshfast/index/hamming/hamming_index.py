@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lshfast.common.checks import check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
+from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import distance_of, query_of, row_of
@@ -113,10 +113,6 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     @overload
     def within(self, codes: AnyShape[np.uint64], radius: int | None = None, *, threads: int | None = None) -> Any: ...
-    @overload
-    def within(
-        self, codes: Vector[np.uint64], radius: int | None = None, *, threads: int | None = None
-    ) -> list[HammingMatch]: ...
     @overload
     def within(
         self, codes: Matrix[np.uint64], radius: int | None = None, *, threads: int | None = None

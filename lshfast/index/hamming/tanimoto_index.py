@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lshfast.common.checks import check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import rows_of
@@ -110,10 +110,6 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     def within(
         self, codes: AnyShape[np.uint64], similarity: float | None = None, *, threads: int | None = None
     ) -> Any: ...
-    @overload
-    def within(
-        self, codes: Vector[np.uint64], similarity: float | None = None, *, threads: int | None = None
-    ) -> list[Match]: ...
     @overload
     def within(
         self, codes: Matrix[np.uint64], similarity: float | None = None, *, threads: int | None = None

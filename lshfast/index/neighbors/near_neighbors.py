@@ -14,7 +14,7 @@ from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import family_of
 from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others
-from lshfast.index.keys import as_column, listed
+from lshfast.index.keys import as_column, column_for, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
 from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.families import families_of
@@ -228,7 +228,7 @@ class NearNeighbors(StoredIndex):
 
     def _insert(self, keys: Any, points: Any, on_duplicate: OnDuplicate, threads: int | None) -> int:
         items, words, single = self._points.check(points)
-        column = as_column([keys] if single else keys)
+        column = column_for(keys, single)
         if len(column) != len(words):
             raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
         slots = self.plan.slots
