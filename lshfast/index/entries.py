@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lshfast.common.checks import check_number
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.keys import Column, column_for, listed, take
+from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
@@ -397,7 +397,7 @@ def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
 def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:
     """Return one key and its signature, or several of them, as a batch."""
     array = check_signatures(signatures, hasher)
-    column = column_for(keys, single=array.ndim == 1)
+    column = as_column([keys] if array.ndim == 1 else keys)
     array = array.reshape(-1, hasher.num_perm)
     if len(column) != len(array):
         raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")

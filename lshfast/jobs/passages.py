@@ -17,7 +17,7 @@ from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.drivers.pages import PageOutput, named
 from lshfast.drivers.row_page import texts_by_row
 from lshfast.jobs.frame import Job, ShortenedRows
-from lshfast.passages.page import PageSide
+from lshfast.passages.page import PageSide, counts_of_side, left_out, rows_with_unlisted
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
@@ -62,21 +62,30 @@ def outputs_of(
 
 
 class FileCounts(NamedTuple):
-    """The rows of one file: all; those that are too short for a passage; those with a passage; and their passages."""
+    """The rows of one file.
+
+    All; those that are too short for a passage; those with a passage; their passages; and those with passages that are
+    not listed.
+    """
 
     file: str
     documents: int
     short: int
     shared: int
     passages: int
+    unlisted: int = 0
 
 
 class Contaminated(NamedTuple):
-    """A row of the other texts that shares a passage: its key, all its words or characters, and those in passages."""
+    """A row of the other texts that shares a passage.
+
+    Its key, all its words or characters, those in passages, and those in passages that are not listed alone.
+    """
 
     key: Any
     units: int
     covered: int
+    unlisted: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +113,11 @@ class PassagesSummary(ShortenedRows):
         The rows of the other texts with the greatest shares in passages, at most 20, the greatest share first.
     removing : bool
         Whether the rows are written.
+    unlisted : int
+        Rows, of the inputs or of the other texts, with passages that are not in the table, since the runs that cover
+        them occur at more than `most_copies` places, of which the first is in the table.
+    left_out : str
+        Why passages are not in the table, or "".
     """
 
     short: int
@@ -117,6 +131,8 @@ class PassagesSummary(ShortenedRows):
     against_rejected: int
     contaminated: list[Contaminated]
     removing: bool
+    unlisted: int = 0
+    left_out: str = ""
 
     @property
     def refused(self) -> int:
@@ -135,17 +151,29 @@ class PassagesSummary(ShortenedRows):
         )
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
         yield figure(f"{self.unit}s", self.units, covered)
+        if self.unlisted:
+            rows = "row" if self.unlisted == 1 else "rows"
+            yield figure("not listed", self.unlisted, f"{rows} with passages that are not in the table")
+            yield figure("", "", self.left_out)
         if not self.against_read:
             return
         for row in self.files:
             note = f"of {counted(row.documents, 'row')} of {row.file}"
-            yield figure("contaminated", row.shared, note, _short(row.short))
+            unlisted = f"{row.unlisted:,} with passages that are not listed" if row.unlisted else ""
+            yield figure("contaminated", row.shared, note, _short(row.short), unlisted)
         for found in self.contaminated:
-            covered = f"{found.covered:,} of {counted(found.units, self.unit)} in passages"
+            covered = f"{found.covered:,} of {counted(found.units, self.unit)} in passages{_unlisted(found)}"
             yield figure("", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}")
         left = sum(row.shared for row in self.files) - len(self.contaminated)
         if left:
             yield figure("", "", f"and {counted(left, 'row')} with smaller shares")
+
+
+def _unlisted(found: Contaminated) -> str:
+    """Return how many words or characters in passages of a row are in no listed passage, as the end of a line."""
+    if not found.unlisted:
+        return ""
+    return ", none of them listed" if found.unlisted == found.covered else f", {found.unlisted:,} of them not listed"
 
 
 def _short(rows: int, purpose: str = "") -> str:
@@ -213,7 +241,7 @@ def find_in_files(
             kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
             job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
         if outputs.report is not None:
-            columns = FileCounts._fields
+            columns = FileCounts._fields if any(row.unlisted for row in counts) else FileCounts._fields[:-1]
             table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
             job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
 
@@ -225,6 +253,7 @@ def find_in_files(
         keep, shortened = ~result.emptied, result.shortened & ~result.emptied
         job.write_rows(keep, shortened, new_text, plan.threads, progress)
     removed = 0 if outputs.rows is None else int(result.emptied.sum())
+    unlisted = rows_with_unlisted(result)
     return job.account(
         PassagesSummary,
         read=corpus.read,
@@ -243,6 +272,8 @@ def find_in_files(
         against_rejected=0 if other is None else len(other.rejected),
         contaminated=[] if other is None else _contaminated(other, result),
         removing=outputs.rows is not None,
+        unlisted=unlisted,
+        left_out=left_out(plan) if unlisted else "",
     )
 
 
@@ -276,23 +307,23 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
 
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
     """Count the rows of each file: of the other texts, or, within a corpus, of the inputs."""
-    shared, units = result.covered > 0, result.units
-    if result.against_covered is not None and result.against_units is not None:
-        shared, units = result.against_covered > 0, result.against_units
+    own = counts_of_side(result, "j")
+    shared, units = own.covered > 0, own.units
     passages = np.bincount(result.spans["j"], minlength=len(units))
 
     def count(index: int, name: str) -> FileCounts:
         rows = slice(*other.span(index))
-        sums: Sequence[Any] = [int(column[rows].sum()) for column in (units == 0, shared, passages)]
+        columns = units == 0, shared, passages, own.unlisted > 0
+        sums: Sequence[Any] = [int(column[rows].sum()) for column in columns]
         return FileCounts(name, rows.stop - rows.start, *sums)
 
     return [count(index, file.name) for index, file in enumerate(other.files)]
 
 
 def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
-    units, covered = result.against_units, result.against_covered
-    assert units is not None
-    assert covered is not None
+    units, covered, unlisted = counts_of_side(result, "j")
     rows = np.flatnonzero(covered)
     rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
-    return [Contaminated(other.key(row), int(units[row]), int(covered[row])) for row in rows.tolist()]
+    return [
+        Contaminated(other.key(row), int(units[row]), int(covered[row]), int(unlisted[row])) for row in rows.tolist()
+    ]

@@ -11,7 +11,7 @@ import numpy as np
 from lshfast.common.display import Figure, counted
 from lshfast.common.types import Int64Array
 from lshfast.passages.plan import PassagePlan
-from lshfast.passages.spans import Spans
+from lshfast.passages.spans import Ranges, Spans
 from lshfast.reports.diagrams import SharedPart, covered, text_map
 from lshfast.reports.page import render, short
 from lshfast.reports.svg import Bar, Bin, bars, histogram
@@ -26,6 +26,10 @@ LONG_WORD = 24  # characters; shorter words are not cut
 MAP_CHARACTERS = 50  # of the names in a map
 
 COLUMNS = 20  # of the histogram of shares
+
+# Of a file: its name, its rows, those that are too short, those with a passage, its passages, and its rows with
+# passages that are not listed.
+FileRow: TypeAlias = tuple[str, int, int, int, int, int]
 
 PieceKind: TypeAlias = Literal["same", "gap", "passage"]
 
@@ -44,7 +48,13 @@ class FoundSpans(Protocol):
     @property
     def against_covered(self) -> Int64Array | None: ...
     @property
+    def unlisted(self) -> Int64Array: ...
+    @property
+    def against_unlisted(self) -> Int64Array | None: ...
+    @property
     def plan(self) -> PassagePlan: ...
+    def places(self, side: str) -> Ranges:
+        """Return the ranges of units that passages cover in the texts of a side, listed or not."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +74,17 @@ class Piece(NamedTuple):
 
 
 class TextShare(NamedTuple):
-    """How much of a text passages cover: its key, units, those in passages, where these are, and texts that share."""
+    """How much of a text passages cover.
+
+    Its key, units, those in passages, where these are, texts that share them, and units in no listed passage.
+    """
 
     key: str
     units: int
     covered: int
     stripe: Any
     others: int
+    unlisted: int
 
     @property
     def share(self) -> float:
@@ -103,7 +117,7 @@ def page_of(
     *,
     title: str,
     account: Iterable[Figure],
-    files: Sequence[tuple[str, int, int, int, int]] = (),
+    files: Sequence[FileRow] = (),
     command: str = "",
     texts: bool = True,
 ) -> str:
@@ -116,9 +130,8 @@ def page_of(
         The texts, and the others; within one corpus, both are the same.
     title : str
     account : iterable of Figure
-    files : sequence of tuples
-        For each file of the other texts: its name, its rows, those that are too short, those with a passage, and their
-        passages.
+    files : sequence of FileRow
+        Those of the other texts.
     command : str
         The command that repeats the search.
     texts : bool
@@ -133,9 +146,10 @@ def page_of(
         unit=found.plan.unit,
         cards=_cards(found),
         account=[*account],
-        shares=_shares(_of_side(found, "j" if against else "i")),
+        shares=_shares(counts_of_side(found, "j" if against else "i")),
         lengths=_lengths(found.spans["units"], found.plan),
         tables=[*_tables(found, sides)],
+        unlisted=unlisted_note(found),
         files=sorted(files, key=lambda row: -row[3])[:MOST_FILES],
         examples={reason: some for reason, some in _examples(found, sides, texts) if some},
         texts=texts,
@@ -144,21 +158,52 @@ def page_of(
 
 
 class SideCounts(NamedTuple):
-    """The units of each text of a side, and how many of them are in passages."""
+    """The units of each text of a side, how many of them are in passages, and in passages that are not listed alone."""
 
     units: Int64Array
     covered: Int64Array
+    unlisted: Int64Array
 
 
-def _of_side(found: FoundSpans, side: str) -> SideCounts:
-    if side == "j" and found.against_units is not None and found.against_covered is not None:
-        return SideCounts(found.against_units, found.against_covered)
-    return SideCounts(found.units, found.covered)
+def counts_of_side(found: FoundSpans, side: str) -> SideCounts:
+    """Return the counts of the texts i or j; within one corpus, both are the same."""
+    others = found.against_units, found.against_covered, found.against_unlisted
+    if side == "j" and others[0] is not None and others[1] is not None and others[2] is not None:
+        return SideCounts(*others)
+    return SideCounts(found.units, found.covered, found.unlisted)
+
+
+def rows_with_unlisted(found: FoundSpans) -> int:
+    """Return how many texts, of both sides, have passages that are not listed."""
+    sides = [found.unlisted] if found.against_unlisted is None else [found.unlisted, found.against_unlisted]
+    return sum(int((unlisted > 0).sum()) for unlisted in sides)
+
+
+def unlisted_note(found: FoundSpans) -> str:
+    """Return how many texts have passages that are not listed, and why; "" if there are none."""
+    texts = rows_with_unlisted(found)
+    return f"{counted(texts, 'text')} with passages that are not listed: {left_out(found.plan)}" if texts else ""
+
+
+def left_out(plan: PassagePlan) -> str:
+    """Return why passages are not listed."""
+    return (
+        f"of runs of {counted(plan.length, plan.unit)} that occur at more than {plan.most_copies:,} places, only the "
+        "first place is listed (most_copies, --most-copies)"
+    )
+
+
+def unlisted_figures(found: FoundSpans) -> Iterator[Figure]:
+    """Yield the line of the account for texts with passages that are not listed, if there are any."""
+    note = unlisted_note(found)
+    if note:
+        texts, _, reason = note.partition(" ")
+        yield Figure("not listed", texts, reason)
 
 
 def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
     """Return names, values and notes of the figures at the top."""
-    own = _of_side(found, "i")
+    own = counts_of_side(found, "i")
     share = own.covered.sum() / max(int(own.units.sum()), 1)
     cards = [
         ("passages", f"{len(found.spans):,}", ""),
@@ -168,7 +213,7 @@ def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
         (f"{found.plan.unit}s covered", f"{int(own.covered.sum()):,}", f"{share:.1%}"),
     ]  # fmt: skip
     if found.against_units is not None:
-        other = _of_side(found, "j")
+        other = counts_of_side(found, "j")
         touched = int((other.covered > 0).sum())
         cards.append(("other texts", f"{len(other.units):,}", ""))
         cards.append(("of them contaminated", f"{touched:,}", f"{touched / max(len(other.units), 1):.1%}"))
@@ -207,38 +252,39 @@ def _tables(found: FoundSpans, sides: tuple[PageSide, PageSide]) -> Iterator[tup
 
 
 def _covered_texts(found: FoundSpans, own: PageSide, side: str) -> list[TextShare]:
-    counts = _of_side(found, side)
+    counts = counts_of_side(found, side)
     rows = np.flatnonzero(counts.covered)
     order = np.lexsort((-counts.covered[rows], -counts.covered[rows] / counts.units[rows]))
     shown = rows[order[:MOST_TEXTS]]
     spans = found.spans[np.isin(found.spans[side], shown)]
+    places = found.places(side)
     other = "i" if side == "j" else "j"
     found_rows = []
     for row in shown.tolist():
         mine = spans[spans[side] == row]
         units = int(counts.units[row])
-        stripe = covered(_parts(mine, side, units)[:MOST_PARTS])
+        stripe = covered(_parts(places, row, units)[:MOST_PARTS])
         others = mine[other]
         if found.against_units is None:
             others = others[others != row]
         found_rows.append(
-            TextShare(short(own.key(row)), units, int(counts.covered[row]), stripe, len(np.unique(others)))
+            TextShare(
+                short(own.key(row)),
+                units,
+                int(counts.covered[row]),
+                stripe,
+                len(np.unique(others)),
+                int(counts.unlisted[row]),
+            )
         )
     return found_rows
 
 
-def _parts(spans: Spans, side: str, units: int) -> list[tuple[float, float]]:
+def _parts(places: Ranges, row: int, units: int) -> list[tuple[float, float]]:
     """Return where passages are in a text, as parts of it, each place once."""
-    parts: list[tuple[float, float]] = []
-    starts = spans[f"{side}_unit"]
-    order = np.argsort(starts, kind="stable")
-    for start, end in zip(starts[order].tolist(), (starts + spans["units"])[order].tolist(), strict=True):
-        first, last = start / max(units, 1), end / max(units, 1)
-        if parts and first <= parts[-1][1]:
-            parts[-1] = parts[-1][0], max(parts[-1][1], last)
-        else:
-            parts.append((first, last))
-    return parts
+    ranges = slice(*np.searchsorted(places.rows, (row, row + 1)).tolist())
+    bounds = zip(places.start[ranges].tolist(), places.end[ranges].tolist(), strict=True)
+    return [(start / max(units, 1), end / max(units, 1)) for start, end in bounds]
 
 
 def _examples(
@@ -294,7 +340,7 @@ def _example(
 ) -> PairExample:
     spans = found.spans[pair.spans]
     keys = short(sides[0].key(pair.i)), short(sides[1].key(pair.j))
-    units = int(_of_side(found, "i").units[pair.i]), int(_of_side(found, "j").units[pair.j])
+    units = int(counts_of_side(found, "i").units[pair.i]), int(counts_of_side(found, "j").units[pair.j])
     bands = []
     for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
         first, second = ((at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True))

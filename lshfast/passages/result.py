@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,10 @@ from lshfast.common.types import BoolArray, Int64Array
 from lshfast.engine.clock import Stage
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
-from lshfast.passages.page import PageSide, page_of
+from lshfast.passages.page import FileRow, PageSide, page_of, unlisted_figures
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
-from lshfast.passages.spans import Cuts, Spans
+from lshfast.passages.spans import Cuts, Ranges, Spans, union_of
 from lshfast.reports.page import check_page, write_page
 
 
@@ -78,6 +78,9 @@ class SharedPassages(Shown):
         How many of them are in a later copy of a passage; in a search against other texts, in a passage.
     against_units, against_covered : int64 array of shape (k,), or None
         The same for the other texts, in a search against others.
+    unlisted, against_unlisted : int64 array of shape (n,), and of shape (k,) or None
+        How many of the covered words or characters are in no passage of `spans`, since all runs that cover them occur
+        at more than `most_copies` places, of which the first is listed.
     plan : PassagePlan
         The parameters of the search.
     stages : dict of str to Stage
@@ -102,7 +105,7 @@ class SharedPassages(Shown):
         self.spans, self.cuts, self.units, self.covered = found.spans, found.cuts, found.units, found.covered
         self.against_units, self.against_covered = found.other_units, found.other_covered
         self.plan, self.stages = plan, found.stages
-        self._held, self._held_side = found.held, found.held_side
+        self._held, self._held_side, self._held_ranges = found.held, found.held_side, found.held_ranges
         self._first_cuts = np.searchsorted(self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
@@ -117,10 +120,34 @@ class SharedPassages(Shown):
         if self.against_covered is not None:
             shared = f"that share a passage: {int((self.against_covered > 0).sum()):,}"
             figures.append(Figure("others", f"{len(self.against_covered):,}", f"texts {shared}"))
+        figures += unlisted_figures(self)
         return f"SharedPassages of {counted(len(self.units), 'text')}", figures, ""
 
     def __len__(self) -> int:
         return len(self.spans)
+
+    def places(self, side: str) -> Ranges:
+        """Return the ranges of units of the texts i or j that passages cover, listed or not."""
+        return self._held_ranges if side == self._held_side else self._listed_places(side)
+
+    @cached_property
+    def unlisted(self) -> Int64Array:
+        return self.covered - self._listed("j" if self.against_units is None else "i")
+
+    @cached_property
+    def against_unlisted(self) -> Int64Array | None:
+        return None if self.against_covered is None else self.against_covered - self._listed("j")
+
+    def _listed(self, side: str) -> Int64Array:
+        """Return how many units of each text of a side are in passages that are listed."""
+        return self._listed_places(side).units(len(self._units_of(side)))
+
+    def _listed_places(self, side: str) -> Ranges:
+        spans = self.spans
+        return union_of(self._units_of(side), spans[side], spans[f"{side}_unit"], spans["units"])
+
+    def _units_of(self, side: str) -> Int64Array:
+        return self.units if side == "i" or self.against_units is None else self.against_units
 
     def __iter__(self) -> Iterator[Passage]:
         for at in range(0, len(self.spans), 1024):
@@ -202,7 +229,7 @@ class SharedPassages(Shown):
         texts: bool = True,
         title: str = "Shared passages",
         command: str = "",
-        files: Sequence[tuple[str, int, int, int, int]] = (),
+        files: Sequence[FileRow] = (),
     ) -> str:
         """Return a page, see `lshfast.passages.page.page_of`."""
         account = self._shown()[1]

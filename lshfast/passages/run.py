@@ -17,7 +17,7 @@ from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
 from lshfast.passages.search import HeldTexts, RowMatches, search_within
-from lshfast.passages.spans import CUT, SPAN, Cuts, Spans, cuts_of, in_order, locate, spans_of, union_of
+from lshfast.passages.spans import CUT, SPAN, Cuts, Ranges, Spans, cuts_of, in_order, locate, spans_of, union_of
 
 _BYTES = "i", "i_start_byte", "i_end_byte", "j", "j_start_byte", "j_end_byte"
 
@@ -40,6 +40,9 @@ class FoundPassages:
         The texts that are in memory.
     held_side : {"i", "j"}
         The numbers of spans that refer to them (within texts, both do).
+    held_ranges : Ranges
+        The units of the held texts that are covered, also by passages that are not among the spans, since their runs
+        occur at more than `most_copies` places.
     stages : dict of str to Stage
     """
 
@@ -51,6 +54,7 @@ class FoundPassages:
     other_covered: Int64Array | None
     held: Texts
     held_side: str
+    held_ranges: Ranges
     stages: dict[str, Stage]
 
 
@@ -81,7 +85,7 @@ def find_within(
         ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
         cuts = cuts_of(texts, samples.counts, ranges, words)
         return FoundPassages(
-            spans, cuts, samples.counts, ranges.units(len(texts)), None, None, texts, "j", clock.stages
+            spans, cuts, samples.counts, ranges.units(len(texts)), None, None, texts, "j", ranges, clock.stages
         )
 
 
@@ -160,4 +164,4 @@ def find_against(
         sides = [(units, covered), (held.counts, ranges.units(len(held.texts)))]
         if held_side == "i":
             sides, cuts = sides[::-1], cuts_of(held.texts, held.counts, ranges, words)
-        return FoundPassages(spans, cuts, *sides[0], *sides[1], held.texts, held_side, clock.stages)
+        return FoundPassages(spans, cuts, *sides[0], *sides[1], held.texts, held_side, ranges, clock.stages)

@@ -10,6 +10,7 @@ import pytest
 from lshfast import passages
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped, write_jsonl, write_long
 from tests.corpora import load
+from tests.reports.pages import read_page
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -209,3 +210,53 @@ def test_threads_change_no_byte(corpus, tmp_path, name):
         assert run("passages", corpus, "-o", out, *options).exit_code == 0
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
     assert (tmp_path / "1.passages.csv").read_bytes() == (tmp_path / "3.passages.csv").read_bytes()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("unit", ["words", "chars"])
+@pytest.mark.parametrize("copies", [2, 5, 40])
+def test_all_outputs_say_which_questions_have_no_passage_in_the_table(tmp_path, copies, unit, stream):
+    """Questions whose copies are more than --most-copies: of these, the first one is in the table."""
+    question, other = "whose fleece was white as snow", "how many little lambs had Mary at home"
+    source = write_jsonl(
+        tmp_path / "in.jsonl",
+        [{"id": f"r{row}", "text": f"{row} begins {question} and ends"} for row in range(3)]
+        + [{"id": "x", "text": other}],
+    )
+    asked = [{"id": f"q{row}", "text": question} for row in range(12)]
+    asked += [{"id": "both", "text": f"{question}. Or else {other}"}, {"id": "none", "text": "not here"}]
+    first, second = (write_jsonl(tmp_path / f"{part}.jsonl", rows) for part, rows in enumerate((asked[:6], asked[6:])))
+    table, report, page = (tmp_path / name for name in ("out.jsonl", "report.jsonl", "page.html"))
+    options = ["--against", first, "--against", second, "--id-column", "id", "--against-id-column", "id"]
+    options += [f"--min-{unit}", 6 if unit == "words" else 20, "--most-copies", copies, *["--stream-against"] * stream]
+    done = run("passages", source, *options, "-o", table, "--report", report, "--html", page)
+    assert done.exit_code == 0, done.stderr
+    listed = {row["key_j"] for row in read_jsonl(table)}
+    # with --stream-against, copies count in INPUT, which has three
+    left_out = (copies < 3) if stream else (copies < 13)
+    assert listed == ({"q0", "both"} if left_out and not stream else {f"q{row}" for row in range(12)} | {"both"})
+    lines = [" ".join(line.split()) for line in done.stderr.splitlines()]
+    counts = [row.get("unlisted") for row in read_jsonl(report)]
+    shown = read_page(page)
+    covered = [line for line in lines if line.startswith("100% q") or "% both" in line]
+    assert len(covered) == 13
+    if not left_out:
+        assert counts == [None, None]
+        assert "listed" not in done.stderr + shown
+        return
+    if stream:  # rows of INPUT
+        assert counts == [None, None]
+        assert "not listed 2 rows with passages that are not in the table" in lines
+        assert shown.count("not listed") >= 3
+        return
+    assert counts == [5, 7]
+    assert "not listed 12 rows with passages that are not in the table" in lines
+    assert [line.endswith("none of them listed") for line in covered if "% q0" not in line and "both" not in line] == [
+        True
+    ] * 11
+    assert sum("with passages that are not listed" in line for line in lines) == 2
+    assert not any("listed" in line for line in covered if "% q0:" in line)
+    [both] = [line for line in covered if "both" in line]
+    assert both.endswith("of them not listed")
+    assert shown.count("100.0% not listed") == 11
+    assert f"12 texts with passages that are not listed: of runs of {options[9]} {unit[:4]}" in shown

@@ -269,3 +269,29 @@ def test_long_passages(unit):
     for length in (65_536, 60_000):
         found = passages.find(texts, length=length, unit=unit)
         assert {(p.i, p.j) for p in found} == {(0, 1), (0, 2), (1, 2)}
+
+
+def units_in(spans, side, counts):
+    """Return how many units of each text are in some spans, each once."""
+    places = {
+        (span[side], place)
+        for span in spans
+        for place in range(span[f"{side}_unit"], span[f"{side}_unit"] + span["units"])
+    }
+    return [sum(row == text for text, _ in places) for row in range(len(counts))]
+
+
+@given(CORPUS, CORPUS, LENGTH, UNIT, MOST)
+@example(["a b c d"], ["a b c"] * 4, 3, "word", 2)
+def test_units_of_passages_that_are_not_listed(texts, others, length, unit, most):
+    found = passages.find(texts, others, length=length, unit=unit, most_copies=most, threads=1)
+    every = passages.find(texts, others, length=length, unit=unit, most_copies=None, threads=1)
+    assert every.unlisted.sum() == every.against_unlisted.sum() == found.unlisted.sum() == 0
+    assert found.against_covered.tolist() == every.against_covered.tolist()
+    listed = units_in(found.spans, "j", others)
+    assert (found.against_covered - found.against_unlisted).tolist() == listed
+    within = passages.find(texts, length=length, unit=unit, most_copies=most, threads=1)
+    assert within.against_unlisted is None
+    assert not within.unlisted.any()
+    texts_left_out = int((found.against_unlisted > 0).sum())
+    assert ("not listed" in repr(found)) == (texts_left_out > 0)
