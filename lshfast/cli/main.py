@@ -431,7 +431,9 @@ def tune(
     dim: Annotated[
         int | None, typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the S-curve: .png, .svg, .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf.")
+    ] = None,
     like: Annotated[
         list[str] | None,
         typer.Option(

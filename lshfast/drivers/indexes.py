@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from lshfast.common.atomic_files import printable
 from lshfast.common.choices import Kind
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.drivers.inputs import Inputs, checksum_of_ends
@@ -67,6 +68,20 @@ class Indexes:
         if self.against is None or self.save is None:
             return False
         return os.path.realpath(self.against) == os.path.realpath(self.save)
+
+    def change(self) -> str:
+        """Return what saving does with the files, in words; call this before the index is saved."""
+        if self.save is None:
+            return ""
+        path = printable(self.save)
+        if self.dry:
+            return f"kept rows that are not saved: {path} is as it was"
+        if self.in_place:
+            return f"kept rows that are new in {path}, or replaced its entries"
+        replaced = ", which replaced the file" if os.path.exists(self.save) else ""
+        if self.against is None:
+            return f"kept rows in the new index {path}{replaced}"
+        return f"kept rows added to the entries of {printable(self.against)} in the new index {path}{replaced}"
 
     def state(self) -> list[Any]:
         """Return the size, the version and the checksum of both ends of the index of earlier rows."""

@@ -191,7 +191,8 @@ OPTIONS: dict[str, Option] = {
         Option(
             "save_index",
             None,
-            "Add the rows that stay to the index in this file, or to a new one.",
+            "File to write: the index of --against and the rows that stay; without --against, a new index of these "
+            "alone, which with --overwrite replaces the file.",
             ("files",),
             without=HELD,
         ),
@@ -204,7 +205,8 @@ OPTIONS: dict[str, Option] = {
         Option(
             "clusters",
             None,
-            "Give groups the ids that they had in earlier runs, and write them: key, cluster, first_seen; .parquet.",
+            "Give groups the ids of earlier runs, which FILE has if it exists, and replace FILE: key, cluster, "
+            "first_seen; .parquet.",
             ("files",),
             without=HELD,
         ),

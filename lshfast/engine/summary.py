@@ -24,6 +24,7 @@ from lshfast.engine.plan import Verify
 if TYPE_CHECKING:
     from lshfast.engine.clusters import ClusterFigures
 
+INDEXED = "kept rows that are new or replaced in the index"
 IGNORED = "different shingles that are common and did not count"
 
 
@@ -31,8 +32,8 @@ IGNORED = "different shingles that are common and did not count"
 class Summary(Account):
     """Hold the figures of a deduplication.
 
-    Two summaries are equal if all attributes except `candidates`, `stages` and `seconds` are equal. A notebook shows a
-    table.
+    Two summaries are equal if all attributes except `candidates`, `index_change`, `stages` and `seconds` are equal. A
+    notebook shows a table.
 
     Attributes
     ----------
@@ -69,6 +70,8 @@ class Summary(Account):
         Time from the first row to the last group, in seconds.
     indexed : int or None
         Entries of the index that are new or replaced; None if no rows were inserted into an index.
+    index_change : str
+        What the run did with the files of indexes, such as adding the kept rows to one, or replacing one; "" without.
     advice : str
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
     delimiters : dict of str to str
@@ -116,6 +119,7 @@ class Summary(Account):
     verify: Verify
     earlier: int = 0
     indexed: int | None = None
+    index_change: str = field(default="", compare=False)
     measure: ItemMeasure = "jaccard"
     ignored_shingles: int | None = None
     top: int | None = None
@@ -138,7 +142,7 @@ class Summary(Account):
         if removing:
             yield figure("", "", f"{self.parts} = {self.read:,} read")
         if self.indexed is not None:
-            yield figure("indexed", self.indexed, "kept rows that are new or replaced in the index")
+            yield figure("indexed", self.indexed, self.index_change or INDEXED)
         found = "recall" if self.verify != "signature" else "recall of candidates, before estimates are compared,"
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
@@ -173,7 +177,7 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     if s.rejected:
         yield Figure("rejected", f"{s.rejected:,}")
     if s.indexed is not None:
-        yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
+        yield Figure("indexed", f"{s.indexed:,}", s.index_change or INDEXED)
     kind = f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}"
     yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -98,6 +98,8 @@ class IndexSummary(Account):
         See `IndexStats`.
     expected_candidates : float or None
         See `IndexStats`; None for codes, which are searched completely.
+    overwritten : bool
+        Whether a new index replaced a file.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "added", "replaced", "skipped", "rejected"
@@ -112,6 +114,7 @@ class IndexSummary(Account):
     kind: str | None
     file_bytes: int
     expected_candidates: float | None
+    overwritten: bool = False
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
@@ -119,7 +122,8 @@ class IndexSummary(Account):
         parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("added", "rejected")]
         yield figure("read", self.read, " + ".join(parts), empty_note(self.empty, self.measure))
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
-        yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path)
+        replaced = "replaced the file before" if self.overwritten else ""
+        yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path, replaced)
         if self.expected_candidates is not None:
             yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
 
@@ -185,10 +189,11 @@ def build_index(
     check_index_target(path, overwrite, made)
     job.check()
     empty = _fill(index, path, corpus, plan, points, job, progress)
+    overwritten = os.path.exists(path)
     with job.writing("save"):
         job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    return _summary(index, path, corpus, plan, empty, 0, job)
+    return replace(_summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten)
 
 
 def add_to_index(

@@ -782,3 +782,54 @@ def test_wrong_seeds(second, tmp_path, seed):
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_seeds_out_of_range(second, tmp_path, seed):
     assert f"seed must be in 0..2**64 - 1, not {seed}" in failing(2, "dedup", second, "-o", "x.jsonl", "--seed", seed)
+
+
+@pytest.mark.parametrize("column", ["text", "code"])
+def test_the_closing_table_says_what_became_of_the_file_of_an_index(tmp_path, column):
+    first, second = (
+        write_jsonl(
+            tmp_path / f"{name}.jsonl",
+            [
+                {"id": f"{name}{n}", "text": f"{name} {n} {name * n} x{n}", "code": f"{n * 77 + start:016x}"}
+                for n in range(9)
+            ],
+        )
+        for name, start in (("a", 0), ("b", 1 << 40))
+    )
+    seen, copy = tmp_path / "seen.lsh", tmp_path / "copy.lsh"
+    options = ["--id-column", "id", "--column", column, "--overwrite"]
+    options += ["--size", 1, "--threshold", 0.99] if column == "text" else ["--as", "code", "--radius", 0]
+
+    def entries(path):
+        return int(run("index", "info", path).stdout.split("entries")[1].split()[0].replace(",", ""))
+
+    def said(source, *more):
+        done = run("dedup", source, "-o", tmp_path / "kept.jsonl", *options, *more)
+        assert done.exit_code == 0, done.stderr
+        return next(" ".join(line.split()[2:]) for line in done.stderr.splitlines() if line.startswith("indexed"))
+
+    assert said(first, "--save-index", seen, "--dry-run") == f"kept rows that are not saved: {seen} is as it was"
+    assert not seen.exists()
+    assert said(first, "--save-index", seen) == f"kept rows in the new index {seen}"
+    assert said(second, "--save-index", seen) == f"kept rows in the new index {seen}, which replaced the file"
+    assert entries(seen) == 9  # those of the first run are lost
+    added = f"kept rows that are new in {seen}, or replaced its entries"
+    assert said(first, "--against", seen, "--save-index", seen) == added
+    assert entries(seen) == 18
+    copied = f"kept rows added to the entries of {seen} in the new index {copy}"
+    assert said(first, "--against", seen, "--save-index", copy) == copied
+    assert said(first, "--against", seen, "--save-index", copy) == f"{copied}, which replaced the file"
+    assert (entries(seen), entries(copy)) == (18, 18)
+
+
+def test_build_says_that_it_replaced_a_file(tmp_path):
+    source, index = write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "text": "a b c"}]), tmp_path / "i.lsh"
+    assert "replaced" not in run("index", "build", source, "-o", index).stderr
+    assert f"{index}; replaced the file before" in run("index", "build", source, "-o", index, "--overwrite").stderr
+
+
+def test_the_help_says_which_files_are_replaced():
+    said = " ".join(run("dedup", "--help").stdout.split())
+    assert "without --against, a new index of these alone, which with --overwrite replaces the file" in said
+    assert "which FILE has if it exists, and replace FILE" in said
+    assert "in FILE, which is replaced" in " ".join(run("tune", "--help").stdout.split())

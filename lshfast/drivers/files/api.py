@@ -167,7 +167,9 @@ def dedup_files(
     against : path, optional
         An index of earlier rows. Rows similar to one of its entries are removed first.
     save_index : path, optional
-        The file to which this index, or a new index without `against`, is written after adding the kept rows.
+        The file to which this index, or a new index without `against`, is written after adding the kept rows. If it is
+        the file of `against`, they are added to it. Any other file that exists is an error, or is replaced with
+        `overwrite`.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         How to treat a kept row whose key is already in the index.
     clusters : path, optional

@@ -196,6 +196,7 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
     corpus, outputs, indexes = job.corpus, job.outputs, job.indexes
     check_places(corpus, job.inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
+    index_change = indexes.change()
     page = job.page(job.plan)
     opened = job.opened_index()
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters, opened as index:
@@ -228,7 +229,8 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
-    return replace(result, summary=replace(result.summary, stages=stages, delimiters=corpus.delimiters))
+    summary = replace(result.summary, stages=stages, delimiters=corpus.delimiters, index_change=index_change)
+    return replace(result, summary=summary)
 
 
 def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
