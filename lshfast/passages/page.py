@@ -167,10 +167,10 @@ class SideCounts(NamedTuple):
 
 def counts_of_side(found: FoundSpans, side: str) -> SideCounts:
     """Return the counts of the texts i or j; within one corpus, both are the same."""
-    others = found.against_units, found.against_covered, found.against_unlisted
-    if side == "j" and others[0] is not None and others[1] is not None and others[2] is not None:
-        return SideCounts(*others)
-    return SideCounts(found.units, found.covered, found.unlisted)
+    units, covered, unlisted = found.against_units, found.against_covered, found.against_unlisted
+    if side == "i" or units is None or covered is None or unlisted is None:
+        return SideCounts(found.units, found.covered, found.unlisted)
+    return SideCounts(units, covered, unlisted)
 
 
 def rows_with_unlisted(found: FoundSpans) -> int:
