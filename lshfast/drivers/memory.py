@@ -133,8 +133,9 @@ def dedup(
     exact : bool, optional
         If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so
         `recall`, `bands` and `rows_per_band` have no effect, except for `against`. It needs verify="exact", memory for
-        the tokens of all texts, and mostly more time. The default is False for measure="jaccard", and True for
-        "containment".
+        the tokens of all texts, and mostly more time. If there are more than 64 similar pairs for each text, the join
+        ends, and texts are compared one after the other until each has a keeper; the groups are the same. The default
+        is False for measure="jaccard", and True for "containment".
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", a text is removed only if a text that is not shorter contains at least the threshold of its
         shingles: |A ∩ B| / |B| for the removed text B and the kept text A, which has at least as many different

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
 
 
-# An exact join that the user did not ask for ends if there are more similar pairs for each row than this. The pairs
-# that determine the groups are fewer than the rows.
+# An exact join for groups ends if there are more similar pairs for each row than this. The pairs that determine the
+# groups are fewer than the rows.
 MOST_PAIRS = 64
 
 
@@ -190,12 +190,11 @@ def find_exact_pairs(
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return all similar pairs of different rows, sorted, and the number of pairs that were compared.
 
-    If the user did not ask for all of them and they are more than MOST_PAIRS for each row, the pairs that determine the
-    groups are returned instead.
+    If they are more than MOST_PAIRS for each row, the pairs that determine the groups are returned instead.
     """
     every = ExactPairs(sketches, plan)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
-        found = every.at_most(MOST_PAIRS * len(sketches) if plan.exact_by_default else None, _report_to(progress))
+        found = every.at_most(MOST_PAIRS * len(sketches), _report_to(progress))
     if found is not None:
         return found, every.candidates
     n = len(sketches)
@@ -203,7 +202,8 @@ def find_exact_pairs(
     keys = np.full((n, 1), EMPTY, np.uint64)
     keys[different] = 0
     in_one_bucket = replace(sketches, signatures=np.zeros((n, 1), np.uint64), keys=keys)
-    preference = prefer_larger(sketches, different, plan, preference, clock)
+    if plan.measure == "containment":
+        preference = prefer_larger(sketches, different, plan, preference, clock)
     return find_pairs_for_groups(in_one_bucket, plan, preference, clock, progress)
 
 

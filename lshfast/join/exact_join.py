@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,13 @@ from lshfast.tokens import TokenSets, hash_rows
 Method: TypeAlias = Literal["auto", "prefix", "bitmap"]
 Copies: TypeAlias = Literal["first", "all"]
 Searcher: TypeAlias = "setjoin.Search | setjoin.BitSearch"
+Result = TypeVar("Result")
 
 # Probing sets in a piece of work.
 ROWS = 1 << 11
+
+# Pairs that a piece of work of `Join.sorted_parts` may find, unless a single set has more.
+PIECE_PAIRS = 1 << 16
 
 # Probing sets by which the method for a small universe is chosen, and the costs of looking at a posting and of
 # comparing a candidate, in the time that a word of a bitmap takes.
@@ -238,6 +242,10 @@ def _with_sizes(found: npt.NDArray[np.void], collection: Collection, rule: Rule)
     return found[found["similarity"] >= rule.p]
 
 
+class MorePairsError(Exception):
+    """A join has more similar pairs than its caller wants."""
+
+
 @dataclass
 class Join:
     """A join that is ready to search: the sets of both sides by size, and a search for each thread.
@@ -287,33 +295,82 @@ class Join:
         chosen = next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
         return cls(rule, indexed, probes, chosen, searches[chosen], threads)
 
-    def parts(self, progress: Progress | None = None) -> Iterator[npt.NDArray[np.void]]:
-        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one collection."""
-        n, done = len(self.probes.rows), 0
-        for found in self._searched(n):
+    def parts(self, progress: Progress | None = None, most: int | None = None) -> Iterator[npt.NDArray[np.void]]:
+        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one collection.
+
+        If there are more pairs than `most`, MorePairsError is raised as soon as this is known.
+        """
+        n, done, total = len(self.probes.rows), 0, 0
+        for found in self._searched(n, most):
+            total += len(found)
+            if most is not None and total > most:
+                raise MorePairsError
             done = min(n, done + ROWS)
             if progress:
                 progress("join", done, n)
             if len(found):
                 yield self._as_pairs(found)
 
-    def _searched(self, n: int) -> Iterator[UInt32Array]:
-        """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time, with a search a thread."""
+    def sorted_parts(self, progress: Progress | None = None) -> Iterator[npt.NDArray[np.void]]:
+        """Yield the pairs within one collection in parts, sorted by (i, j), in memory that grows with the sets only.
+
+        Each set searches for the similar ones of all sizes, so this takes about twice the steps of `parts`.
+        """
+        if self.method == "bitmap":
+            search = bitmap_search(self.rule, self.indexed, self.indexed, False)
+        else:
+            search = prefix_search(self.rule, self.indexed, self.indexed, False, False)
+        probes = np.argsort(self.indexed.rows)
+        n = len(probes)
+        piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
+
+        def pairs_of(searcher: Searcher, first: int) -> npt.NDArray[np.void]:
+            parts = [searcher.run(probe, probe + 1) for probe in probes[first : first + piece].tolist()]
+            row, probe, overlap = np.concatenate(parts).T
+            later = self.indexed.rows[row] > self.indexed.rows[probe]
+            pairs = self._as_pairs(np.column_stack([row[later], probe[later], overlap[later]]))
+            sort_pairs(pairs)
+            return pairs
+
+        for number, pairs in enumerate(self._in_threads(search, pairs_of, range(0, n, piece))):
+            if progress:
+                progress("join", min(n, (number + 1) * piece), n)
+            if len(pairs):
+                yield pairs
+        self.candidates = (self.candidates - n) // 2  # each set met itself once, and each pair from both sides
+
+    def _searched(self, n: int, most: int | None) -> Iterator[UInt32Array]:
+        """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time.
+
+        A part with more pairs than `most` is not complete.
+        """
+
+        def pairs_of(searcher: Searcher, first: int) -> UInt32Array:
+            last = min(n, first + ROWS)
+            return searcher.run(first, last) if most is None else searcher.run(first, last, most)
+
+        yield from self._in_threads(self.search, pairs_of, range(0, n, ROWS))
+
+    def _in_threads(
+        self, search: Callable[[], Searcher], pairs_of: Callable[[Searcher, int], Result], firsts: range
+    ) -> Iterator[Result]:
+        """Yield what `pairs_of` returns for each number, with a search a thread, and count the candidates."""
         idle: SimpleQueue[Searcher] = SimpleQueue()
         every: list[Searcher] = []
 
-        def work(first: int) -> UInt32Array:
+        def work(first: int) -> Result:
             try:
-                search = idle.get_nowait()
+                searcher = idle.get_nowait()
             except Empty:
-                search = self.search()
-                every.append(search)
-            found = search.run(first, min(n, first + ROWS))
-            idle.put(search)
+                searcher = search()
+                every.append(searcher)
+            found = pairs_of(searcher, first)
+            if not searcher.under_way:
+                idle.put(searcher)
             return found
 
-        yield from ordered_map(work, range(0, n, ROWS), self.threads)
-        self.candidates = sum(search.candidates for search in every)
+        yield from ordered_map(work, firsts, self.threads)
+        self.candidates = sum(searcher.candidates for searcher in every)
 
     def _as_pairs(self, found: UInt32Array) -> npt.NDArray[np.void]:
         row, probe, overlap = found.T

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lshfast.common.growing import GrowingArray
+from lshfast.common.progress import without_stage
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import PairMeasure, Rows, verify
 from lshfast.join.set_ranks import PIECE, Collection, tokens_of
@@ -41,18 +42,18 @@ def similar_rows(
 
     A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to be held.
     """
-    from lshfast.join.exact_join import Join
+    from lshfast.join.exact_join import Join, MorePairsError
     from lshfast.join.thresholds import rule_of
 
     join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
-    held, similar = GrowingArray(np.uint64), 0
-    for part in join.parts((lambda stage, done, total: report(done, total or 0)) if report else None):
-        similar += len(part)
-        if similar > MOST_PAIRS * len(collection.rows):
-            return None
-        left, right = (part[name].astype(np.uint64) for name in "ij")
-        numbers = right << np.uint64(32) | left
-        held.extend(screen(numbers) if screen else numbers)
+    held = GrowingArray(np.uint64)
+    try:
+        for part in join.parts(without_stage(report), most=MOST_PAIRS * len(collection.rows)):
+            left, right = (part[name].astype(np.uint64) for name in "ij")
+            numbers = right << np.uint64(32) | left
+            held.extend(screen(numbers) if screen else numbers)
+    except MorePairsError:
+        return None
     return held.finished(), join.candidates
 
 

@@ -1,7 +1,7 @@
 """Exact joins of sets: ranks of tokens, indexes of prefixes, and the search for pairs."""
 
 cimport cython
-from libc.stdint cimport UINT32_MAX, int64_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, UINT32_MAX, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import os
@@ -431,7 +431,7 @@ cdef class Search:
     cdef readonly SetRecords probes
     cdef setjoin_walk walk
     cdef object stamps_array, needs_array
-    cdef bint under_way
+    cdef readonly bint under_way
 
     def __cinit__(self, Prefixes index not None, SetRecords probes not None):
         if probes.most != index.sets.most:
@@ -454,18 +454,21 @@ cdef class Search:
         """Return the cost of the search so far, given those of looking at a posting and of comparing a pair."""
         return posting_cost * self.walk.met + candidate_cost * self.walk.candidates
 
-    def run(self, size_t first, size_t last):
-        """Return the pairs of the probing sets first..last - 1, each once a Search: row, probe, overlap, uint32 (m, 3)."""
+    def run(self, size_t first, size_t last, size_t most=SIZE_MAX):
+        """Return the pairs of the probing sets first..last - 1, each once a Search: row, probe, overlap, uint32 (m, 3).
+
+        It ends as soon as there are more pairs than `most`. Then the search cannot go on.
+        """
         if not first <= last <= self.probes.n:
             raise ValueError(f"probing sets must be in 0..{self.probes.n}, not {first}..{last}")
         cdef uint64_t last_pause = 0
-        cdef size_t found = 0
+        cdef size_t found = 0, total = 0
         cdef bint done = False
         out_array = np.empty((ROOM, 3), np.uint32)
         cdef uint32_t[:, ::1] out = out_array
         parts = []
         if self.under_way:
-            raise ValueError("an interrupted search cannot go on: make a new one")
+            raise ValueError("a search that was interrupted or ended early cannot go on: make a new one")
         self.under_way = True
         self.walk.probe, self.walk.end = first, last
         while not done:
@@ -478,6 +481,9 @@ cdef class Search:
                     if done or found:
                         break
             parts.append(out_array[:found].copy())
+            total += found
+            if total > most:
+                return np.concatenate(parts)
         self.under_way = False
         return np.concatenate(parts)
 
@@ -491,7 +497,7 @@ cdef class BitSearch:
     cdef setjoin_bits_walk walk
     cdef setjoin_bitmaps bitmaps
     cdef object needs_array, words_array, probes_array
-    cdef bint under_way
+    cdef readonly bint under_way
 
     def __cinit__(self, SizeClasses index not None, words, SetRecords probes not None, probe_words, bint own):
         cdef const uint64_t[:, ::1] by_words = words, by_sets = probe_words
@@ -520,18 +526,21 @@ cdef class BitSearch:
         """Return the cost of the search so far: the number of words that were compared."""
         return self.bitmaps.width * self.walk.candidates
 
-    def run(self, size_t first, size_t last):
-        """Return the pairs of the probing sets first..last - 1: row, probe, overlap, uint32 (m, 3)."""
+    def run(self, size_t first, size_t last, size_t most=SIZE_MAX):
+        """Return the pairs of the probing sets first..last - 1: row, probe, overlap, uint32 (m, 3).
+
+        It ends as soon as there are more pairs than `most`. Then the search cannot go on.
+        """
         if not first <= last <= self.probes.n:
             raise ValueError(f"probing sets must be in 0..{self.probes.n}, not {first}..{last}")
         cdef uint64_t last_pause = 0
-        cdef size_t found = 0
+        cdef size_t found = 0, total = 0
         cdef bint done = False
         out_array = np.empty((ROOM, 3), np.uint32)
         cdef uint32_t[:, ::1] out = out_array
         parts = []
         if self.under_way:
-            raise ValueError("an interrupted search cannot go on: make a new one")
+            raise ValueError("a search that was interrupted or ended early cannot go on: make a new one")
         self.under_way = True
         self.walk.probe, self.walk.end = first, last
         while not done:
@@ -543,5 +552,8 @@ cdef class BitSearch:
                     if done or found:
                         break
             parts.append(out_array[:found].copy())
+            total += found
+            if total > most:
+                return np.concatenate(parts)
         self.under_way = False
         return np.concatenate(parts)

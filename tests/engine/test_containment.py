@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import Bands, MinHasher, TokenSets, find_copies, verify
-from lshfast.engine import run as run_of_pipeline
 from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.kernels import sets
@@ -157,21 +156,6 @@ def test_by_default_every_text_that_a_longer_one_contains_is_removed():
     banded = lshfast.dedup(rows, measure="containment", exact=False)
     assert (banded.summary.removed, banded.summary.bands) == (0, 25)
     assert lshfast.dedup(rows).summary.bands > 0
-
-
-@pytest.mark.parametrize("groups", ["star", "components"])
-def test_by_default_no_more_pairs_are_held_than_groups_need(groups, monkeypatch):
-    """Texts that all contain each other are n² / 2 pairs; the groups are those of all of them."""
-    rng = np.random.default_rng(5)
-    own = (rng.integers(100, 10**9, rng.integers(1, 9)).tolist() for _ in range(300))
-    rows = [set(range(30)).union(row) if number % 3 else set(row) for number, row in enumerate(own)]
-    every = lshfast.dedup(rows, measure="containment", groups=groups, exact=True)
-    assert len(every.pairs) > 64 * len(rows) > 64 * len(lshfast.dedup(rows, measure="containment", groups=groups).pairs)
-    for most in 0, 64, 1000:
-        monkeypatch.setattr(run_of_pipeline, "MOST_PAIRS", most)
-        found = lshfast.dedup(rows, measure="containment", groups=groups)
-        assert found.keeper.tolist() == every.keeper.tolist()
-        assert found.similarity.tolist() == every.similarity.tolist()
 
 
 def test_recall_is_that_of_texts_of_one_size():

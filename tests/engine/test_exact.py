@@ -1,11 +1,15 @@
 """`dedup` and `pairs` with exact=True: all similar pairs, whatever the bands would miss."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import lshfast
 from lshfast import exact
+from lshfast.engine import exact_pairs
 from lshfast.engine.plan import make_plan
+from lshfast.join.groups import climbing_pairs, larger_first
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +95,59 @@ def test_verification_must_be_exact():
         lshfast.pairs(["a"], exact=True, verify="none")
     assert "exact join" in make_plan(exact=True).memory(10, 1000)
     assert "exact join" not in make_plan().memory(10, 1000)
+
+
+@pytest.fixture(scope="module")
+def similar_sets():
+    """Return sets of different sizes that share most of their elements, and some others."""
+    rng = np.random.default_rng(5)
+    own = (rng.integers(100, 10**9, rng.integers(1, 9)).tolist() for _ in range(600))
+    return [set(range(30)).union(row) if number % 6 else set(row) for number, row in enumerate(own)]
+
+
+def groups_of_all_pairs(sets, measure, groups, preference):
+    """Return the kept row of each row, from the list of all similar pairs."""
+    pairs, n = exact.pairs(sets, threshold=0.6, measure=measure), len(sets)
+    if measure == "containment":
+        preference = larger_first(np.array([len(row) for row in sets]), preference)
+        if groups == "components":
+            pairs = climbing_pairs(n, pairs, preference=preference)
+    form = lshfast.star_groups if groups == "star" else lshfast.component_groups
+    return form(n, pairs, preference=preference)
+
+
+@pytest.mark.parametrize("given", [None, True])
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+@pytest.mark.parametrize("groups", ["star", "components"])
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_groups_of_many_similar_sets_need_few_comparisons(similar_sets, keep, groups, measure, given):
+    """The sets have n² / 3 similar pairs. The groups are those of all of them."""
+    n = len(similar_sets)
+    if measure == "jaccard" and not given:
+        pytest.skip("bands are the default")
+    result = lshfast.dedup(similar_sets, threshold=0.6, exact=given, measure=measure, groups=groups, keep=keep)
+    preference = None if keep == "first" else np.arange(n)
+    expected = groups_of_all_pairs(similar_sets, measure, groups, preference)
+    assert result.keeper.tolist() == expected.keeper.tolist()
+    assert result.summary.candidates < 20 * n
+    assert result.summary.pairs < n
+
+
+@pytest.mark.parametrize("elements", [200, 1500])
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+def test_pairs_are_found_in_memory_that_does_not_grow_with_their_number(elements, measure, monkeypatch):
+    """200 different elements are searched as bits, more of them by prefixes."""
+    monkeypatch.setattr(exact_pairs, "BATCH_PAIRS", 1 << 14, raising=False)
+    rng = np.random.default_rng(6)
+    sets = [set(range(8)) | set(rng.integers(8, elements, rng.integers(2, 5)).tolist()) for _ in range(1200)]
+    sets += sets[:3]
+    arguments = {"threshold": 0.3, "exact": True, "measure": measure, "num_perm": 512, "threads": 1}
+    expected = exact.pairs(sets, threshold=0.3, measure=measure, copies="first")
+    assert len(expected) > 300 * len(sets)
+    assert np.array_equal(lshfast.pairs(sets, **arguments), expected)
+    tracemalloc.start()
+    distant = lshfast.pairs(sets, **arguments, most=0.58)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(distant, expected[expected["similarity"] <= 0.58])
+    assert peak < 1.5 * expected.nbytes

@@ -92,6 +92,25 @@ def test_a_search_in_many_steps(level):
 
 
 @pytest.mark.parametrize("method", ["prefix", "bitmap"])
+def test_a_search_ends_when_there_are_too_many_pairs(method):
+    """4,000 sets are 8 million pairs; a search for at most a thousand looks at few of them."""
+    n = 4000
+    ranks = np.tile(u32(0, 1, 2, 3, 0), (n, 1))
+    ranks[:, 4] = 4 + np.arange(n) % 100
+    sizes, starts = np.full(n, 5, np.uint32), 5 * np.arange(n, dtype=np.uint64)
+    sets = setjoin.SetRecords(sizes, sizes, starts, ranks.ravel(), 104)
+    if method == "prefix":
+        search = setjoin.Search(setjoin.Prefixes(RULE, sets, True), sets)
+    else:
+        search = setjoin.BitSearch(setjoin.SizeClasses(RULE, sets), sets.bitmaps(True), sets, sets.bitmaps(False), True)
+    assert len(search.run(0, 10, 45)) == 45
+    assert len(search.run(10, n, 1000)) > 1000
+    assert search.candidates < 10**6
+    with pytest.raises(ValueError, match="ended early cannot go on"):
+        search.run(0, 1)
+
+
+@pytest.mark.parametrize("method", ["prefix", "bitmap"])
 def test_searches_can_be_interrupted(method):
     rng = np.random.default_rng(1)
     tokens = rng.permuted(np.tile(np.arange(52, dtype=np.uint64), (150_000, 1)), axis=1)[:, :26]
