@@ -32,10 +32,10 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.hamming import ones
 from lshfast.kinds.buckets import (
     BucketPlan,
+    SampledSets,
     plan_buckets,
     plan_set_buckets,
     sampled_distances,
-    sampled_set_distances,
 )
 from lshfast.kinds.held_points import HeldSets
 from lshfast.kinds.items import METRICS, PointBatch
@@ -274,14 +274,16 @@ def forecast_points(
 def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> PointForecast:
     """Return what a run over weighted sets will do; see `forecast_points`."""
     values, words, measured = 0, ELEMENT_WORDS * ELEMENTS, np.empty(0)
+    sample = SampledSets.assumed(np.array([1 - ASSUMED_SIMILARITY], np.float64))
     if inputs is not None:
         first, _, rows, values = _sample(inputs, plan)
         counts: Any = first.counts
         sets = HeldSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words)
         words = sets.row_words
-        measured = sampled_set_distances(sets, np.arange(len(sets), dtype=np.int64), plan.seed)
-    distances = measured if len(measured) else np.array([1 - ASSUMED_SIMILARITY], np.float64)
-    buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, distances)
+        drawn = SampledSets.of(sets, np.arange(len(sets), dtype=np.int64), plan)
+        measured = drawn.distances
+        sample = drawn if len(measured) else sample
+    buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, sample)
     return PointForecast(plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
 from lshfast.kinds.buckets import KeysOf
 from lshfast.kinds.held_points import HeldItems
+from lshfast.kinds.split_buckets import SortedRows, SplitBuckets, are_in, crowded_buckets, of_buckets
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -134,6 +136,7 @@ class BucketJoin:
         self._sizes = sizes
         self._points, self._order, self._value = points, order, value
         self._keys, self._bands = keys, bands
+        self._rare = points.rare_elements(value)
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
         self._room = max(2 * LEAST_ROOM, min(sizes.candidates, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
@@ -284,7 +287,47 @@ class BucketJoin:
         """
         sorted_left = self._sorted(band, left)
         sorted_right = sorted_left if right is left else self._sorted(band, right)
-        meetings = Meetings(*sorted_left, *sorted_right, self._codes, self._most, limits, labels)
+        crowded = np.empty(0, np.uint64)
+        if self._rare is not None:
+            crowded = crowded_buckets(sorted_left, sorted_right, self._rare, self._order)
+        if not len(crowded):
+            yield from self._compared(sorted_left, sorted_right, limits, labels)
+            return
+        sides = sorted_left, sorted_right
+        others = [of_buckets(side, ~are_in(side[0], crowded)) for side in sides]
+        yield from self._compared(others[0], others[1], limits, labels)
+        left_crowd = of_buckets(sorted_left, are_in(sorted_left[0], crowded))
+        right_crowd = left_crowd if right is left else of_buckets(sorted_right, are_in(sorted_right[0], crowded))
+        yield from self._looked_up(left_crowd, right_crowd, limits, labels)
+
+    def _looked_up(
+        self, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
+    ) -> Iterator[tuple[Meeting, int]]:
+        """Yield what `_meetings` does for rows of crowded buckets, which rare elements split where that helps."""
+        assert self._rare is not None
+        lefts = [of_buckets(left, block) for block in self._rare.blocks(self._order[left[1]])]
+        rights = (
+            lefts if left is right else [of_buckets(right, block) for block in self._rare.blocks(self._order[right[1]])]
+        )
+        for right_side, left_side in product(rights, lefts):
+            buckets = SplitBuckets(left_side, right_side, self._rare, self._order)
+            for pairs in buckets.pairs(limits, labels):
+                for start in range(0, len(pairs), self._room):
+                    part = pairs[start : start + self._room]
+                    yield self._verified(part), len(part)
+            rest = [of_buckets(side, ~are_in(side[0], buckets.split)) for side in (left_side, right_side)]
+            yield from self._compared(rest[0], rest[1], limits, labels)
+
+    def _blocks(self, side: SortedRows) -> list[SortedRows]:
+        """Return the rows of a side in parts whose rare elements are in memory at once."""
+        assert self._rare is not None
+        return [of_buckets(side, block) for block in self._rare.blocks(self._order[side[1]])]
+
+    def _compared(
+        self, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
+    ) -> Iterator[tuple[Meeting, int]]:
+        """Yield what `_meetings` does for sorted rows, each of which is compared with all rows of its bucket."""
+        meetings = Meetings(*left, *right, self._codes, self._most, limits, labels)
         out = np.empty(self._room, np.uint64)
         while not meetings.done:
             pairs = out[: meetings.find(out)]

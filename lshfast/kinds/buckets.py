@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast.banding.bands import Bands
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitFamily
 from lshfast.families.family import Family
 from lshfast.families.sets import WeightedMinHashFamily
@@ -20,6 +20,7 @@ from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
+from lshfast.join.group_pairs import CROWD
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
@@ -44,9 +45,18 @@ SLOT_NS = 20.0
 SCREENED_NS = 2.0
 VERIFIED_NS = 150.0
 
+# Of these the pairs of weighted sets for which it is seen whether they would be compared; the others are alike.
+LOOKED_UP_PAIRS = 1 << 11
+
+# Weighted sets of which fewer are compared in seconds, whatever they are.
+LEAST_CROWD = 1024
+
 # Points whose buckets are computed at once, if they are copied for it.
 PIECE_POINTS = 1 << 16
 
+
+_HALF = np.uint64(32)
+_LOW = np.uint64(2**32 - 1)
 
 KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
 
@@ -114,6 +124,14 @@ class BucketPlan:
         return passing * (1 - (1 - met) ** self.bands.bands)
 
 
+@dataclass(frozen=True)
+class CostedPlan:
+    """A plan, and its expected time in nanoseconds."""
+
+    cost: float
+    plan: BucketPlan
+
+
 def plan_buckets(format: PointFormat, plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
     """Choose the buckets of n points; `distances` are those of random pairs of them."""
     distance = plan.distance_of(format)
@@ -126,7 +144,7 @@ def plan_buckets(format: PointFormat, plan: PointPlan, n: int, distances: Float6
     else:
         most = int(plan.bound) if bits else 0
         families = [family for group in families_of(format, max(distance, 1e-300), plan.seed) for family in group]
-    family, bands = _cheapest(families, distance, misses, n, distances, angles or bits)
+    _, family, bands = _cheapest(families, distance, misses, n, distances, angles or bits)
     return BucketPlan(family, bands, most, angles)
 
 
@@ -152,18 +170,67 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
     return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most)
 
 
-def plan_set_buckets(plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
-    """Choose the buckets of n weighted sets; `distances` are those of random pairs of them."""
-    family, bands = _cheapest(
+@dataclass(frozen=True)
+class SampledSets:
+    """Random pairs of weighted sets.
+
+    Attributes
+    ----------
+    distances : ndarray of float64, shape (m,)
+    are_shared : callable
+        Returns for some of the pairs, given their numbers, whether they have a rare element in common.
+    """
+
+    distances: Float64Array
+    are_shared: Callable[[Int64Array], BoolArray]
+
+    @classmethod
+    def of(cls, sets: HeldSets, rows: Int64Array, plan: PointPlan) -> SampledSets:
+        """Draw pairs of some rows."""
+        pairs = _sampled_pairs(rows, plan.seed)
+        left, right = (pairs & _LOW).astype(np.int64), (pairs >> _HALF).astype(np.int64)
+
+        def are_shared(chosen: Int64Array) -> BoolArray:
+            return sets.rare_elements(-plan.bound).are_shared(left[chosen], right[chosen])
+
+        return cls(1 + sets.values(pairs), are_shared)
+
+    @classmethod
+    def assumed(cls, distances: Float64Array) -> SampledSets:
+        """Return pairs with these distances that have rare elements in common."""
+        return cls(distances, lambda chosen: np.ones(len(chosen), np.bool_))
+
+
+def plan_set_buckets(plan: PointPlan, n: int, sample: SampledSets) -> BucketPlan:
+    """Choose the buckets of n weighted sets.
+
+    Where rows are looked up by rare elements (see `BucketJoin`), pairs without a common one cost nothing. If there are
+    many of them, fewer and larger buckets take less than half of the time.
+    """
+    usual = _cheapest_of_sets(plan, n, sample.distances)
+    if n < LEAST_CROWD:
+        return usual.plan
+    near = np.flatnonzero(sample.distances <= 1 - plan.bound / 2)
+    if n / 2 * len(near) <= CROWD * len(sample.distances):
+        return usual.plan
+    distances = sample.distances.copy()
+    are_shared = np.resize(sample.are_shared(near[:LOOKED_UP_PAIRS]), len(near))
+    distances[near[~are_shared]] = 1.0
+    looked_up = _cheapest_of_sets(plan, n, distances)
+    return looked_up.plan if 2 * looked_up.cost < usual.cost else usual.plan
+
+
+def _cheapest_of_sets(plan: PointPlan, n: int, distances: Float64Array) -> CostedPlan:
+    cost, family, bands = _cheapest(
         [WeightedMinHashFamily(seed=plan.seed)], plan.distance_of(None), 1 - plan.recall, n, distances, False,
         bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM,
     )  # fmt: skip
-    return BucketPlan(family, bands, 0, False)
+    return CostedPlan(cost, BucketPlan(family, bands, 0, False))
 
 
 def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
     """Choose and compute the buckets of weighted sets, of which the given rows are to be compared."""
-    chosen = plan_set_buckets(plan, len(rows), sampled_set_distances(sets, rows, plan.seed))
+    chosen = plan_set_buckets(plan, len(rows), SampledSets.of(sets, rows, plan))
     family, bands = chosen.family, chosen.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
     for piece, some in sets.weighted(8 * bands.slots):
@@ -207,20 +274,19 @@ def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array
     return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
 
 
-def sampled_set_distances(sets: HeldSets, rows: Int64Array, seed: int) -> Float64Array:
-    """Return the distances, 1 - similarity, of random pairs of the rows."""
-    return 1 + _sampled_values(sets, rows, seed)
-
-
 def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:
     """Return the values of random pairs of the rows."""
+    return points.values(_sampled_pairs(rows, seed)) if len(rows) > 1 else np.empty(0)
+
+
+def _sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
+    """Return random pairs of the rows, right << 32 | left."""
     if len(rows) < 2:
-        return np.empty(0)
+        return np.empty(0, np.uint64)
     rng = np.random.default_rng(seed)
     left = rng.integers(0, len(rows), SAMPLE_PAIRS)
     right = (left + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
-    pairs = rows[right].astype(np.uint64) << np.uint64(32) | rows[left].astype(np.uint64)
-    return points.values(pairs)
+    return np.asarray(rows[right].astype(np.uint64) << _HALF | rows[left].astype(np.uint64))
 
 
 def _cheapest(
@@ -232,8 +298,8 @@ def _cheapest(
     screened: bool,
     bit_ns: float = BIT_NS,
     most_slots: int = MOST_BANDS * MOST_ROWS,
-) -> tuple[Family[Any], Bands]:
-    """Return the family and the bands with the least expected time."""
+) -> tuple[float, Family[Any], Bands]:
+    """Return the least expected time in nanoseconds, and the family and the bands that have it."""
     best: tuple[float, Family[Any], Bands] | None = None
     for family in families:
         one = float(family.collision_probability(distance))
@@ -256,7 +322,7 @@ def _cheapest(
             f"no bands find pairs at distance {distance:g} with probability {1 - misses:g}: points at this distance "
             "hardly ever share a bucket; take a smaller radius, a lower recall, or exact=True (--exact)"
         )
-    return best[1], best[2]
+    return best
 
 
 def _screen_bits(share: float, misses: float) -> int:

@@ -20,6 +20,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.measure import Measure
 from lshfast.kernels import distances as point_kernels
 from lshfast.kernels import weighted as set_kernels
+from lshfast.kinds.rare_elements import RareElementsOf
 from lshfast.sketch.weighted import WeightedSets
 from lshfast.tokens import places_of_rows
 
@@ -45,6 +46,9 @@ class HeldItems(Protocol):
     def values(self, pairs: UInt64Array) -> Float64Array:
         """Return the values of pairs of rows, right << 32 | left."""
 
+    def rare_elements(self, value: float) -> RareElementsOf | None:
+        """Return what finds elements of which similar rows share one, up to this value; None for points."""
+
 
 @dataclass(frozen=True)
 class HeldPoints:
@@ -65,6 +69,9 @@ class HeldPoints:
         point_kernels.distances_of_pairs(self.words, pairs, *self.measure.kernel, values)
         release(self.words)
         return values
+
+    def rare_elements(self, value: float) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,9 @@ class HeldSets:
             set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])
             release(self.elements)
         return -values
+
+    def rare_elements(self, value: float) -> RareElementsOf:
+        return RareElementsOf(self.offsets, self.elements, -value, _map_of(self.elements) is not None, release)
 
     def take(self, rows: Int64Array) -> HeldSets:
         """Return some of the sets, in memory."""

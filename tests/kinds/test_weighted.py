@@ -14,7 +14,7 @@ from lshfast import WeightedSets
 from lshfast.join import component_groups, star_groups
 from lshfast.kernels import weighted as kernels
 from lshfast.kernels.text import tokens_of_integers, tokens_of_texts
-from lshfast.kinds import weighted
+from lshfast.kinds import rare_elements, weighted
 from lshfast.kinds.buckets import choose_set_buckets
 from lshfast.kinds.held_points import HeldSets, PointFile
 from lshfast.kinds.kind import kind_of
@@ -130,6 +130,50 @@ def test_groups_are_those_of_all_pairs(rows, threshold, groups, exact):
                            if exact else 0.999999)  # fmt: skip
     assert result.keeper.tolist() == make(n, near).keeper.tolist()
     assert result.summary.empty == sum(not row for row in rows)
+
+
+def crowd(n, *, own, of, weights=(1.0,)):
+    """Return sets of 30 common elements and some of many rare ones."""
+    rng = np.random.default_rng(n)
+    rows = []
+    for _ in range(n):
+        rare = rng.integers(0, of, own).tolist()
+        scale = float(rng.choice(weights))
+        rows.append({f"common {number}": scale for number in range(30)} | {f"rare {number}": scale for number in rare})
+    return rows
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("groups", ["star", "components"])
+@pytest.mark.parametrize("n", [700, 1400])
+def test_sets_just_below_the_threshold_are_not_compared_with_each_other(n, groups, exact):
+    """All share 30 of about 35 elements, so their similarity is .75, and they share buckets."""
+    rows = crowd(n, own=5, of=10**9)
+    result = lshfast.dedup(rows, threshold=0.8, groups=groups, exact=exact)
+    assert result.summary.removed == 0
+    assert result.summary.candidates < 20 * n
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("threshold", [0.3, 0.8, 0.87])
+@pytest.mark.parametrize("weights", [(1.0,), (1e-300, 3e-5, 3.1e-5, 1e280), (5e-324, 1e-323)])
+@pytest.mark.parametrize("block", [None, 4000])
+def test_crowds_have_the_groups_of_all_pairs(block, weights, threshold, monkeypatch):
+    if block is not None:
+        monkeypatch.setattr(rare_elements, "BLOCK_ELEMENTS", block)
+    rows, n = crowd(300, own=4, of=150, weights=weights), 300
+    places = np.array([j << 32 | i for j in range(n) for i in range(j)], np.uint64)
+    values = -held(rows).values(places)
+    every = np.empty(len(places), lshfast.join.PAIR)
+    every["i"], every["j"], every["similarity"] = places & np.uint64(2**32 - 1), places >> np.uint64(32), values
+    every = every[every["similarity"] >= threshold]
+    every.sort(order=["i", "j"])
+    found = lshfast.pairs(rows, threshold=threshold, exact=True, copies="all")
+    assert np.array_equal(found, every)
+    assert set(lshfast.pairs(rows, threshold=threshold, copies="all").tolist()) <= set(every.tolist())
+    for groups, form in (("star", star_groups), ("components", component_groups)):
+        result = lshfast.dedup(rows, threshold=threshold, groups=groups, exact=True)
+        assert result.keeper.tolist() == form(n, every).keeper.tolist()
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.95])
