@@ -134,7 +134,7 @@ def crowded_buckets(left: SortedRows, right: SortedRows, rare: RareElementsOf, o
     keys = left[0]
     repeated = keys[CROWD_ROWS:][keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]]
     if not len(repeated):
-        return repeated
+        return np.asarray(repeated)
     crowded = np.unique(repeated)
     crowded = crowded[are_in(crowded, right[0]) & (crowded != NO_KEY)]
     # Every second row is in the sample of one side, so that no row is compared with itself.
