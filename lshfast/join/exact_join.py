@@ -316,10 +316,11 @@ class Join:
 
         Each set searches for the similar ones of all sizes, so this takes about twice the steps of `parts`.
         """
-        if self.method == "bitmap":
-            search = bitmap_search(self.rule, self.indexed, self.indexed, False)
-        else:
-            search = prefix_search(self.rule, self.indexed, self.indexed, False, False)
+        search: Callable[[], Searcher] = (
+            bitmap_search(self.rule, self.indexed, self.indexed, False)
+            if self.method == "bitmap"
+            else prefix_search(self.rule, self.indexed, self.indexed, False, False)
+        )
         probes = np.argsort(self.indexed.rows)
         n = len(probes)
         piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
