@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.checks import check_int
@@ -20,17 +19,8 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decoder
-
-Bits = npt.NDArray[np.uint8]
-
-# The side, in pixels, to which PDQ reduces an image. Here a Lanczos filter does it: PDQ's own two passes of a box
-# depend more on the size of the image. Measured on 60 parts of three photographs: the hashes of copies of 1/10 to 3/4
-# of the size differ by 1.4 to 2.1 bits on average, and with PDQ's own reduction by 3.5 to 17.6 bits. The quality is
-# PDQ's within 9 (38 images with a quality of 15 to 95), and on average 0.2 higher. A Hamming filter is nearer to PDQ's
-# hash, by one bit, but makes qualities 3 lower. Whole blocks are averaged first, down to PDQ_GAP times the side, which
-# takes 0.2 ms instead of 0.7 and changes hashes by 0.2 bits.
-PDQ_SIDE, PDQ_GAP = 64, 2.0
+from lshfast.images.decoding import MAX_PIXELS, Decoded, ImageError, decode, quiet_decoder
+from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality
 
 # How an image may be turned, relative to another one: rotations are clockwise. Behind them, the operations of Pillow
 # that turn it back: the values of Image.Transpose, in the order of PDQ's eight hashes.
@@ -43,12 +33,15 @@ TURNS_BACK = (None, 2, 3, 4, 1, 0, 5, 6)
 class HashType(NamedTuple):
     """A kind of hash: its bits, the default radius, and a function.
 
-    The function takes a grey image, and whether to turn it. It returns the bits of the hashes and the quality.
+    The function takes an image and operations of Pillow. It returns the bits of the hash of the image after each of
+    them, and the quality. `stored` is that of `decode`. The version is 1 more for each change of the hash.
     """
 
     bits: int
     radius: int
-    function: Callable[[Any, bool], tuple[Bits, int]]
+    function: Callable[[Decoded, Sequence[int | None]], tuple[Bits, int]]
+    stored: bool = False
+    version: int = 1
 
 
 class BadImage(NamedTuple):
@@ -143,8 +136,9 @@ def hash_files(
     """Compute perceptual hashes of image files.
 
     JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF and JPEG 2000 are read, whatever the names of the files say. The EXIF
-    orientation is applied, transparent parts are white, and of an animation or of several pages the first is read. A
-    JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has 256 pixels or more.
+    orientation is applied, and of an animation or of several pages the first is read. Transparent parts are white for
+    pHash and dHash, and have the colours that are stored for PDQ. A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if
+    its shorter side then has 256 pixels or more.
 
     Parameters
     ----------
@@ -184,9 +178,11 @@ def hash_files(
 
     Notes
     -----
-    The hash of PDQ is that of the package pdqhash, for an image that was first reduced to 64 x 64 pixels. It differs
-    from the hash of the whole image by 6.9 of 256 bits on average, and by at most 20 (60 parts of three photographs).
-    Other versions of Pillow and of its decoders may change single bits.
+    The hash of PDQ is the published one: that of the package pdqhash for all pixels, within 4 of 256 bits (144 parts
+    and sizes of two photographs), and equal to it for images of up to 65,536 pixels. PDQ's own programs ignore the EXIF
+    orientation, so they hash such a photograph as it is stored: use `orientations` to find it in a list of theirs. An
+    image with a side below 5 pixels has a hash of zeros and the quality 0, as in PDQ. Other versions of Pillow and of
+    its decoders may change single bits.
 
     References
     ----------
@@ -219,8 +215,9 @@ def hash_files(
     given = [os.fspath(path) for path in paths]
     for package in ("PIL", "pdqhash", "imagehash"):
         optional(package, "images")
-    count = len(ORIENTATIONS) if orientations else 1
-    work = partial(_hash_file, kind=kind, orientations=bool(orientations), max_pixels=max_pixels)
+    turns = TURNS_BACK if orientations else TURNS_BACK[:1]
+    count = len(turns)
+    work = partial(_hash_file, kind=kind, turns=turns, max_pixels=max_pixels)
     threads = thread_count(threads)
     good, rejected = list[str](), list[BadImage]()
     codes = np.zeros((len(given), count, kind.bits // 8), np.uint8)
@@ -250,40 +247,28 @@ def hash_type(hash: str) -> HashType:
 
 
 def _hash_file(
-    path: str, kind: HashType, orientations: bool, max_pixels: int
+    path: str, kind: HashType, turns: Sequence[int | None], max_pixels: int
 ) -> tuple[Bits, tuple[int, int, int, int]] | str:
     """Return the hashes and the figures of an image, or why the file cannot be hashed."""
     try:
-        decoded = decode(path, max_pixels)
+        decoded = decode(path, max_pixels, stored=kind.stored)
     except ImageError as error:
         return str(error)
-    bits, quality = kind.function(decoded.image, orientations)
+    bits, quality = kind.function(decoded, turns)
     return np.packbits(bits, axis=1), (quality, decoded.width, decoded.height, decoded.nbytes)
 
 
-def _pixels(image: Any) -> Bits:
-    """Return the pixels of a grey image as PDQ takes them: uint8, (64, 64, 3)."""
-    lanczos = optional("PIL.Image").Resampling.LANCZOS
-    grey = np.asarray(image.resize((PDQ_SIDE, PDQ_SIDE), lanczos, reducing_gap=PDQ_GAP))
-    return np.repeat(grey[:, :, None], 3, axis=2)
-
-
-def _pdq(image: Any, orientations: bool) -> tuple[Bits, int]:
-    pdqhash = optional("pdqhash")
-    found, quality = (pdqhash.compute_dihedral if orientations else pdqhash.compute)(_pixels(image))
-    return np.asarray(found, np.uint8).reshape(-1, 256), int(quality)
-
-
-def _imagehash(name: str, image: Any, orientations: bool) -> tuple[Bits, int]:
+def _imagehash(name: str, decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int]:
     function = getattr(optional("imagehash"), name)
-    turned = (image if turn is None else image.transpose(turn) for turn in TURNS_BACK[: None if orientations else 1])
+    image = decoded.image
+    turned = (image if turn is None else image.transpose(turn) for turn in turns)
     bits = np.asarray([function(each).hash.ravel() for each in turned], np.uint8)
-    return bits, _pdq(image, False)[1]
+    return bits, pdq_quality(decoded)
 
 
 # The radius of PDQ is that of its authors.
 HASHES: dict[str, HashType] = {
-    "pdq": HashType(256, 31, _pdq),
+    "pdq": HashType(256, 31, pdq_hashes, stored=True, version=2),
     "phash": HashType(64, 8, partial(_imagehash, "phash")),
     "dhash": HashType(64, 5, partial(_imagehash, "dhash")),
 }

@@ -26,9 +26,14 @@ from lshfast.images.page import gallery
 from lshfast.jobs.frame import Job
 from lshfast.readers import Corpus, Reject
 from lshfast.readers.files import OnError
+from lshfast.readers.shown import column_names
 
 # The columns of text. Of saved hashes, the path, the hash and its kind are read again.
 STRINGS = dict.fromkeys(("path", "kept_path", "orientation", "hash", "kind"), "string")
+
+# The figures of an image in tables, and the column of saved hashes that says how their kind was computed.
+FIGURES = ("quality", "width", "height", "bytes")
+VERSION = "version"
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,8 @@ def dedup_images(
     inputs : sequence of paths
     outputs : ImageOutputs
         Copies: path, kept_path, distance, orientation, quality, width, height, bytes. Images that were not compared:
-        path, quality, width, height, bytes. Hashes of those that were compared and are kept: path, hash, kind, quality,
-        width, height, bytes. Files that are skipped are written beside the first output.
+        path, quality, width, height, bytes. Hashes of those that were compared and are kept: path, hash, kind, version,
+        quality, width, height, bytes. Files that are skipped are written beside the first output.
     options : ImageOptions, optional
     against : Inputs, optional
         Saved hashes; see `known_inputs`.
@@ -200,7 +205,7 @@ def dedup_images(
         for path, rows, columns in (
             (outputs.copies, removed, ("kept_path", "distance", "orientation")),
             (outputs.blank, np.flatnonzero(~result.compared), ()),
-            (outputs.hashes, np.flatnonzero(result.compared & result.keep), ("hash", "kind")),
+            (outputs.hashes, np.flatnonzero(result.compared & result.keep), ("hash", "kind", VERSION)),
         ):
             if path is not None:
                 job.write(path, _table(result, rows, columns), STRINGS)
@@ -216,6 +221,14 @@ def known_inputs(paths: Sequence[str]) -> Inputs:
 
 def read_known(corpus: Corpus, hash: ImageHashKind) -> KnownHashes:
     """Read saved hashes; raise DataError if one is not of this kind, or is no hash."""
+    for file in corpus.files if hash_type(hash).version > 1 else ():
+        names = column_names(file)
+        if set(FIGURES) <= set(names) and VERSION not in names:  # lists of others have no such figures
+            reason = (
+                f"hashes of an earlier version of lshfast, whose {hash} was another hash: write them again from the "
+                "images with --save-hashes"
+            )
+            raise file.fault(None, reason)
     digits = hash_type(hash).bits // 4
     valid = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
     found: list[str] = []
@@ -247,12 +260,9 @@ def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapp
     if "hash" in columns:
         table["hash"] = hashes.hex(chosen)
         table["kind"] = [hashes.hash] * len(chosen)
-    return table | {
-        "quality": hashes.quality[rows],
-        "width": hashes.width[rows],
-        "height": hashes.height[rows],
-        "bytes": hashes.nbytes[rows],
-    }
+        table[VERSION] = np.full(len(chosen), hash_type(hashes.hash).version, np.int64)
+    figures = (hashes.quality, hashes.width, hashes.height, hashes.nbytes)
+    return table | {name: values[rows] for name, values in zip(FIGURES, figures, strict=True)}
 
 
 def _text(path: str) -> str:

@@ -38,6 +38,17 @@ def check_column(file: File, column: str) -> None:
         raise file.fault(None, f"no column {column!r}: the file is one text, or lines of text")
 
 
+def column_names(file: File) -> list[str]:
+    """Return the names of the columns of a file; of JSONL those of its first row, and none of other files."""
+    if file.columnar:
+        return parquet.columns(file)
+    if file.delimited:
+        return csv_files.columns(file)
+    if file.format == "jsonl":
+        return next((list(record) for _, record, _, _ in jsonl.records(file)), [])
+    return []
+
+
 def _member(record: Any, column: str) -> Any:
     try:
         return jsonl.value_at(record, column)

@@ -7,6 +7,7 @@ import shutil
 import signal
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet as parquet
 import pytest
 
@@ -109,8 +110,8 @@ def test_saved_hashes_are_compared_with(album, tmp_path, name):
     assert read_csv(again) == []  # what is known and what has no content is not saved
     assert run("images", album / "2.png", "--save-hashes", again, "-q", "--overwrite").exit_code == 0
     (row,) = read_csv(again)
-    assert list(row) == ["path", "hash", "kind", *COLUMNS[4:]]
-    assert (row["kind"], row["hash"]) == ("pdq", hash_files([album / "2.png"]).hex()[0])
+    assert list(row) == ["path", "hash", "kind", "version", *COLUMNS[4:]]
+    assert (row["kind"], row["version"], row["hash"]) == ("pdq", "2", hash_files([album / "2.png"]).hex()[0])
     assert run("images", album / "0.png", "--save-hashes", other, "-q").exit_code == 0
     assert run("images", album, "-o", out, "--against", again, "--against", other, "-q", "--overwrite").exit_code == 0
     assert [os.path.basename(row["kept_path"]) for row in read_csv(out)] == ["0.png", "2.png", "0.png", "1.png"]
@@ -155,6 +156,31 @@ def test_saved_hashes_are_checked(album, tmp_path):
     assert run("images", album, "-o", out, "--against", saved, "-q").exit_code == 0
     saved.write_text("path,hash,kind\n")
     assert run("images", album, "-o", out, "--against", saved, "-q", "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_saved_hashes_of_an_earlier_version_are_refused(album, tmp_path, suffix):
+    """Its pdq was another hash; lists of others have no figures of images, and its other hashes have not changed."""
+    old, new, out = tmp_path / f"old.{suffix}", tmp_path / "new.jsonl", tmp_path / "out.csv"
+    for kind, count in (("pdq", 2), ("phash", 0)):
+        run("images", album / "0.png", album / "1.png", "--save-hashes", new, "--hash", kind, "-q", "--overwrite")
+        rows = [{name: value for name, value in row.items() if name != "version"} for row in read_jsonl(new)]
+        if suffix == "parquet":
+            parquet.write_table(pyarrow.Table.from_pylist(rows), old)
+        elif suffix == "jsonl":
+            old.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            with open(old, "w", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]), delimiter="," if suffix == "csv" else "\t")
+                writer.writeheader()
+                writer.writerows(rows)
+        options = "images", album, "-o", out, "--against", old, "--hash", kind
+        if count:
+            said = failing(1, *options)
+            assert "hashes of an earlier version of lshfast, whose pdq was another hash: write them again" in said
+            assert str(old) in said
+        else:
+            assert run(*options, "-q").exit_code == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows forbids")

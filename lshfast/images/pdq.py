@@ -1,0 +1,137 @@
+"""PDQ, step by step as its authors publish it: a filter and 64 x 64 samples, a cosine transform, and its median.
+
+Filter and sampling are linear along each side, so one matrix for each side does both. Of an image that was reduced
+while it was decoded, the weights of the pixels in each block are added. Measured on 144 parts and sizes of two
+photographs, from 96 to 3840 pixels wide: the hash is pdqhash's of all pixels, within 2 of 256 bits for lossless files
+and within 4 for JPEGs; the quality is the same. It takes 0.3 ms for 384 x 384 pixels, and pdqhash 2.7 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.extras import optional
+from lshfast.common.types import Float64Array
+from lshfast.images.decoding import REVERSED, SMALL_PIXELS, TRANSPOSING, Decoded
+
+Bits = npt.NDArray[np.uint8]
+
+# The side, in samples, to which PDQ reduces an image; the coefficients of each side; and the least side of an image in
+# pixels. A smaller one has a hash of zeros and no quality.
+SIDE, COEFFICIENTS, LEAST_SIDE = 64, 16, 5
+
+# Weights are computed for at most so many pixels in a block; a longer image has wider ones, for its proportions count.
+FINEST = 16
+
+
+def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int]:
+    """Return the bits of the hash of an image after each of these operations of Pillow, (n, 256), and the quality."""
+    if min(decoded.width, decoded.height) < LEAST_SIDE:
+        return np.zeros((len(turns), COEFFICIENTS**2), np.uint8), 0
+    if decoded.width * decoded.height <= SMALL_PIXELS and decoded.blocks == (1, 1):
+        return _by_package(decoded.image, turns)
+    sampling = _Sampling(decoded)
+    bits = np.array([_bits(_transform() @ sampling.samples(turn) @ _transform().T) for turn in turns])
+    return bits, _quality(sampling.samples(None))
+
+
+def pdq_quality(decoded: Decoded) -> int:
+    """Return PDQ's measure of the content of an image."""
+    return 0 if min(decoded.width, decoded.height) < LEAST_SIDE else _quality(_Sampling(decoded).samples(None))
+
+
+def _by_package(image: Any, turns: Sequence[int | None]) -> tuple[Bits, int]:
+    """Return the hashes of the package, which also rounds as PDQ does: that decides coefficients which are 0."""
+    package = optional("pdqhash", "images")
+    turned = [
+        np.asarray(image.convert("RGB") if turn is None else image.convert("RGB").transpose(turn)) for turn in turns
+    ]
+    hashes = [package.compute(pixels) for pixels in turned]
+    return np.array([bits for bits, _ in hashes], np.uint8), int(hashes[0][1])
+
+
+class _Sampling:
+    """The grey values at the centers of 64 x 64 cells of an image, after PDQ's filter, however the image is turned."""
+
+    def __init__(self, decoded: Decoded) -> None:
+        self._decoded = decoded
+        self._pixels = np.asarray(decoded.image.convert("L"), np.float32)
+        self._rows: dict[bool, npt.NDArray[np.float32]] = {}
+
+    def samples(self, turn: int | None) -> Float64Array:
+        """Return the samples of the image after an operation of Pillow, (64, 64)."""
+        across, down = (False, False) if turn is None else REVERSED[turn]
+        if turn in TRANSPOSING:
+            return self._values(down, across).T
+        return self._values(across, down)
+
+    def _values(self, across: bool, down: bool) -> Float64Array:
+        """Return the samples of the image, mirrored along a side or not."""
+        if down not in self._rows:
+            self._rows[down] = self._weights(1, down) @ self._pixels
+        return (self._rows[down] @ self._weights(0, across).T).astype(np.float64)
+
+    def _weights(self, side: int, mirrored: bool) -> npt.NDArray[np.float32]:
+        """Return the weights along a side, 0 (across) or 1 (down)."""
+        decoded = self._decoded
+        n = (decoded.width, decoded.height)[side]
+        blocks = decoded.image.size[side]
+        weights: npt.NDArray[np.float32] = _weights(n, decoded.blocks[side], blocks, decoded.reversed[side] != mirrored)
+        if mirrored:
+            weights = weights[:, ::-1]
+        return weights
+
+
+@lru_cache(64)
+def _weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArray[np.float32]:
+    """Return the weight of each block of a side of n pixels in each sample, (64, blocks).
+
+    Of an image that is `reversed`, the first block may have fewer pixels, else the last one.
+    """
+    if n > FINEST * blocks:
+        n, block = -(-n * FINEST // block), FINEST
+    centers = ((np.arange(SIDE) + 0.5) * n / SIDE).astype(np.int64)
+    changes = np.zeros((SIDE, n + 1))
+    for sample, center in enumerate(centers.tolist()):
+        starts, stops = _windows(np.arange(*_windows(np.array(center), n)), n)
+        share = 1 / (len(starts) * (stops - starts))
+        np.add.at(changes[sample], starts, share)
+        np.subtract.at(changes[sample], stops, share)
+    weights = np.cumsum(changes, axis=1)[:, :n]
+    missing = blocks * block - n
+    weights = np.pad(weights, ((0, 0), (missing, 0) if reversed else (0, missing)))
+    return weights.reshape(SIDE, blocks, block).sum(axis=2).astype(np.float32)
+
+
+def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
+    """Return where the windows of PDQ's box filter at some places of a side of n pixels begin and end."""
+    width = (n + 2 * SIDE - 1) // (2 * SIDE)
+    ahead = (width + 2) // 2
+    return np.maximum(places - (width - ahead), 0), np.minimum(places + ahead, n)
+
+
+@cache
+def _transform() -> Float64Array:
+    """Return the rows 1 to 16 of the cosine transform, (16, 64)."""
+    frequencies = np.arange(1, COEFFICIENTS + 1)[:, None]
+    places = 2 * np.arange(SIDE) + 1
+    return np.asarray(np.sqrt(2 / SIDE) * np.cos(np.pi / (2 * SIDE) * frequencies * places))
+
+
+def _bits(coefficients: Float64Array) -> Bits:
+    """Return which coefficients are above the lower median, the last one first."""
+    values = coefficients.ravel()
+    middle = len(values) // 2 - 1
+    bits: Bits = (values > np.partition(values, middle)[middle]).astype(np.uint8)
+    return bits[::-1]
+
+
+def _quality(samples: Float64Array) -> int:
+    """Return the sum of the differences between neighbours, of which small ones are rounded to 0, in 0..100."""
+    steps = sum(int(np.abs(np.trunc(np.diff(samples, axis=axis) * 100 / 255)).sum()) for axis in (0, 1))
+    return min(steps // 90, 100)
