@@ -41,10 +41,13 @@ from lshfast.kernels.kmers import MOST_LETTERS
 # The most bytes of JSON that are parsed at a time; they take some ten times as much memory.
 MAX_SIGNATURE = 1 << 28
 
-# The most characters of a name.
-MOST_NAME = 1 << 12
+# The most characters of a name, and digits of a number that is a string.
+MOST_NAME, MOST_DIGITS = 1 << 12, 20
 
-HASH_FUNCTION, SEED = "0.murmur64", 42
+CLASS, HASH_FUNCTION, SEED = "sourmash_signature", "0.murmur64", 42
+
+# What early versions wrote as the number of smallest hashes of a scaled sketch: -1, also as an unsigned number.
+NO_NUMBER = (2**32 - 1, 2**64 - 1)
 
 
 def read_signatures(
@@ -59,7 +62,8 @@ def read_signatures(
     Parameters
     ----------
     path : path
-        A signature file (.sig, also compressed by gzip), or a .zip collection; the first bytes tell which.
+        A signature file (.sig, also compressed by gzip), or a .zip collection; the first bytes tell which. What early
+        versions wrote is read, too, such as a number of hashes of -1 (4294967295) in scaled sketches.
     k : int, default 31
         In 1..64. Sketches with another k, of proteins and others are left out.
     max_signature : int or str, default 256 MB
@@ -172,17 +176,19 @@ def _parsed(data: bytes, where: str) -> Any:
 
 
 def _sketches_in(document: Any, where: str, k: int) -> Iterator[KmerSketches]:
-    """Yield the sketches of a parsed file."""
-    for number, signature in enumerate(_list(document, where, "a signature file")):
+    """Yield the sketches of a parsed file, a list of signatures or one signature."""
+    single = isinstance(document, dict) and "signatures" in document
+    for number, signature in enumerate([document] if single else _list(document, where, "a signature file")):
         place = f"{where}: signature {number + 1}"
-        if not isinstance(signature, dict) or signature.get("class") != "sourmash_signature":
-            raise FormatError(f"{place}: not a signature of sourmash: its class must be 'sourmash_signature'")
+        if not isinstance(signature, dict) or signature.get("class", CLASS) != CLASS:
+            raise FormatError(f"{place}: not a signature of sourmash: its class must be {CLASS!r}")
         for sketch in _list(signature.get("signatures"), place, "signatures"):
             if not isinstance(sketch, dict):
                 raise FormatError(f"{place}: a sketch must be an object")
-            if str(sketch.get("molecule", "DNA")).lower() != "dna" or sketch.get("ksize") != k:
+            if str(sketch.get("molecule") or "DNA").lower() != "dna" or _whole(sketch, "ksize", place) != k:
                 continue
-            if signature.get("hash_function", HASH_FUNCTION) != HASH_FUNCTION or sketch.get("seed", SEED) != SEED:
+            seed = _whole(sketch, "seed", place, SEED)
+            if (signature.get("hash_function") or HASH_FUNCTION) != HASH_FUNCTION or seed != SEED:
                 raise FormatError(f"{place}: the hash function must be {HASH_FUNCTION} with the seed {SEED}")
             yield _sketch_of(sketch, k, _name(signature, sketch, place), place)
 
@@ -203,7 +209,10 @@ def _name(signature: dict[str, Any], sketch: dict[str, Any], place: str) -> str:
 
 
 def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSketches:
-    bottom, most = (_whole(sketch, field, place) for field in ("num", "max_hash"))
+    most = _whole(sketch, "max_hash", place)
+    bottom = 0 if sketch.get("num") in (-1, "-1") else _whole(sketch, "num", place)
+    if bottom in NO_NUMBER:
+        bottom = 0
     if (bottom == 0) == (most == 0) or bottom > MOST_BOTTOM:
         raise FormatError(
             f"{place}: either num, in 1..{MOST_BOTTOM}, or max_hash must be above 0, not num={bottom} and "
@@ -222,8 +231,15 @@ def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSke
     return KmerSketches([name], sketches_of([hashes]), Sampling(k, scaled, bottom))
 
 
-def _whole(sketch: dict[str, Any], field: str, place: str) -> int:
-    value = sketch.get(field, 0)
+def _whole(sketch: dict[str, Any], field: str, place: str, default: int = 0) -> int:
+    """Return a field that is a whole number, also as a string or with a fraction of 0, as early versions wrote it."""
+    value = sketch.get(field)
+    if value is None:
+        return default
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
+        value = int(value)
+    if type(value) is float and value.is_integer():
+        value = int(value)
     if type(value) is not int or not 0 <= value <= MOST_HASH:
         raise FormatError(f"{place}: {field} must be a number in 0..2**64 - 1")
     return value
@@ -297,7 +313,7 @@ def _write(file: Any, sketches: KmerSketches) -> None:
     for row, name in enumerate(sketches.names):
         hashes = sketches.sets[row]
         document = {
-            "class": "sourmash_signature",
+            "class": CLASS,
             "email": "",
             "hash_function": HASH_FUNCTION,
             "filename": name,

@@ -6,6 +6,7 @@ Ghostscript. The pixels of an image are limited by its header, before they are d
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +39,20 @@ REDUCED_SIDE = 512
 # Images of which more pixels are decoded are decoded one at a time: with a copy in colours, they take 0.25 GB and more.
 LARGE_PIXELS = 1 << 25
 
-# Each scan of a JPEG passes over all of its pixels, and one of 12 bytes may add nothing (9 ms for 170 million pixels).
-# Decoding stops above this product of pixels and scans, which takes a few seconds; photographs have about ten scans.
-MOST_SCANNED_PIXELS = 1 << 35
+# Each scan of a JPEG passes over all of its pixels, which takes 1.8 ns for each (150 scans of 4 kB, of 144 million
+# pixels). Above this product of pixels and scans, which takes 4 s, an image is refused; photographs have ten scans.
+MOST_SCANNED_PIXELS = 1 << 31
+
+# Pillow reads each chunk, segment and block of a file by itself, in 1 to 10 us. The most reads until the pixels begin,
+# and until they end: a PNG of 430 MB in chunks of 8 kB has so many.
+HEADER_READS, MOST_READS = 1 << 14, 1 << 18
+
+# How often the bytes of a file may be read before its pixels, and bytes that may be read of a small one: the tags of a
+# TIFF may be in the same place. Its strips are read in larger pieces than they have, up to this number of bytes.
+MOST_PASSES, LEAST_BYTES, MOST_PIXEL_BYTES = 4, 1 << 20, 1 << 34
+
+# The most strips or tiles of a TIFF file, for each of which Pillow makes an object: 11 us and 400 bytes.
+MOST_STRIPS = 1 << 17
 
 # Markers of JPEG: the beginnings of a file and of a scan; frames of one scan if it has all colours; frames of other
 # kinds, such as progressive ones; and markers without a length, which headers do not have.
@@ -48,6 +60,12 @@ JPEG_START, SCAN = b"\xff\xd8", b"\xff\xda"
 SEQUENTIAL = {0xC0, 0xC1, 0xC9}
 OTHER_FRAMES = {0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}
 NO_LENGTH = {0x00, 0x01, *range(0xD0, 0xDA), 0xFF}
+
+# How TIFF files begin, also those with places of 8 bytes; the tags of places and sizes of strips and tiles; and the
+# most tags that are looked at, which is more than 2 bytes can say.
+TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+STRIP_TAGS = (273, 279, 324, 325)
+MOST_TAGS = 1 << 16
 
 # EXIF orientations, and the operations of Pillow that turn such an image upright: the values of Image.Transpose.
 UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
@@ -108,6 +126,40 @@ class ImageError(ValueError):
     """A file that is no image, or a damaged or too large one; the message says why, without the name of the file."""
 
 
+class _LimitedFile(io.BufferedReader):
+    """A file that is read a limited number of times, so that decoders end soon whatever is in it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(io.FileIO(path, "rb", opener=_open_file))
+        state = os.fstat(self.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            self.close()
+            raise ImageError("is no regular file")
+        self.nbytes = state.st_size
+        self.begin_metadata()
+
+    def begin_metadata(self) -> None:
+        """Limit what is read to metadata, which are small, and at different places of a file."""
+        self.reads_left = HEADER_READS
+        self.bytes_left = MOST_PASSES * self.nbytes + LEAST_BYTES
+
+    def begin_pixels(self) -> None:
+        """Limit what is read to pixels, which may be in many pieces."""
+        self.reads_left = MOST_READS
+        self.bytes_left = MOST_PIXEL_BYTES
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read bytes; raise ImageError if the limits are reached."""
+        data = super().read(size)
+        self.reads_left -= 1
+        self.bytes_left -= len(data)
+        if self.reads_left < 0:
+            raise ImageError("has too many chunks, segments, blocks or strips to decode")
+        if self.bytes_left < 0:
+            raise ImageError("refers to its bytes too often to be decoded")
+        return data
+
+
 def decode(path: str, max_pixels: int = MAX_PIXELS, colour: bool = False, stored: bool = False) -> Decoded:
     """Decode the first frame of an image file.
 
@@ -131,11 +183,8 @@ def decode(path: str, max_pixels: int = MAX_PIXELS, colour: bool = False, stored
         If the file cannot be read, is no image or a damaged one, or has too many pixels.
     """
     try:
-        with open(path, "rb", opener=_open_file) as stream:
-            state = os.fstat(stream.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                raise ImageError("is no regular file")
-            return _decode(stream, state.st_size, max_pixels, colour, stored)
+        with _LimitedFile(path) as stream:
+            return _decode(stream, max_pixels, colour, stored)
     except ImageError:
         raise
     except Exception as error:  # decoders of damaged files raise errors of many kinds, MemoryError among them
@@ -183,7 +232,10 @@ def _formats() -> list[str]:
     return [name for name in FORMATS if name in image.OPEN]
 
 
-def _decode(stream: BinaryIO, nbytes: int, max_pixels: int, colour: bool, stored: bool) -> Decoded:
+def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -> Decoded:
+    strips = _strips(stream)
+    if strips > MOST_STRIPS:
+        raise ImageError(f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded")
     image = optional("PIL.Image", "images").open(stream, formats=_formats())
     width, height = image.size
     if width * height > max_pixels:
@@ -201,7 +253,9 @@ def _decode(stream: BinaryIO, nbytes: int, max_pixels: int, colour: bool, stored
     image.draft("RGB" if colour else "L", (DECODED_SIDE, DECODED_SIDE))
     across, down = (width, height) if several else image.size
     with _large if across * down > LARGE_PIXELS else nullcontext():
+        stream.begin_pixels()
         image.load()
+        stream.begin_metadata()
         if image.format not in ("JPEG", "MPO"):  # those may be reduced; others may have been turned upright
             width, height = image.size
         turn = UPRIGHT.get(_orientation(image))
@@ -212,12 +266,12 @@ def _decode(stream: BinaryIO, nbytes: int, max_pixels: int, colour: bool, stored
         image = _flat(image, colour)
     blocks = scale * blocks[0], scale * blocks[1]
     if turn is None:
-        return Decoded(image, width, height, nbytes, blocks)
+        return Decoded(image, width, height, stream.nbytes, blocks)
     image = image.transpose(turn)
     if turn in TRANSPOSING:
         width, height = height, width
         blocks = blocks[1], blocks[0]
-    return Decoded(image, width, height, nbytes, blocks, REVERSED[turn])
+    return Decoded(image, width, height, stream.nbytes, blocks, REVERSED[turn])
 
 
 def _has_one_scan(stream: BinaryIO) -> bool:
@@ -247,6 +301,23 @@ def _first_scan_is_whole(stream: BinaryIO) -> bool:
         else:
             stream.seek(size, os.SEEK_CUR)
     return False
+
+
+def _strips(stream: BinaryIO) -> int:
+    """Return how many strips or tiles a file has by its header, if it is a TIFF, else 0; the file is rewound."""
+    head = stream.read(16)
+    stream.seek(0)
+    if head[:4] not in TIFF_STARTS:
+        return 0
+    order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
+    word, size, entry = (8, 8, 20) if 43 in head[2:4] else (4, 2, 12)
+    start = 8 if word == 8 else 4
+    stream.seek(min(int.from_bytes(head[start : start + word], order), stream.seek(0, os.SEEK_END)))
+    entries = stream.read(min(int.from_bytes(stream.read(size), order), MOST_TAGS) * entry)
+    stream.seek(0)
+    tags = (entries[at : at + entry] for at in range(0, len(entries), entry))
+    counts = (int.from_bytes(tag[4 : 4 + word], order) for tag in tags if int.from_bytes(tag[:2], order) in STRIP_TAGS)
+    return max(counts, default=0)
 
 
 def _scans(stream: BinaryIO) -> int:

@@ -81,14 +81,16 @@ class _Sampling:
         decoded = self._decoded
         n = (decoded.width, decoded.height)[side]
         blocks = decoded.image.size[side]
-        weights: npt.NDArray[np.float32] = _weights(n, decoded.blocks[side], blocks, decoded.reversed[side] != mirrored)
+        weights: npt.NDArray[np.float32] = _block_weights(
+            n, decoded.blocks[side], blocks, decoded.reversed[side] != mirrored
+        )
         if mirrored:
             weights = weights[:, ::-1]
         return weights
 
 
 @lru_cache(64)
-def _weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArray[np.float32]:
+def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArray[np.float32]:
     """Return the weight of each block of a side of n pixels in each sample, (64, blocks).
 
     Of an image that is `reversed`, the first block may have fewer pixels, else the last one.
@@ -96,16 +98,22 @@ def _weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArray[np.
     if n > FINEST * blocks:
         n, block = -(-n * FINEST // block), FINEST
     centers = ((np.arange(SIDE) + 0.5) * n / SIDE).astype(np.int64)
-    changes = np.zeros((SIDE, n + 1))
-    for sample, center in enumerate(centers.tolist()):
-        starts, stops = _windows(np.arange(*_windows(np.array(center), n)), n)
-        share = 1 / (len(starts) * (stops - starts))
-        np.add.at(changes[sample], starts, share)
-        np.subtract.at(changes[sample], stops, share)
-    weights = np.cumsum(changes, axis=1)[:, :n]
-    missing = blocks * block - n
-    weights = np.pad(weights, ((0, 0), (missing, 0) if reversed else (0, missing)))
-    return weights.reshape(SIDE, blocks, block).sum(axis=2).astype(np.float32)
+    first, last = _windows(centers, n)
+    sizes = last - first
+    sample = np.repeat(np.arange(SIDE), sizes)
+    place = np.arange(len(sample)) + np.repeat(last - np.cumsum(sizes), sizes)  # in the windows of all samples
+    starts, stops = _windows(place, n)
+    share = 1 / (np.repeat(sizes, sizes) * (stops - starts))
+    begins = _windows(first, n)[0]
+    width = int((_windows(last - 1, n)[1] - begins).max()) + 1
+    at = sample * width - begins[sample]
+    changes = np.bincount(at + starts, share, SIDE * width) - np.bincount(at + stops, share, SIDE * width)
+    weights = np.cumsum(changes.reshape(SIDE, width), axis=1)
+    pixel = np.minimum(begins[:, None] + np.arange(width), n - 1)  # beyond the side, weights are 0
+    missing = blocks * block - n if reversed else 0
+    cell = np.arange(SIDE)[:, None] * blocks + (pixel + missing) // block
+    sums = np.bincount(cell.ravel(), weights.ravel(), SIDE * blocks)
+    return sums.reshape(SIDE, blocks).astype(np.float32)
 
 
 def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:

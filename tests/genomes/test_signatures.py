@@ -112,7 +112,66 @@ def test_several_sketches(tmp_path):
     assert rows_of(genomes.read_signatures(path, k=31)) == [[1]]
 
 
+OLD = {
+    "num is -1, unsigned": changed(num=2**32 - 1),
+    "num is -1 of 64 bits": changed(num=2**64 - 1),
+    "num is -1": changed(num=-1),
+    "num is -1 as a string": changed(num="-1"),
+    "num is -1, unsigned, as a string": changed(num="4294967295"),
+    "num is null": SIGNATURE.replace('"num":0', '"num":null'),
+    "num is missing": changed(num=None),
+    "num is a string": changed(num="0"),
+    "ksize is a string": changed(ksize="21"),
+    "ksize is a float": changed(ksize=21.0),
+    "max_hash is a float": changed(max_hash=float(SKETCH["max_hash"])),
+    "max_hash is rounded": changed(max_hash=round(SKETCH["max_hash"], -3), num=2**32 - 1),
+    "molecule is in lower case": changed(molecule="dna"),
+    "molecule is missing": changed(molecule=None),
+    "molecule is null": SIGNATURE.replace('"molecule":"DNA"', '"molecule":null'),
+    "seed is missing": changed(seed=None),
+    "seed is a string": changed(seed="42"),
+    "md5sum is missing": changed(md5sum=None),
+    "mins are not sorted": changed(mins=SKETCH["mins"][::-1], abundances=[2] * len(SKETCH["mins"])),
+    "mins are repeated": changed(mins=SKETCH["mins"] * 2),
+    "cardinality": changed(cardinality=5000),
+    "version 0.1": SIGNATURE.replace('"version":0.4', '"version":0.1'),
+    "a version that is a string": SIGNATURE.replace('"version":0.4', '"version":"0.2"'),
+    "a type": SIGNATURE.replace('"version"', '"type":"mrnaseq","version"'),
+    "no class": SIGNATURE.replace('"class":"sourmash_signature",', ""),
+    "no hash function": SIGNATURE.replace('"hash_function":"0.murmur64",', ""),
+    "no license": SIGNATURE.replace('"license":"CC0",', ""),
+    "one signature without a list": SIGNATURE[1:-1],
+    "white space": json.dumps(json.loads(SIGNATURE), indent=4),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+@pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())], ids=["plain", "gz"])
+def test_files_of_early_versions(tmp_path, name, pack):
+    assert OLD[name] != SIGNATURE
+    found = genomes.read_signatures(written(tmp_path, pack(OLD[name])), k=21)
+    own = genomes.sketch([sequences()["base"]], k=21, scaled=SCALED)
+    assert (found.names, rows_of(found), found.sampling) == (["base"], rows_of(own), own.sampling)
+
+
+def test_the_smallest_hashes_of_early_versions(tmp_path):
+    for fields in ({"max_hash": 0}, {"max_hash": None}, {"max_hash": "0"}):
+        path = written(tmp_path, changed(num="500", mins=SKETCH["mins"][::-1], molecule="dna", **fields))
+        found = genomes.read_signatures(path, k=21)
+        assert (rows_of(found), found.sampling) == ([SKETCH["mins"]], genomes.Sampling(21, bottom=500))
+
+
 BAD = [
+    (changed(num=2**32 - 1, max_hash=0), "either num"),
+    (changed(num=2**32 - 2), "either num"),
+    (changed(num="x"), "num must be a number in"),
+    (changed(num="9" * 5000), "num must be a number in"),
+    (changed(ksize=True), "ksize must be a number in"),
+    (changed(ksize=21.5), "ksize must be a number in"),
+    (changed(ksize=[21]), "ksize must be a number in"),
+    (changed(max_hash=1e300), "max_hash must be a number in"),
+    (changed(seed="43"), "with the seed 42"),
+    ('{"signatures": 5}', "signatures must be a list"),
     ("", "not a signature file of sourmash"),
     ("[", "not a signature file of sourmash"),
     ("[" * 100_000, "not a signature file of sourmash"),

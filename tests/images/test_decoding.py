@@ -2,6 +2,7 @@
 
 import io
 import os
+import struct
 import tracemalloc
 import zlib
 from contextlib import suppress
@@ -9,7 +10,16 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from lshfast.images.decoding import MAX_PIXELS, MOST_SCANNED_PIXELS, ImageError, decode, quiet_decoder
+from lshfast.images.decoding import (
+    HEADER_READS,
+    MAX_PIXELS,
+    MOST_READS,
+    MOST_SCANNED_PIXELS,
+    MOST_STRIPS,
+    ImageError,
+    decode,
+    quiet_decoder,
+)
 from tests.images.pictures import Image, picture, save, with_size
 
 
@@ -233,6 +243,21 @@ def test_a_jpeg_of_many_scans_is_refused(tmp_path):
         decode(str(path))
 
 
+def test_150_scans_of_140_million_pixels_are_refused(tmp_path):
+    """They take 40 s, in a file of 0.6 MB; ten scans of the most pixels are decoded."""
+    data = io.BytesIO()
+    Image.new("L", (64, 64), 128).save(data, "JPEG", progressive=True)
+    whole = bytearray(data.getvalue())
+    frame = whole.index(b"\xff\xc2")
+    whole[frame + 5 : frame + 9] = struct.pack(">HH", 12_000, 12_000)
+    last = bytes(whole[whole.rindex(b"\xff\xda") : -2])
+    path = tmp_path / "scans.jpg"
+    path.write_bytes(bytes(whole[:-2]) + last * 150 + bytes(whole[-2:]))
+    with quiet_decoder(MAX_PIXELS), pytest.raises(ImageError, match="156 scans of 12,000 x 12,000 pixels, too many"):
+        decode(str(path))
+    assert 10 * MAX_PIXELS < MOST_SCANNED_PIXELS
+
+
 def scan_by_scan(side, scans):
     """Return a JPEG that is not progressive, with scans of one colour each, without data."""
     data = io.BytesIO()
@@ -263,7 +288,7 @@ def test_markers_behind_a_single_scan_do_not_count(tmp_path, mode, options):
     data = io.BytesIO()
     picture(1).convert(mode).save(data, "JPEG", **options)
     path.write_bytes(data.getvalue() + b"\xff\xda" * (MOST_SCANNED_PIXELS // 10**5))
-    assert decode(str(path)).nbytes > 10**5
+    assert decode(str(path)).nbytes > 2 * (MOST_SCANNED_PIXELS // 10**5)
 
 
 def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
@@ -299,3 +324,106 @@ def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", lambda self: (_ for _ in ()).throw(MemoryError))
     with pytest.raises(ImageError, match="cannot be decoded: out of memory"):
         decode(path)
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def stored(suffix, **options):
+    """Return the bytes of a small image in a format."""
+    data = io.BytesIO()
+    Image.new("L", (64, 64), 128).save(data, suffix, **options)
+    return data.getvalue()
+
+
+def inserted(data, place, parts):
+    return data[:place] + parts + data[place:]
+
+
+def gif_of_blocks(size, count):
+    data = stored("GIF")
+    return inserted(data, data.index(b","), b"!\xfe" + (bytes([size]) + b"a" * size) * count + b"\0")
+
+
+def png_of_chunks(name, data, place, count):
+    whole = stored("PNG")
+    return inserted(whole, whole.index(place) - 4, chunk(name, data) * count)
+
+
+def tiff_of_tags(tags, values=b""):
+    """Return a TIFF of tags, types, counts and values or places; `values` begin at 8."""
+    entries = b"".join(struct.pack("<HHII", *tag) for tag in sorted(tags))
+    head = b"II*\0" + struct.pack("<I", 8 + len(values))
+    return head + values + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def tiff_of_strips(count, big=False):
+    word, kind = ("<Q", 16) if big else ("<I", 4)
+    places = struct.pack(word, 16) * count + struct.pack(word, 1) * count
+    sizes = 16 if big else 8
+    tags = {256: 1, 257: count, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1}
+    if not big:
+        rows = [(tag, 4, 1, value) for tag, value in tags.items()]
+        return tiff_of_tags([*rows, (273, kind, count, sizes), (279, kind, count, sizes + 4 * count)], places)
+    rows = [(tag, 4, 1, value) for tag, value in tags.items()]
+    rows += [(273, kind, count, sizes), (279, kind, count, sizes + 8 * count)]
+    entries = b"".join(struct.pack("<HHQQ", *tag) for tag in sorted(rows))
+    head = b"II+\0" + struct.pack("<HHQ", 8, 0, 16 + len(places))
+    return head + places + struct.pack("<Q", len(rows)) + entries + bytes(8)
+
+
+MANY = {
+    "gif blocks": lambda: gif_of_blocks(1, HEADER_READS),
+    "gif large blocks": lambda: gif_of_blocks(255, HEADER_READS),
+    "png texts": lambda: png_of_chunks(b"tEXt", b"a\0b", b"IDAT", HEADER_READS),
+    "png texts behind": lambda: png_of_chunks(b"tEXt", b"a\0b", b"IEND", MOST_READS),
+    "png empty data": lambda: png_of_chunks(b"IDAT", b"", b"IDAT", MOST_READS),
+    "jpeg comments": lambda: inserted(stored("JPEG"), 2, b"\xff\xfe\0\2" * HEADER_READS),
+    "jpeg profiles": lambda: inserted(stored("JPEG"), 2, b"\xff\xe2\0\x10ICC_PROFILE\0\1\1" * HEADER_READS),
+    "tiff strips": lambda: tiff_of_strips(MOST_STRIPS + 1),
+    "tiff strips of 64 bits": lambda: tiff_of_strips(MOST_STRIPS + 1, big=True),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_files_of_many_parts_are_refused(tmp_path, name):
+    """Each part takes a step of a decoder, and some are copied again for each further one."""
+    path = tmp_path / "a"
+    path.write_bytes(MANY[name]())
+    with quiet_decoder(MAX_PIXELS), pytest.raises(ImageError, match=r"too many|more than the"):
+        decode(str(path))
+
+
+FEW = {
+    "gif blocks": lambda: gif_of_blocks(255, 1000),
+    "png texts": lambda: png_of_chunks(b"tEXt", b"a\0b", b"IDAT", 1000),
+    "png empty data": lambda: png_of_chunks(b"IDAT", b"", b"IDAT", 10_000),
+    "jpeg comments": lambda: inserted(stored("JPEG"), 2, b"\xff\xfe\0\2" * 1000),
+    "tiff strips": lambda: tiff_of_strips(5000),
+    "tiff strips of 64 bits": lambda: tiff_of_strips(5000, big=True),
+    "gif frames": lambda: stored("GIF", save_all=True, append_images=[picture(1, (64, 64))] * 30),
+    "tiff pages": lambda: stored("TIFF", save_all=True, append_images=[picture(1, (64, 64))] * 30),
+    "webp frames": lambda: stored("WEBP", save_all=True, append_images=[picture(1, (64, 64))] * 30),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_files_of_some_parts_are_decoded(tmp_path, name):
+    path = tmp_path / "a"
+    path.write_bytes(FEW[name]())
+    with quiet_decoder(MAX_PIXELS):
+        assert decode(str(path)).width in (1, 64)
+
+
+def test_tags_in_the_same_place_are_not_read_again_and_again(tmp_path):
+    size, path = 100_000, tmp_path / "a.tiff"
+    tags = {256: 64, 257: 64, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 64, 279: 4096}
+    rows = [(tag, 4, 1, value) for tag, value in tags.items()]
+    path.write_bytes(tiff_of_tags([*rows, *((40_000 + tag, 7, size, 8) for tag in range(2000))], bytes(size)))
+    tracemalloc.start()
+    with quiet_decoder(MAX_PIXELS), suppress(ImageError):
+        decode(str(path))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * size
