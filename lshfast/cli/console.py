@@ -184,7 +184,7 @@ def notes(account: Account) -> Iterator[str]:
     elif account.read == account.rejected:
         yield "all rows were rejected; --on-error stop shows the reason of the first"
     elif not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0:
-        yield "there is no such pair; a lower --threshold, or larger --radius, finds less similar ones"
+        yield f"there is no such pair; {account.finding_more}"
 
 
 def table_lines(figures: Iterable[Figure]) -> list[str]:

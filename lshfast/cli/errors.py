@@ -83,6 +83,10 @@ NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
     (NOT_A_NUMBER + r"'(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
     (NOT_A_NUMBER + r"'(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
+    (
+        r"(: an empty file; FASTA and FASTQ have at least one record|proteins \(amino acids\): .*|: FASTQ: .*)$",
+        lambda _: "; --on-error skip leaves it out",
+    ),
     (r"header: not an index of lshfast$", lambda _: "; lshfast index build INPUT -o FILE.lsh makes one"),
 )
 

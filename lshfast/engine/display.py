@@ -78,6 +78,11 @@ class Account(Shown):
         return self.rejected
 
     @property
+    def finding_more(self) -> str:
+        """What finds less similar pairs, as options of the command."""
+        return "a lower --threshold, or larger --radius, finds less similar ones"
+
+    @property
     def parts(self) -> str:
         """What became of the rows, as a sum."""
         return " + ".join(f"{getattr(self, name):,} {name}" for name in self.PARTS)

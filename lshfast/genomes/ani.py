@@ -5,6 +5,8 @@ Logarithms and roots are computed from +, -, * and / alone, so they have the sam
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,14 @@ from lshfast.kernels.kmers import MOST_LETTERS
 
 # The quantile of the normal distribution for intervals of 95 %.
 NORMAL_95 = 1.959963984540054
+
+# The fewest hashes of the smaller sketch from which an ANI is estimated, unless sketches have all k-mers. Of pairs with
+# an ANI of 0.85 (k=31), 0.65 % share the hash of a sketch of one, which would be an ANI of 1; with 8 hashes, 0.12 %
+# reach an ANI of 0.95.
+LEAST_HASHES = 8
+
+# Each of both ends of an exact interval is left out with this probability.
+TAIL_95 = 0.025
 
 LOG_2, ROOT_HALF = 0.6931471805599453, 0.7071067811865476
 LOG_TERMS = 12  # of the series; the last one is below 1e-18 of the sum
@@ -112,7 +122,9 @@ def ani_interval(
 
     For an identity x, the containment of the sketches is about normal, with the mean x ** k and a variance that follows
     from the sampling and from the number of k-mers that are different. The interval is all x for which the containment
-    is within 1.96 standard deviations of the mean.
+    is within 1.96 standard deviations of the mean. The containment of fewer than 8 hashes is not normal: then, the
+    interval also has all x with which at least so many and at most so many hashes are shared with a probability of at
+    least 2.5 % each (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
 
     Parameters
     ----------
@@ -168,7 +180,29 @@ def ani_interval(
         middle, part = ani_of_containment(c[some], k), c[some]
         low[some] = spread.end(part, np.zeros_like(middle), middle, 1)
         high[some] = spread.end(part, middle, np.ones_like(middle), -1)
+    few = np.flatnonzero((counts < LEAST_HASHES) & (c > 0))
+    shared = np.rint(c[few] * counts[few])
+    low[few] = np.minimum(low[few], _exact_end(shared, counts[few], k, 1))
+    high[few] = np.maximum(high[few], _exact_end(shared, counts[few], k, -1))
     return low, high
+
+
+def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Float64Array:
+    """Return the identity for which at least (side 1) or at most (-1) so many hashes are shared with `TAIL_95`."""
+    low, high = np.zeros(len(shared)), np.ones(len(shared))
+    for _ in range(STEPS):
+        x = (low + high) / 2
+        same = _power(x, np.full(len(x), k, np.int64))
+        tail = np.zeros(len(x))
+        for number in range(LEAST_HASHES):
+            ways = np.array([comb(size, number) for size in sizes.tolist()], np.float64)
+            counted = (number - shared) * side >= 0
+            rest = _power(1 - same, np.maximum(sizes - number, 0))
+            tail += np.where(counted, ways * _power(same, np.full(len(x), number, np.int64)) * rest, 0.0)
+        above = (tail >= TAIL_95) == (side == 1)
+        low, high = np.where(above, low, x), np.where(above, x, high)
+    certain = (shared == sizes) if side == -1 else np.zeros(len(shared), bool)
+    return np.where(certain, 1.0, (low + high) / 2)
 
 
 class _Spread:

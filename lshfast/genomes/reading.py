@@ -19,6 +19,10 @@ from lshfast.kernels.kmers import MOST_NAME_BYTES, KmerReader
 from lshfast.readers.files import DataError, File, Layout, OnError, Reject
 from lshfast.readers.lines import opened
 from lshfast.readers.listing import list_files
+from lshfast.readers.sources import LocalFile
+
+# The share of letters that only amino acids have from which a sequence is a protein: they are a third of most proteins.
+AMINO_ACIDS = 0.1
 
 
 class _Item(NamedTuple):
@@ -44,11 +48,13 @@ class _Open:
     def __post_init__(self, sampling: Sampling) -> None:
         self.gathering = Gathering(sampling)
 
-    def closed(self, file: File, letters: int) -> _Item | DataError:
+    def closed(self, file: File, reader: KmerReader) -> _Item | DataError:
         """Return the item after its last letter, or its fault."""
+        if not self.fault and reader.amino_acids >= AMINO_ACIDS:
+            self.fault = "proteins (amino acids): only DNA can be compared, letters A, C, G and T"
         if self.fault:
             return file.fault(self.line, self.fault)
-        return _Item(self.name, self.line, self.gathering.finished(), letters - self.letters)
+        return _Item(self.name, self.line, self.gathering.finished(), reader.letters - self.letters)
 
 
 @dataclass
@@ -98,7 +104,7 @@ class SequenceFiles:
             if glob is None and os.path.isdir(place):
                 raise ValueError(f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'")
         files = list_files(places, Layout(format="text", glob=glob, on_error=on_error))
-        return cls(files, sampling, check_bool("records", records), limit)
+        return cls(_without_links(files), sampling, check_bool("records", records), limit)
 
     @property
     def delimiters(self) -> dict[str, str]:
@@ -162,7 +168,8 @@ class SequenceFiles:
                         item.gathering.add(out[:count])
                     if begins:
                         if item is not None:
-                            yield item.closed(file, reader.letters)
+                            yield item.closed(file, reader)
+                        reader.look_again()
                         item = _Open(self.sampling, *_name_of(reader), reader.record_line, reader.letters)
         except DataError:
             raise
@@ -175,7 +182,7 @@ class SequenceFiles:
         except ValueError as error:
             raise file.fault(reader.record_line or None, str(error)) from None
         if item is not None:
-            yield item.closed(file, reader.letters)
+            yield item.closed(file, reader)
 
     def _pieces(self, file: File) -> Iterator[memoryview]:
         """Yield the bytes of a file, and a line end; a piece is valid until the next one."""
@@ -188,6 +195,28 @@ class SequenceFiles:
                     raise file.fault(None, f"unpacks to more than {limit}")
                 yield buffer[:got]
         yield memoryview(b"\n")
+
+
+def _without_links(files: list[File]) -> list[File]:
+    """Return files without further names of the same file, by symbolic or hard links: each genome counts once.
+
+    Of a file and a symbolic link to it, the file is kept, and of hard links the first one.
+    """
+    kept: dict[tuple[int, int] | str, File] = {}
+    for file in files:
+        identity = _identity(file)
+        first = kept.get(identity)
+        if first is None or (os.path.islink(first.path) and not os.path.islink(file.path)):
+            kept[identity] = file
+    return list(kept.values())
+
+
+def _identity(file: File) -> tuple[int, int] | str:
+    """Return what is equal for all names of a file."""
+    if not isinstance(file.source, LocalFile):
+        return file.name
+    state = os.stat(file.path)
+    return (state.st_dev, state.st_ino) if state.st_ino else os.path.realpath(file.path)
 
 
 def _header_fault(reader: KmerReader) -> str:
@@ -229,7 +258,8 @@ def sketch_files(
     Parameters
     ----------
     paths : sequence of path
-        Files, patterns, URLs (with fsspec), or folders with `glob`.
+        Files, patterns, URLs (with fsspec), or folders with `glob`. A file with several names in a folder, by links, is
+        read once.
     k, scaled, bottom
         See `Sampling`; for what is hashed, see `sketch`.
     records : bool, default False
@@ -253,7 +283,8 @@ def sketch_files(
     Raises
     ------
     DataError
-        If a file is neither FASTA nor FASTQ, empty, damaged, cut off, or unpacks to too much; it names file and line.
+        If a file is neither FASTA nor FASTQ, empty, damaged, cut off, of proteins, or unpacks to too much; it names
+        file and line.
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_number
+from lshfast.common.display import counted
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.common.types import Int64Array
-from lshfast.genomes.ani import ani_interval, ani_of_containment, ani_of_jaccard
+from lshfast.genomes.ani import LEAST_HASHES, ani_interval, ani_of_containment, ani_of_jaccard
 from lshfast.genomes.sketches import KmerSketches, Sampling, made_alike
 from lshfast.join.exact_join import join
 from lshfast.join.thresholds import Measure, Threshold
@@ -94,7 +96,7 @@ def pairs(
         `scaled` are compared with the greater one.
     ani, jaccard, containment : float, optional
         The least value of a pair, in [0, 1]. One of them may be given; the default is ani=0.95. A pair shares at least
-        one hash, whatever the threshold is.
+        one hash, whatever the threshold is. A pair without an ANI is left out if `ani` is the threshold.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
     progress : callable, optional
@@ -113,9 +115,17 @@ def pairs(
             The share of them in the hashes of i and of j, and the greater one, which is that of the smaller sketch;
             NaN with `bottom`.
         ani, ani_low, ani_high : float64
-            The ANI by `containment` (see `ani_of_containment`), and its interval of 95 %; NaN with `bottom`.
+            The ANI by `containment` (see `ani_of_containment`), and its interval of 95 %; NaN with `bottom`. `ani` is
+            NaN, too, if the smaller sketch has fewer than 8 hashes: so few may be shared by accident. This does not
+            hold for ``scaled=1``, with which sketches have all k-mers.
         mash_ani : float64
-            The ANI by `jaccard` (see `ani_of_jaccard`).
+            The ANI by `jaccard` (see `ani_of_jaccard`); NaN if the smaller of two scaled sketches has fewer than 8
+            hashes.
+
+    Warns
+    -----
+    UserWarning
+        If pairs are left out that have no ANI, but whose shared hashes would be one of at least the threshold.
 
     Raises
     ------
@@ -137,6 +147,37 @@ def pairs(
     >>> found[["i", "j"]].tolist(), found["ani"].round(3).tolist()
     ([(0, 1)], [0.986])
     """
+    found = similar_pairs(
+        sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
+    )
+    if found.unknown:
+        warnings.warn(
+            f"{counted(found.unknown, 'pair')} left out that have no ANI, because a sketch has fewer than "
+            f"{LEAST_HASHES} hashes; a smaller scaled samples more, and jaccard or containment as the threshold keeps "
+            "such pairs",
+            stacklevel=2,
+        )
+    return found.pairs
+
+
+class SimilarPairs(NamedTuple):
+    """Similar pairs, and how many were left out because a sketch has too few hashes for an ANI."""
+
+    pairs: npt.NDArray[np.void]
+    unknown: int
+
+
+def similar_pairs(
+    sketches: KmerSketches,
+    others: KmerSketches | None,
+    *,
+    ani: float | None,
+    jaccard: float | None,
+    containment: float | None,
+    threads: int | None,
+    progress: Progress | None,
+) -> SimilarPairs:
+    """Return the pairs that `pairs` returns, without a warning."""
     if not isinstance(sketches, KmerSketches) or not isinstance(others, (KmerSketches, type(None))):
         raise TypeError("sketches and others must be KmerSketches, as sketch and sketch_files return them")
     least = least_of(ani, jaccard, containment, sketches.sampling.bottom)
@@ -150,7 +191,14 @@ def pairs(
     else:
         result = _with_containment(found, left, right, sampling)
     result["mash_ani"] = ani_of_jaccard(result["jaccard"], sampling.k)
-    return result[result[least.column] >= least.value]
+    result = result[result[least.column] >= least.value]
+    if sampling.bottom or sampling.scaled == 1:
+        return SimilarPairs(result, 0)
+    few = np.minimum(left.counts[result["i"]], right.counts[result["j"]]) < LEAST_HASHES
+    if least.column == "ani":
+        return SimilarPairs(result[~few], int(few.sum()))
+    result["ani"][few] = result["mash_ani"][few] = np.nan
+    return SimilarPairs(result, 0)
 
 
 def _joined(

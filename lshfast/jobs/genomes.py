@@ -15,9 +15,10 @@ from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.drivers.pages import PageOutput, named
 from lshfast.engine.display import Account
+from lshfast.genomes.ani import LEAST_HASHES
 from lshfast.genomes.page import page_of
 from lshfast.genomes.reading import SequenceFiles
-from lshfast.genomes.search import GENOME_PAIR, Least, least_of, pairs
+from lshfast.genomes.search import GENOME_PAIR, Least, least_of, similar_pairs
 from lshfast.genomes.signatures import (
     MAX_SIGNATURE,
     check_signature_path,
@@ -70,6 +71,8 @@ class GenomesSummary(Account):
     against_rejected : int
         Bad items of these files.
     pairs : int
+    unknown : int
+        Pairs that were left out because a sketch has too few hashes for an ANI.
     least : Least
         The threshold.
     """
@@ -84,7 +87,16 @@ class GenomesSummary(Account):
     against: int | None
     against_rejected: int
     pairs: int
+    unknown: int
     least: Least
+
+    @property
+    def finding_more(self) -> str:
+        """What finds less similar pairs, as options of the command."""
+        sampling = "a larger --bottom" if self.sampling.bottom else "a smaller --scaled"
+        return (
+            f"a lower --{self.least.column.removeprefix('mash_')} finds less similar ones, and {sampling} samples more"
+        )
 
     @property
     def refused(self) -> int:
@@ -102,7 +114,13 @@ class GenomesSummary(Account):
         if self.against is not None:
             rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
             yield figure("against", self.against, "sketches", rejected)
-        yield figure("pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}")
+        unknown = ""
+        if self.unknown:
+            unknown = (
+                f"{self.unknown:,} left out: fewer than {LEAST_HASHES} hashes of a sketch give no ANI; a smaller "
+                "--scaled samples more"
+            )
+        yield figure("pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}", unknown)
 
 
 class _Opened:
@@ -199,7 +217,7 @@ def compare_genomes(
         check_different([*job.paths, save_sketches, *([] if page is None else [page.path])])
     sketches = own.sketches(threads, progress)
     others = None if other is None else other.sketches(threads, progress)
-    found = pairs(
+    found, unknown = similar_pairs(
         sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
     )
     rejected = len(sketches.rejected)
@@ -215,6 +233,7 @@ def compare_genomes(
         against=None if others is None else len(others),
         against_rejected=0 if others is None else len(others.rejected),
         pairs=len(found),
+        unknown=unknown,
         least=least,
     )
     with job.writing():

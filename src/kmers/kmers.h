@@ -22,6 +22,9 @@
 #define KMERS_MOST 64   /* the longest k-mer */
 #define KMERS_SLACK 128 /* bytes */
 
+/* The letters of a sequence or file that are looked at for amino acids. */
+#define KMERS_LOOKED 1024
+
 /* The k-mers that are hashed at a time. */
 #define KMERS_BLOCK 1024
 
@@ -82,6 +85,7 @@ struct kmers_parser {
     uint8_t *name;                    /* the last header without its mark, as far as there is room */
     size_t name_length, name_room;
     uint64_t header_length;           /* of all of it */
+    uint64_t looked, amino;           /* letters at the beginning, up to KMERS_LOOKED, and those that only proteins have */
 };
 
 /* Read n bytes of FASTA or FASTQ, and write at most n letters, with room for n + 1 and a 0 between records; *used is the bytes that were

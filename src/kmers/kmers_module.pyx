@@ -43,7 +43,7 @@ cdef extern from "kmers/kmers.h":
         uint64_t line, record_line, letters, length, quality
         uint8_t* name
         size_t name_length, name_room
-        uint64_t header_length
+        uint64_t header_length, looked, amino
     kmers_event kmers_parse(kmers_parser*, const uint8_t*, size_t, int, size_t*, uint8_t*, size_t*) nogil
 
 cdef enum:
@@ -114,6 +114,15 @@ cdef class KmerReader:
     def cut(self):
         """Whether the header of the record is longer than `name`."""
         return self._parser.header_length > self._parser.name_length
+
+    @property
+    def amino_acids(self):
+        """The share of the first letters since `look_again` that only proteins have, in 0..1; 0 without letters."""
+        return self._parser.amino / self._parser.looked if self._parser.looked else 0.0
+
+    def look_again(self):
+        """Count amino acids in the letters that follow."""
+        self._parser.looked = self._parser.amino = 0
 
     def read(self, const uint8_t[::1] data not None, Py_ssize_t start, uint64_t[::1] out not None, bint records):
         """Read FASTA or FASTQ from data[start:], and write hashes to `out`, which has room for one for each byte.

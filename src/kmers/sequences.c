@@ -19,6 +19,22 @@ size_t kmers_letters(const uint8_t *characters, size_t n, uint8_t *letters) {
     return written;
 }
 
+/* Amino acids whose letters stand for no nucleotide or group of nucleotides: about a third of a protein. */
+static const uint8_t is_amino[256] = {
+    ['E'] = 1, ['F'] = 1, ['I'] = 1, ['L'] = 1, ['P'] = 1, ['Q'] = 1,
+    ['e'] = 1, ['f'] = 1, ['i'] = 1, ['l'] = 1, ['p'] = 1, ['q'] = 1,
+};
+
+/* Count letters of amino acids in a part of a sequence, unless enough letters have been looked at. */
+static void look(struct kmers_parser *parser, const uint8_t *bytes, size_t n) {
+    const size_t left = KMERS_LOOKED - parser->looked;
+    if (n > left) n = left;
+    for (size_t i = 0; i < n; i++) {
+        parser->looked += bytes[i] > ' ';
+        parser->amino += is_amino[bytes[i]];
+    }
+}
+
 /* The characters of a line that are not white space. */
 static uint64_t visible(const uint8_t *bytes, size_t n) {
     uint64_t count = 0;
@@ -62,6 +78,7 @@ static enum kmers_event read_line(struct kmers_parser *parser, const uint8_t *by
         if (whole && parser->quality == parser->length) parser->state = KMERS_BETWEEN;
         return KMERS_MORE;
     default:
+        if (parser->looked < KMERS_LOOKED) look(parser, bytes, n);
         count = kmers_letters(bytes, n, letters + *written);
         *written += count;
         parser->length += count;

@@ -94,6 +94,64 @@ def test_bad_files_are_skipped(files, tmp_path):
     assert [json.loads(line)["file"] for line in rejects.read_text().splitlines()] == [str(bad)]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("empty.fa", "", "an empty file; FASTA and FASTQ have at least one record"),
+        ("cut.fq", "@x\nACGT\n", "FASTQ: the file ends in the sequence of this record"),
+        ("a.faa", ">p\nMKVLEFPQILLLEPQMKVLEFPQILLLEPQ\n", "proteins (amino acids): only DNA can be compared"),
+    ],
+)
+def test_what_can_be_left_out_is_said(files, tmp_path, name, text, reason):
+    bad, out = tmp_path / name, tmp_path / "pairs.csv"
+    bad.write_text(text)
+    said = failing(1, "genomes", bad, *files, "-o", out)
+    assert reason in said
+    assert said.endswith("; --on-error skip leaves it out")
+    assert run("genomes", bad, *files, "-o", out, "--on-error", "skip", "--scaled", 50).exit_code == 0
+
+
+def test_few_hashes_give_no_ani(tmp_path):
+    """One shared hash of one is no ANI of 1: such pairs are left out, and have no number if another threshold chooses them."""
+    text = "".join(random.Random(2).choices("ACGT", k=20_000))
+    whole = genomes.sketch([text], k=31).sets[0]
+    starts = [at for at in range(0, len(text) - 31) if len(genomes.sketch([text[at : at + 31]], k=31).sets[0])]
+    short = [text[max(at - 20, 0) : at + 40] for at in starts[:2]]
+    assert len(whole) > 8
+    paths = [tmp_path / name for name in ("long.fa", "one.fa", "other.fa")]
+    for path, sequence in zip(paths, [text, *short], strict=True):
+        path.write_text(f">x\n{sequence}\n")
+    out = tmp_path / "out.csv"
+    said = " ".join(run("genomes", *paths, "-o", out).stderr.split())
+    assert (
+        "pairs 0 ani at least 0.95; 2 left out: fewer than 8 hashes of a sketch give no ANI; a smaller --scaled" in said
+    )
+    assert "a lower --ani finds less similar ones, and a smaller --scaled samples more" in said
+    assert "--threshold" not in said
+    assert "--radius" not in said
+    run("genomes", *paths, "-o", out, "--containment", 0.5, "--html", tmp_path / "page.html", "--overwrite")
+    rows = rows_of(out)
+    assert [(row["shared"], row["containment"], row["ani"], row["mash_ani"]) for row in rows] == [
+        ("1", "1.0", "nan", "nan")
+    ] * 2
+    assert all(float(row["ani_low"]) < 0.9 < float(row["ani_high"]) for row in rows)
+    assert "nan" not in (tmp_path / "page.html").read_text().partition("</style>")[2].lower()
+    run("genomes", *paths, "-o", tmp_path / "out.jsonl", "--containment", 0.5)
+    assert [row["ani"] for row in read_jsonl(tmp_path / "out.jsonl")] == [None, None]
+
+
+def test_advice_names_options_of_the_command(tmp_path):
+    paths = [tmp_path / "a.fa", tmp_path / "b.fa"]
+    for seed, path in enumerate(paths):
+        path.write_text(">x\n" + "".join(random.Random(seed).choices("ACGT", k=20_000)) + "\n")
+    for options, advice in (
+        (["--jaccard", 0.5], "a lower --jaccard finds less similar ones, and a smaller --scaled samples more"),
+        (["--bottom", 100], "a lower --ani finds less similar ones, and a larger --bottom samples more"),
+    ):
+        said = run("genomes", *paths, "-o", tmp_path / "out.csv", "--overwrite", *options).stderr
+        assert f"there is no such pair; {advice}" in said
+
+
 def test_empty_sketches_are_counted(tmp_path):
     path = tmp_path / "short.fa"
     path.write_text(">x\nACGT\n")

@@ -72,6 +72,33 @@ def test_intervals_hold_the_identity_as_often_as_they_say():
     assert found["ani"].mean() == pytest.approx(0.97, abs=0.001)
 
 
+def binomial_tail(numbers, size, share):
+    return sum(math.comb(size, number) * share**number * (1 - share) ** (size - number) for number in numbers)
+
+
+@pytest.mark.parametrize("k", [1, 21, 31])
+@pytest.mark.parametrize("scaled", [1, 1000])
+@pytest.mark.parametrize(("shared", "size"), [(1, 1), (1, 2), (2, 2), (1, 7), (5, 7), (7, 7)])
+def test_intervals_of_few_hashes_hold_exact_ones(k, scaled, shared, size):
+    """An identity is in the interval if the number of shared hashes has at least 2.5 % on each side."""
+    low, high = (float(end[0]) for end in genomes.ani_interval([shared / size], [size], k, scaled))
+    for identity in np.linspace(0.001, 0.999, 400).tolist():
+        at_least = binomial_tail(range(shared, size + 1), size, identity**k)
+        at_most = binomial_tail(range(shared + 1), size, identity**k)
+        if min(at_least, at_most) >= 0.0251:
+            assert low <= identity <= high
+    assert 0 <= low <= (shared / size) ** (1 / k) <= high <= 1
+
+
+def test_intervals_of_sketches_of_few_hashes_hold_the_identity():
+    """Of 1,000 pairs with an identity of 0.97 and 5 hashes, at least 95 % of the pairs that share one."""
+    rng = np.random.default_rng(5)
+    shared = rng.binomial(5, 0.97**31, 1000)
+    shared = shared[shared > 0]
+    low, high = genomes.ani_interval(shared / 5, np.full(len(shared), 5), 31, 1000)
+    assert np.mean((low <= 0.97) & (high >= 0.97)) >= 0.95
+
+
 def test_equal_numbers_have_equal_intervals():
     c, sizes = np.tile([0.5, 0.25, 0.0, 1.0], 5), np.tile([100, 100, 7, 100], 5)
     low, high = genomes.ani_interval(c, sizes, 31, 1000)

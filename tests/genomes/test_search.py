@@ -75,6 +75,39 @@ def test_collections_with_different_scales():
     assert genomes.pairs(fine, coarse, ani=0).tolist() == genomes.pairs(coarse, fine, ani=0).tolist() == same.tolist()
 
 
+@pytest.mark.parametrize("size", [1, 2, 7])
+@pytest.mark.parametrize("between", [False, True])
+def test_few_hashes_give_no_ani(size, between):
+    """Sketches that were sampled; one with 8 hashes gives an ANI, and so do all k-mers."""
+    rows = [set(range(size)), set(range(size)), set(range(100))]
+    few = sketches(rows, scaled=1000, k=31)
+    others = few if between else None
+    count = 8 if between else 3
+    with pytest.warns(UserWarning, match=f"^{count} pairs left out that have no ANI.*fewer than 8 hashes; a smaller"):
+        found = genomes.pairs(few, others)
+    assert len(found) == (1 if between else 0)  # the sketch of 100 with itself
+    for least in ({"containment": 0.5}, {"jaccard": 0.0}):
+        found = genomes.pairs(few, others, **least)
+        small = (found["i"] != 2) | (found["j"] != 2)
+        assert small.sum() == count
+        for name in ("ani", "mash_ani"):
+            assert np.isnan(found[name][small]).all()
+            assert not np.isnan(found[name][~small]).any()
+        assert (found["ani_low"][small] < 0.025 ** (1 / size / 31) + 1e-9).all()
+        assert (found["ani_high"] == 1).all()
+    assert len(genomes.pairs(sketches(rows, scaled=1, k=31), ani=0.9)) == 3
+
+
+def test_eight_hashes_give_an_ani():
+    for size, count in ((8, 1), (9, 1)):
+        found = genomes.pairs(sketches([set(range(size)), set(range(40))], scaled=1000, k=31))
+        assert found["ani"].tolist() == [1.0] * count
+
+
+def test_a_pair_below_the_threshold_is_not_called_unknown():
+    assert len(genomes.pairs(sketches([{1, 2, 3, 4, 5}, {5, *range(50, 80)}], scaled=1000, k=31), ani=0.99)) == 0
+
+
 def test_the_default_threshold():
     rows = [set(range(1000)), set(range(300, 1000)), set(range(900, 1500))]
     found = genomes.pairs(sketches(rows, k=31))

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import shutil
 import subprocess
@@ -306,3 +307,60 @@ def test_mash_itself(tmp_path):
         if a < b
     }
     assert own == theirs
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.parametrize("way", ["folder", "pattern", "names"])
+def test_a_link_is_no_second_genome(tmp_path, link, way):
+    """Of a file and a symbolic link, the file is read; of hard links, the first."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "b.fa").write_text(f">x\n{letters_of(500)}\n")
+    (folder / "c.fa").write_text(f">x\n{letters_of(500)}\n")  # a copy is another genome
+    link(folder / "b.fa", folder / "a.fa")
+    inputs = {"folder": [folder], "pattern": [folder / "*.fa"], "names": [folder / "a.fa", folder / "c.fa"]}[way]
+    if way == "pattern" and link is os.symlink:
+        with pytest.raises(DataError, match="input named twice"):
+            genomes.sketch_files(inputs, scaled=1)
+        return
+    found = genomes.sketch_files(inputs, scaled=1, glob="*.fa" if way == "folder" else None)
+    first = "b.fa" if (way, link) == ("folder", os.symlink) else "a.fa"
+    assert found.names == [str(folder / first), str(folder / "c.fa")]
+
+
+def proteins(size, seed=1):
+    return "".join(random.Random(seed).choices("ACDEFGHIKLMNPQRSTVWY", k=size))
+
+
+@pytest.mark.parametrize("records", [False, True])
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+@pytest.mark.parametrize("width", [7, 60, 5000])
+def test_proteins_are_refused(tmp_path, records, case, width):
+    text = case(proteins(3000))
+    lines = "\n".join(text[at : at + width] for at in range(0, len(text), width))
+    bad, good = tmp_path / "a.faa", tmp_path / "b.fa"
+    bad.write_text(f">p1\n{lines}\n>p2\n{lines}\n")
+    good.write_text(f">x\n{letters_of(2000)}\n")
+    with pytest.raises(DataError, match=r"a\.faa.*proteins \(amino acids\): only DNA can be compared") as caught:
+        genomes.sketch_files([bad, good], records=records)
+    assert caught.value.line == (1 if records else None)
+    found = genomes.sketch_files([bad, good], records=records, on_error="skip")
+    assert len(found) == 1
+    assert [reject.line for reject in found.rejected] == ([1, 3 + lines.count("\n")] if records else [None])
+
+
+def test_a_protein_among_sequences(tmp_path):
+    path = tmp_path / "a.fa"
+    path.write_text(f">dna\n{letters_of(3000)}\n>protein\n{proteins(300)}\n>more\n{letters_of(300, 2)}\n")
+    found = genomes.sketch_files([path], records=True, on_error="skip")
+    assert found.names == ["dna", "more"]
+    assert [(reject.line, reject.reason[:8]) for reject in found.rejected] == [(3, "proteins")]
+
+
+@pytest.mark.parametrize("letters", ["ACGTN", "ACGTURYSWKMBDHVN", "ACGT" * 20 + "EFILPQ", "acgtNNNNNNNNNN-*."])
+def test_nucleotides_of_all_kinds_are_no_proteins(tmp_path, letters):
+    """Also groups of nucleotides, gaps, and a few other letters."""
+    path = tmp_path / "a.fa"
+    path.write_text(">x\n" + "".join(random.Random(1).choices(letters, k=5000)) + "\n")
+    assert len(genomes.sketch_files([path])) == 1
