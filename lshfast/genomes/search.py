@@ -160,7 +160,7 @@ def pairs(
     return found.pairs
 
 
-class SimilarPairs(NamedTuple):
+class GenomePairs(NamedTuple):
     """Similar pairs, and how many were left out because a sketch has too few hashes for an ANI."""
 
     pairs: npt.NDArray[np.void]
@@ -176,7 +176,7 @@ def similar_pairs(
     containment: float | None,
     threads: int | None,
     progress: Progress | None,
-) -> SimilarPairs:
+) -> GenomePairs:
     """Return the pairs that `pairs` returns, without a warning."""
     if not isinstance(sketches, KmerSketches) or not isinstance(others, (KmerSketches, type(None))):
         raise TypeError("sketches and others must be KmerSketches, as sketch and sketch_files return them")
@@ -193,12 +193,12 @@ def similar_pairs(
     result["mash_ani"] = ani_of_jaccard(result["jaccard"], sampling.k)
     result = result[result[least.column] >= least.value]
     if sampling.bottom or sampling.scaled == 1:
-        return SimilarPairs(result, 0)
+        return GenomePairs(result, 0)
     few = np.minimum(left.counts[result["i"]], right.counts[result["j"]]) < LEAST_HASHES
     if least.column == "ani":
-        return SimilarPairs(result[~few], int(few.sum()))
+        return GenomePairs(result[~few], int(few.sum()))
     result["ani"][few] = result["mash_ani"][few] = np.nan
-    return SimilarPairs(result, 0)
+    return GenomePairs(result, 0)
 
 
 def _joined(
