@@ -112,7 +112,7 @@ def test_what_can_be_left_out_is_said(files, tmp_path, name, text, reason):
 
 
 def test_few_hashes_give_no_ani(tmp_path):
-    """One shared hash of one is no ANI of 1: such pairs are left out, and have no number if another threshold chooses them."""
+    """One shared hash of one is no ANI of 1: such pairs are left out, or have no number with another threshold."""
     text = "".join(random.Random(2).choices("ACGT", k=20_000))
     whole = genomes.sketch([text], k=31).sets[0]
     starts = [at for at in range(0, len(text) - 31) if len(genomes.sketch([text[at : at + 31]], k=31).sets[0])]
