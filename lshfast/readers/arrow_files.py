@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.arrow_columns import check_arrow
 from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, File, Rows, reason_of, steady
-from lshfast.readers.views import as_binary, holds_dictionary, selectable, without_views
+from lshfast.readers.views import holds_dictionary, selectable, without_views
 
 _MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
 _CUT = "cannot be read as Arrow, it is cut off: "
@@ -43,8 +44,8 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
     row, data = 1, file.size
     with _opened(file) as stream:
         for batch, position in _stored_batches(file, stream, names):
-            for column in batch.columns:  # strings that are not UTF-8 make bad rows later
-                as_binary(column).validate(full=True)
+            for column in batch.columns:
+                check_arrow(column)
             data += batch.nbytes
             if row + len(batch) > _FREE_ROWS + _ROWS_A_BYTE * data:
                 reason = f"a batch has {len(batch):,} rows in {batch.nbytes:,} bytes"

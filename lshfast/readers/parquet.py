@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.arrow_columns import undecodable_strings
 from lshfast.common.extras import optional
 from lshfast.common.nearest import no_column
 from lshfast.readers import arrow_files, npy_files
@@ -328,15 +329,7 @@ def _as_strings(column: Any) -> Any:
 
 def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
     """Yield (row, reason) for the values that are not UTF-8."""
-    pa = optional("pyarrow")
-    try:
-        strings.validate(full=True)
-    except pa.ArrowInvalid:
-        for i, value in enumerate(strings.cast(pa.large_binary()).to_pylist()):
-            try:
-                (value or b"").decode()
-            except UnicodeDecodeError as error:
-                yield i, undecodable(error, what)
+    return ((row, undecodable(error, what)) for row, error in undecodable_strings(strings))
 
 
 def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from lshfast.common.arrow_columns import check_arrow
 from lshfast.common.extras import optional
 
 # A batch takes at most this multiple of the wanted bytes if all its rows hold the longest dictionary values.
@@ -37,7 +38,7 @@ def bounded_batches(source: Any, dictionaries: Any, group: int, names: list[str]
     most = min(_MOST_ROWS, max(1, _MOST_TIMES * wanted // max(1, longest)))
     rows = min(most, _FIRST_ROWS, max(1, wanted // average))
     held, size = [], 0
-    for batch in source.iter_batches(rows, row_groups=[group], columns=names):
+    for batch in _checked_batches(source, rows, group, names):
         nbytes = max(1, sum(map(_decoded_bytes, batch.columns)))
         held.append(batch)
         size += nbytes
@@ -49,6 +50,14 @@ def bounded_batches(source: Any, dictionaries: Any, group: int, names: list[str]
         source.reader.set_batch_size(rows)  # of the next batch
     if held:
         yield _joined(held)
+
+
+def _checked_batches(source: Any, rows: int, group: int, names: list[str] | None) -> Iterator[Any]:
+    """Yield record batches of a row group; lists of damaged pages may refer to elements that are not there."""
+    for batch in source.iter_batches(rows, row_groups=[group], columns=names):
+        for column in batch.columns:
+            check_arrow(column)
+        yield batch
 
 
 def dictionary_columns(source: Any) -> list[str]:
@@ -68,7 +77,7 @@ def _longest_row(dictionaries: Any, group: int, names: list[str] | None) -> int:
             continue
         if leaf.physical_type == "BYTE_ARRAY":
             try:
-                first = next(dictionaries.iter_batches(1, row_groups=[group], columns=[leaf.path]), None)
+                first = next(_checked_batches(dictionaries, 1, group, [leaf.path]), None)
             except (pa.ArrowException, OSError):  # prefixes have no dictionary; other errors are found again
                 total += _PAGE_BYTES
             else:

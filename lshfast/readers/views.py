@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lshfast.common.arrow_columns import with_leaves
 from lshfast.common.extras import optional
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
-_BINARY = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
 
 
 def without_views(field: Any) -> Any:
     """Return a field with strings and bytes instead of views of them, at any depth."""
-    return _with_leaves(field, _VIEWS)
-
-
-def as_binary(column: Any) -> Any:
-    """Return a column whose strings, at any depth, are viewed as bytes."""
-    return column.view(_with_leaves(optional("pyarrow").field("", column.type), _BINARY).type)
+    return with_leaves(field, _VIEWS)
 
 
 def selectable(batch: Any, which: Callable[[Any], bool] = bool) -> Any:
@@ -37,28 +31,6 @@ def selectable(batch: Any, which: Callable[[Any], bool] = bool) -> Any:
 def holds_dictionary(kind: Any) -> bool:
     """Return whether there are dictionaries in a type, at any depth."""
     return "dictionary<" in str(kind)
-
-
-def _with_leaves(field: Any, names: Mapping[str, str]) -> Any:
-    """Return a field with other types, by their names, inside structs, lists, maps and dictionaries."""
-    pa, kind = optional("pyarrow"), field.type
-    if str(kind) in names:
-        return field.with_type(pa.type_for_alias(names[str(kind)]))
-    if not re.search(rf"\b({'|'.join(names)})\b", str(kind)):
-        return field
-    types = pa.types
-    if types.is_dictionary(kind):
-        value = _with_leaves(pa.field("", kind.value_type), names).type
-        kind = pa.dictionary(kind.index_type, value, kind.ordered)
-    elif types.is_struct(kind):
-        kind = pa.struct([_with_leaves(kind.field(i), names) for i in range(kind.num_fields)])
-    elif types.is_map(kind):
-        kind = pa.map_(_with_leaves(kind.key_field, names), _with_leaves(kind.item_field, names), kind.keys_sorted)
-    elif types.is_fixed_size_list(kind):
-        kind = pa.list_(_with_leaves(kind.value_field, names), kind.list_size)
-    elif makes := {"list": pa.list_, "large_list": pa.large_list}.get(str(kind).partition("<")[0]):
-        kind = makes(_with_leaves(kind.value_field, names))
-    return field.with_type(kind)
 
 
 def _converted(column: Any, kind: Any) -> Any:

@@ -8,6 +8,8 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset, strcmp
 
+import sys
+
 import numpy as np
 
 cdef extern from "text/arrow_abi.h":
@@ -42,6 +44,45 @@ def is_arrow(source):
     )
 
 
+def checked_source(source):
+    """Return the object that exports a column, after pyarrow has compared its offsets with the lengths of its buffers.
+
+    The C interface does not say how long buffers are, so this has to be done before the export: for arrays, tables and
+    readers of pyarrow, and for columns of pandas that hold arrays of pyarrow. Other objects are returned as they are.
+    Each chunk takes .01 ms: only the ends are compared. What is between them is checked where it is read.
+
+    Raises
+    ------
+    ValueError
+        If a buffer is too short.
+    """
+    source = _pandas_values(source)
+    pa = sys.modules.get("pyarrow")
+    if pa is None:
+        return source
+    if isinstance(source, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(source.schema, map(_validated, source))
+    return _validated(source) if isinstance(source, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)) else source
+
+
+def _pandas_values(source):
+    """Return the array of pyarrow in a column of pandas, or in a frame of one column; other objects as they are."""
+    if not hasattr(source, "iloc"):
+        return source
+    if source.ndim == 2:
+        return _pandas_values(source.iloc[:, 0]) if source.shape[1] == 1 else source
+    values = source.array
+    return values.__arrow_array__() if hasattr(values, "__arrow_array__") else source
+
+
+def _validated(source):
+    try:
+        source.validate()
+    except ValueError as error:
+        raise ValueError(f"texts: the Arrow column is damaged: {error}") from error
+    return source
+
+
 def read_texts(source):
     """Return (addresses, lengths, owners) of a column of texts; nulls have no bytes.
 
@@ -73,14 +114,14 @@ def read_texts_in_parts(source, int64_t rows):
 
 
 def read_column(source):
-    """Return (None, texts) of a column of texts or, where it is one of lists, (offsets, elements).
+    """Return (None, texts) of a column of texts or, where it is one of lists of any layout, (offsets, elements).
 
     texts are as of `read_texts`. The elements of all rows are texts, too, or integers mod 2^64, uint64. Those of row i
     begin at offsets[i] and end before offsets[i + 1]. Raises the errors of `read_texts`, and TypeError where a list
     holds a null.
     """
     cdef _ArrowColumn column = _ArrowColumn(source)
-    if column.type().format.decode() in ("+l", "+L"):
+    if column.type().format.decode().partition(":")[0] in LIST_LAYOUTS:
         return _read_lists(column)
     return None, _read_texts_of_column(column)
 
@@ -115,6 +156,7 @@ cdef class _ArrowColumn:
 
     def __init__(self, source):
         self.source = type(source).__name__
+        source = checked_source(source)
         if hasattr(source, "__arrow_c_stream__"):
             self._open_stream(source.__arrow_c_stream__(None))  # polars before 1.11 has no default
             return
@@ -191,6 +233,8 @@ cdef str _stream_error(ArrowArrayStream* stream):
 # How the texts of an Arrow column are stored, by its format: with 32-bit or 64-bit offsets, as views, or all null.
 cdef dict LAYOUTS = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64",
                      "vu": "views", "vz": "views", "n": "nulls"}
+# How the lists of an Arrow column are stored: with offsets, as views with offsets and sizes, or all of one length.
+cdef dict LIST_LAYOUTS = {"+l": "offsets32", "+L": "offsets64", "+vl": "views32", "+vL": "views64", "+w": "one length"}
 cdef dict INTEGERS = {"c": np.int8, "C": np.uint8, "s": np.int16, "S": np.uint16, "i": np.int32, "I": np.uint32,
                       "l": np.int64, "L": np.uint64}
 # Arrow's names of its types, by their format up to the first colon; {} stands for what follows it.
@@ -224,8 +268,9 @@ cdef str _name_of_type(const ArrowSchema* schema):
     """Return Arrow's name of a type; of lists, with that of their elements."""
     format = schema.format.decode()
     name = _type_name(format)
-    if format in ("+l", "+L") and schema.n_children == 1:
-        return f"{name}<{_type_name(schema.children[0].format.decode())}>"
+    if format.partition(":")[0] in LIST_LAYOUTS and schema.n_children == 1:
+        lists, bracket, length = name.partition("[")
+        return f"{lists}<{_type_name(schema.children[0].format.decode())}>{bracket}{length}"
     return name
 
 
@@ -370,6 +415,8 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
     cdef const uint8_t* data
     cdef const uint8_t* view
     cdef const void* sizes
+    if array.buffers[1] == NULL:
+        raise ValueError("a malformed Arrow array: missing buffers")
     if kind == "views":
         sizes = array.buffers[array.n_buffers - 1]
         for i in range(n):
@@ -387,6 +434,8 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
             at, start = _int32_at(view, 2), _int32_at(view, 3)
             if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > _int64_at(sizes, at):
                 raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            if array.buffers[2 + at] == NULL:
+                raise ValueError("a malformed Arrow array: missing buffers")
             addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
         return address_array, length_array
     offsets, narrow = array.buffers[1], kind == "offsets32"
@@ -398,6 +447,8 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
         addresses[i] = <uint64_t>data + <uint64_t>start
         lengths[i] = <int64_t>(<uint64_t>stop - <uint64_t>start)
         wrong |= stop | lengths[i]
+    if data == NULL and _offset_at(offsets, narrow, array.offset + n) != first:
+        raise ValueError("a malformed Arrow array: missing buffers")
     if not valid and wrong >= 0:
         return address_array, length_array
     stop = first
@@ -405,11 +456,11 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
         at = array.offset + i
         start = stop
         stop = _offset_at(offsets, narrow, at + 1)
+        if start < 0 or stop < start:  # of nulls too: else those before them may end behind the data
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
         if not _is_valid(valid, at):
             addresses[i], lengths[i] = nowhere, 0
             continue
-        if start < 0 or stop < start:
-            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
         addresses[i] = <uint64_t>(data + start)
         lengths[i] = stop - start
     return address_array, length_array
@@ -447,14 +498,15 @@ cdef _read_lists(_ArrowColumn column):
     cdef ArrowArray array
     dtype = INTEGERS.get(item.format.decode()) if item.dictionary == NULL else None
     layout = None if dtype is not None else _element_layout(lists, item, column.source)
-    wide = lists.format.decode() == "+L"
+    name, _, length = lists.format.decode().partition(":")
+    lists_layout = LIST_LAYOUTS[name], int(length or 0)
     counts = [np.zeros(0, np.int64)]
     elements = []
     rows = 0
     owners = []
     for chunk in column:
         array = column.array_of(chunk)
-        found = _read_list_chunk(&array, wide, dtype, layout, rows)
+        found = _read_list_chunk(&array, lists_layout, dtype, layout, rows)
         counts.append(found[0])
         elements.append(found[1])
         rows += len(found[0])
@@ -477,36 +529,60 @@ cdef tuple _element_layout(const ArrowSchema* lists, const ArrowSchema* item, st
     return _layout(item, source)
 
 
-cdef tuple _read_list_chunk(const ArrowArray* array, bint wide, dtype, layout, first_row):
-    """Return (the number of each row's elements, the elements) of one array of lists.
-
-    Elements are uint64 where a dtype is given, else (addresses, lengths) as of `_read_texts`.
-    """
-    cdef const uint8_t* valid = _validity(array, 2)
-    cdef int64_t i, at, n = array.length, start, stop, first = 0, last = 0
-    cdef ArrowArray part
-    if array.n_children != 1 or (n and array.buffers[1] == NULL):
+cdef tuple _places_of_lists(const ArrowArray* array, tuple layout, first_row):
+    """Return (the first element of each row, how many it has) of an array of lists; nulls have none."""
+    kind, width = layout
+    cdef bint narrow = kind in ("offsets32", "views32")
+    cdef bint views = kind in ("views32", "views64")
+    cdef bint one_length = kind == "one length"
+    cdef const uint8_t* valid = _validity(array, 1 if one_length else 3 if views else 2)
+    cdef int64_t i, at, n = array.length, start, stop, each = width, most
+    if array.n_children != 1 or (n and not one_length and array.buffers[1] == NULL):
         raise ValueError("a malformed Arrow list: missing elements or offsets")
+    if n and views and array.buffers[2] == NULL:
+        raise ValueError("a malformed Arrow list: missing sizes")
+    most = array.children[0].length
+    if one_length and int(width) * (int(array.offset) + n) > most:
+        raise ValueError("a malformed Arrow list: there are too few elements")
     start_array, count_array = np.zeros(n, np.int64), np.zeros(n, np.int64)
     cdef int64_t[::1] starts = start_array, counts = count_array
     for i in range(n):
         at = array.offset + i
-        start = _int64_at(array.buffers[1], at) if wide else _int32_at(array.buffers[1], at)
-        stop = _int64_at(array.buffers[1], at + 1) if wide else _int32_at(array.buffers[1], at + 1)
-        if not 0 <= start <= stop <= array.children[0].length:
+        if views and not _is_valid(valid, at):
+            continue
+        if one_length:
+            start = at * each
+            stop = start + each
+        elif views:
+            start = _offset_at(array.buffers[1], narrow, at)
+            stop = _offset_at(array.buffers[2], narrow, at)
+            stop = start + stop if 0 <= start <= most and 0 <= stop <= most else -1
+        else:
+            start = _offset_at(array.buffers[1], narrow, at)
+            stop = _offset_at(array.buffers[1], narrow, at + 1)
+        if not 0 <= start <= stop <= most:
             raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
-        if i == 0:
-            first = start
-        last = stop
         starts[i] = start
         if _is_valid(valid, at):
             counts[i] = stop - start
-    part = array.children[0][0]  # the elements that the rows refer to, which may be few of all
-    part.offset, part.length, part.null_count = part.offset + first, last - first, -1 if part.null_count else 0
+    return start_array, count_array
+
+
+cdef tuple _read_list_chunk(const ArrowArray* array, tuple lists_layout, dtype, layout, first_row):
+    """Return (the number of each row's elements, the elements) of one array of lists.
+
+    Elements are uint64 where a dtype is given, else (addresses, lengths) as of `_read_texts`.
+    """
+    start_array, count_array = _places_of_lists(array, lists_layout, first_row)
     ends = np.cumsum(count_array)
+    filled = np.flatnonzero(count_array)
+    starts, counts = start_array[filled], count_array[filled]
+    cdef int64_t first = starts.min(initial=array.children[0].length), last = (starts + counts).max(initial=first)
+    cdef ArrowArray part = array.children[0][0]  # the elements that the rows refer to, which may be few of all
+    part.offset, part.length, part.null_count = part.offset + first, last - first, -1 if part.null_count else 0
     places = slice(None)
-    if n and ends[-1] < last - first:  # a null row has elements, too
-        places = np.repeat(start_array - first - ends + count_array, count_array) + np.arange(ends[-1], dtype=np.int64)
+    if not np.array_equal(starts - first, ends[filled] - counts):  # nulls have elements, too, or views have any order
+        places = np.repeat(starts - first - ends[filled] + counts, counts) + np.arange(counts.sum(), dtype=np.int64)
     if dtype is not None:
         values, nulls = _read_integers(&part, dtype)
         elements, nulls = values[places], nulls[places]
