@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.checks import ADDED_COLUMNS, check_annotation, check_int
 from lshfast.common.extras import optional
 from lshfast.common.types import Int64Array
@@ -123,6 +124,7 @@ def _column(dataset: Any, name: str) -> Any:
     if name not in dataset.column_names:
         raise ValueError(f"there is no column {name!r}; columns are: {', '.join(map(repr, dataset.column_names))}")
     only = dataset.select_columns([name])
+    checked_column(only.data.table, f"dataset, column {name!r}")
     if only._indices is not None:
         only = only.flatten_indices()
     return only.data.table.column(name)

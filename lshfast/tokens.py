@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column, objects_of
 from lshfast.common.checks import INT64_RANGE, array_of, check_seed_number
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels import sets, text
@@ -120,6 +121,7 @@ class TokenSets:
         seed = check_seed_number(seed)
         if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
             raise TypeError(f"rows must be an iterable of rows, not {rows!r}")
+        checked_column(rows, "rows")
         return hash_rows(rows, seed)
 
     @classmethod
@@ -360,8 +362,7 @@ def _column(values: Iterable[Any], name: str) -> list[Any]:
         raise TypeError(f"{name} must be a column of values, not {values!r}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {values.ndim}")
-    convert = getattr(values, "to_pylist", None) or getattr(values, "tolist", None) or getattr(values, "to_list", None)
-    column = list(convert() if convert else values)
+    column = objects_of(values, name)
     for place, value in enumerate(column):
         if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value):
             raise TypeError(f"{name}[{place}] is {value}; leave out rows with missing values")

@@ -12,7 +12,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from lshfast.common.extras import optional
+from lshfast.common.types import Int64Array
 from lshfast.kernels.arrow import checked_source
 
 # The types of strings, and those of the same layout whose bytes need not be UTF-8.
@@ -36,7 +39,8 @@ def check_arrow(column: Any) -> None:
 def checked_column(source: Any, name: str) -> Any:
     """Return a column from outside: one that pyarrow can read has been checked, and is an array or a table of pyarrow.
 
-    Columns of other libraries are returned as they are.
+    Columns of other libraries are returned as they are, and readers of batches unread: `lshfast.kernels.arrow` checks
+    their batches.
 
     Parameters
     ----------
@@ -49,12 +53,10 @@ def checked_column(source: Any, name: str) -> Any:
     ValueError
         If offsets, sizes or indices of the column lie outside of its buffers.
     """
-    source = checked_source(source)
+    source = checked_source(source, name)
     pa = sys.modules.get("pyarrow")
     if pa is None:
         return source
-    if isinstance(source, pa.RecordBatchReader):
-        source = source.read_all()
     if isinstance(source, (pa.Table, pa.RecordBatch)):
         columns = source.columns
     elif isinstance(source, (pa.Array, pa.ChunkedArray)):
@@ -74,6 +76,19 @@ def chunks_of(column: Any) -> list[Any]:
     return list(column.chunks) if hasattr(column, "chunks") else [column]
 
 
+def stored_lists(array: Any) -> Any:
+    """Return an array with its lists one after the other, if they are views; of an extension type, how it is stored."""
+    while hasattr(array.type, "storage_type"):
+        array = array.storage
+    if str(array.type).partition("<")[0] not in ("list_view", "large_list_view"):
+        return array
+    pa = optional("pyarrow")
+    nulls = array.is_null()
+    lengths = np.where(nulls.to_numpy(zero_copy_only=False), 0, array.sizes.to_numpy())
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=nulls)
+
+
 def as_binary(column: Any) -> Any:
     """Return an array whose strings, at any depth, are viewed as bytes."""
     kind = with_leaves(optional("pyarrow").field("", column.type), _BINARY, list_views=True).type
@@ -91,6 +106,39 @@ def undecodable_strings(column: Any) -> Iterator[tuple[int, UnicodeDecodeError]]
                 (value or b"").decode()
             except UnicodeDecodeError as error:
                 yield place, error
+
+
+def undecodable_rows(offsets: Int64Array, strings: Any) -> dict[int, str]:
+    """Return why rows with the strings ``strings[offsets[i]:offsets[i + 1]]`` are bad: some are not UTF-8."""
+    reasons = dict[int, str]()
+    for place, error in undecodable_strings(strings):
+        row = int(np.searchsorted(offsets, place, side="right")) - 1
+        reasons.setdefault(row, f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}")
+    return reasons
+
+
+def objects_of(column: Any, name: str) -> list[Any]:
+    """Return a column of any library as a list of Python objects; `name` is the argument that errors name."""
+    checked_column(column, name)
+    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
+    """Return the values of a column as Python objects, and the reasons of bad rows, whose value is None."""
+    try:
+        return column.to_pylist(), {}
+    except UnicodeDecodeError:
+        values, bad = list[Any](), dict[int, str]()
+        for row in range(len(column)):
+            try:
+                values.extend(column.slice(row, 1).to_pylist())
+            except UnicodeDecodeError as error:
+                values.append(None)
+                bad[row] = f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}"
+        return values, bad
 
 
 def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) -> Any:
@@ -116,7 +164,6 @@ def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) 
         kind = pa.map_(inside(kind.key_field), inside(kind.item_field), kind.keys_sorted)
     elif types.is_fixed_size_list(kind):
         kind = pa.list_(inside(kind.value_field), kind.list_size)
-    elif makes := _LISTS.get(str(kind).partition("<")[0]):
-        if list_views or "view" not in makes:
-            kind = getattr(pa, makes)(inside(kind.value_field))
+    elif (lists := str(kind).partition("<")[0]) in _LISTS and (list_views or "view" not in lists):
+        kind = getattr(pa, _LISTS[lists])(inside(kind.value_field))
     return field.with_type(kind)

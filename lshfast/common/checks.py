@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
 
@@ -120,6 +121,7 @@ def check_bool(name: str, value: bool) -> bool:
 
 def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """Return values as an array, or raise an error that names the argument."""
+    checked_column(values, name)
     try:
         return np.asarray(values)
     except ValueError:

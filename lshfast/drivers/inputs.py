@@ -18,7 +18,7 @@ from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.plan import Keep, Plan
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.kinds.kind import ambiguous, decoded_lists, kind_of_arrow, kind_of_value
+from lshfast.kinds.kind import ambiguous, choice_of_kind, decoded_lists, kind_of_arrow, kind_of_value
 from lshfast.kinds.measures import PointPlan
 from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
@@ -176,8 +176,7 @@ def _of_sets() -> dict[str, Any]:
 def _kind_of_type(file: File, found: Any) -> Kind:
     kind = kind_of_arrow(found)
     if kind is None and ambiguous(found):
-        reason = f"column {file.layout.column!r} is {found}, which can mean several things"
-        raise file.fault(None, f"{reason}: kind (--as) says which, {' or '.join(ambiguous(found))}")
+        raise file.fault(None, choice_of_kind(f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"))
     return kind or "text"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import objects_of
 from lshfast.common.checks import Seed
 from lshfast.common.choices import ItemMeasure, Kind, plural
 from lshfast.common.progress import Progress
@@ -31,9 +32,8 @@ from lshfast.engine.short_texts import advice_for, warn_of
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import sketch_rows
 from lshfast.join.copies import with_copies
-from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import joined_pairs
-from lshfast.kinds.kind import kind_in_memory
+from lshfast.kinds.kind import collected, kind_in_memory
 from lshfast.kinds.measures import PointPlan
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
@@ -370,12 +370,13 @@ def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[_It
     """Return the items of a caller, and the plan of a run over them; the kind follows from the items."""
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+    source = collected(source)
     plan = plan_for(kind_in_memory(source, kind), options)
     if isinstance(plan, PointPlan):
         from lshfast.kinds.reading import read_points
 
         return _Items(*read_points(source, plan.kind, plan.measure)), plan
-    column = column_of(source, plan.shingles)
+    column = column_of(source, plan.shingles, kind)
     if kind is not None and isinstance(column, ShingledTexts) != (kind == "text"):
         raise TypeError(f"texts must be {kind}s for kind={kind!r}, not {'texts' if kind == 'set' else 'sets'}")
     return _Items(column), replace(plan, sets=not isinstance(column, ShingledTexts))
@@ -425,7 +426,7 @@ def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
 def value_codes(by: Any, n: int) -> ValueCodes:
     """Return the values of `by`, or raise an error if there are not n of them."""
     try:
-        values = plain_list(None if isinstance(by, (str, bytes)) else by)
+        values = objects_of(None if isinstance(by, (str, bytes)) else by, "by")
     except TypeError:
         raise TypeError(f"by must be a sequence with one value per text, not {by!r}") from None
     if len(values) != n:
@@ -436,7 +437,7 @@ def value_codes(by: Any, n: int) -> ValueCodes:
 def key_list(keys: Any, n: int) -> list[Any]:
     """Return keys as a list of Python objects, or raise an error if there are not n of them or two are equal."""
     try:
-        names = plain_list(keys)
+        names = objects_of(keys, "keys")
     except TypeError:
         raise TypeError(f"keys must be a sequence with one key per text, not {keys!r}") from None
     if len(names) != n:

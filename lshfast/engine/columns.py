@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from lshfast.common.choices import Kind
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
@@ -26,6 +28,7 @@ from lshfast.kernels.text import (
     tokens_of_integers,
     tokens_of_texts,
 )
+from lshfast.kinds.kind import choice_of_kind, is_missing, kinds_of_numbers
 from lshfast.kinds.packed_sets import WORD_BYTES, counts_of, unpack
 from lshfast.readers.stored_texts import ReadTexts, StoredTexts
 from lshfast.shingling import DEFAULT_SIZES, PIECE_BYTES, Shingles
@@ -311,37 +314,47 @@ def joined(columns: Sequence[Column]) -> Column:
     return ShingledTexts(whole, shingled[0].shingles)
 
 
-def column_of(source: Any, shingles: Shingles) -> Column:
+def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Column:
     """Return the user's data as a column: TokenSets, a sequence of sets of elements, or texts.
 
     A sequence contains sets if its first item that is not missing is an iterable other than a str or bytes, or if it is
-    an Arrow column of lists. A missing set (null, None or NaN) is an empty set.
+    an Arrow column of lists. A missing set (null, None or NaN) is an empty set. `kind` is what the user says.
 
     Raises
     ------
     TypeError
         If an item of a sequence of sets is not a set, or an Arrow column holds neither texts nor lists of elements.
     ValueError
-        If the data are sets, and the unit or the size is not the default.
+        If the data are sets, and the unit or the size is not the default, or lists of integers that can be several
+        kinds of items.
     """
     if isinstance(source, TokenSets):
         _check_no_shingles(shingles)
         return Tokens(source)
-    if isinstance(source, Iterator):
-        source = list(source)
     if is_arrow(source) and not _holds_objects(source):
-        source = arrow_column(source)
+        source = arrow_column(source, one_length=kind == "set")
         if not isinstance(source, Texts):
             _check_no_shingles(shingles)
-            return ArrowLists(*source)
+            offsets, elements = source
+            return _arrow_lists(offsets, elements, kind)
     elif _may_hold_sets(source):
-        first = next((item for item in source if not _is_missing(item)), None)
+        first = next((item for item in source if not is_missing(item)), None)
         if isinstance(first, Iterable) and not isinstance(first, (str, bytes)):
             _check_no_shingles(shingles)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
     if _holds_objects(source):
         source = np.asarray(source)  # its Arrow interface does not say which row has another type
     return ShingledTexts(Texts(source), shingles)
+
+
+def _arrow_lists(offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[Any]], kind: Kind | None) -> ArrowLists:
+    """Return the sets of an Arrow column of lists, or raise ValueError if the user has to say that they are sets."""
+    if isinstance(elements, Texts):
+        return ArrowLists(offsets, elements)
+    kinds = kinds_of_numbers(elements.dtype, one_length=False)
+    if kind is None and len(kinds) > 1:
+        raise ValueError(choice_of_kind(f"texts is a column of lists of {elements.dtype}", kinds))
+    return ArrowLists(offsets, elements.astype(np.uint64, copy=False))
 
 
 def _holds_objects(source: Any) -> bool:
@@ -356,10 +369,6 @@ def _may_hold_sets(source: Any) -> bool:
     return objects or isinstance(source, (list, tuple)) or (isinstance(source, np.ndarray) and source.ndim > 1)
 
 
-def _is_missing(item: Any) -> bool:
-    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item)
-
-
 def _check_no_shingles(shingles: Shingles) -> None:
     for name, value, default in (("unit", shingles.unit, "word"), ("size", shingles.size, DEFAULT_SIZES["word"])):
         if value != default:
@@ -368,7 +377,7 @@ def _check_no_shingles(shingles: Shingles) -> None:
 
 def _set_of(item: Any, row: int) -> Collection[Any]:
     """Return a set as it is if it can be iterated several times, else as a list."""
-    if _is_missing(item):
+    if is_missing(item):
         return ()
     if isinstance(item, Mapping):
         raise TypeError(f"texts[{row}] is of type {type(item).__name__}; pass its texts, [row['text'] for row in rows]")

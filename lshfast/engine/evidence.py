@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from lshfast.common.arrow_columns import checked_column, objects_of
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.engine.listed_pairs import PairArray
-from lshfast.join.groups import plain_list
 from lshfast.join.jaccard import PAIR
 from lshfast.reports.differences import Span, compare, excerpt
 from lshfast.reports.page import short
@@ -138,6 +138,7 @@ def evidence_of_pairs(
 
 def texts_of_column(column: Sequence[Any]) -> TextsOf:
     """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or polars."""
+    checked_column(column, "texts")
 
     def texts_of(rows: Int64Array) -> dict[int, str]:
         if hasattr(column, "take") and not isinstance(column, np.ndarray):
@@ -146,7 +147,7 @@ def texts_of_column(column: Sequence[Any]) -> TextsOf:
             taken = column.gather(rows)
         else:
             taken = [column[row] for row in rows.tolist()]
-        return dict(zip(rows.tolist(), map(_text, plain_list(taken)), strict=True))
+        return dict(zip(rows.tolist(), map(_text, objects_of(taken, "texts")), strict=True))
 
     return texts_of
 

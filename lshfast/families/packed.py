@@ -28,8 +28,9 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     codes : array_like
         Words: uint64, or int64 of the same bits, shape (n, words) or (words,); for codes of one word also (n,), where
         shape (1,) is one code alone unless `bits` is None. Booleans, shape (n, ...) or (...), where
-        all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
-        hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
+        all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,), or int8 of the same bits,
+        shape (n, bytes). Or ints, bytes objects or hexadecimal strings, one for each code: one alone, a list, or a
+        column of numpy, pandas, polars or pyarrow.
     bits : int or None
         Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, up to MAX_WORDS, an
         array of one dimension is codes of one word, and one code alone is an error.
@@ -82,6 +83,8 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
         return _words_of_booleans(array, bits, name)
     if array.dtype.kind == "S" and array.ndim == 1:
         array = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.dtype.itemsize)
+    if array.dtype == np.int8 and array.ndim == 2:
+        array = np.ascontiguousarray(array).view(np.uint8)
     if array.dtype == np.uint8:
         return _words_of_bytes(array, bits, name)
     if array.dtype.kind not in "iu":

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast.common.arrow_columns import objects_of
 from lshfast.common.checks import INT64_RANGE
 from lshfast.common.types import Int64Array
 
@@ -56,11 +57,7 @@ def as_column(keys: Iterable[Any]) -> Column:
             raise ValueError(f"keys must have one dimension, not shape {keys.shape}")
         if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]):
             return np.ascontiguousarray(keys, np.int64)
-    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
-        if hasattr(keys, method):
-            keys = getattr(keys, method)()
-            break
-    column = list(keys)
+    column = objects_of(keys, "keys")
     kinds = set(map(type, column))
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import objects_of
+from lshfast.common.checks import array_of
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.join.banded import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
@@ -32,21 +33,15 @@ class Groups:
     labels: Int64Array
 
 
-def plain_list(column: Any) -> list[Any]:
-    """Return a column of any library as a list of Python objects."""
-    convert = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
-    return list(convert() if convert else column)
-
-
 def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
     """Return the rows in order of preference: by descending value, then by ascending row number."""
     if preference is None:
         return np.arange(n, dtype=np.int64)
-    values = np.asarray(preference)
+    values = array_of(preference, "the values to prefer rows by")
     if values.shape != (n,):
         raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
     if values.dtype.kind in "OUSV":  # numpy converts numbers beside strings to strings; Python objects keep their types
-        values = np.fromiter(plain_list(preference), object, n)
+        values = np.fromiter(objects_of(preference, "the values to prefer rows by"), object, n)
     missing = np.asarray(values != values)  # NaN and NaT
     if missing.any():
         raise ValueError(f"values to prefer rows by must not be missing, as that of row {missing.argmax()} is")

@@ -52,7 +52,8 @@ class Texts:
 
 def arrow_column(
     source: _ArrowStream | _ArrowArray,
-) -> Texts | tuple[npt.NDArray[np.int64], Texts | npt.NDArray[np.uint64]]: ...
+    one_length: bool = False,
+) -> Texts | tuple[npt.NDArray[np.int64], Texts | npt.NDArray[np.integer[Any]]]: ...
 def word_shingles(
     texts: Texts, size: int, seed: _Seed, lowercase: bool = True
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...

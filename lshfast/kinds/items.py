@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import python_values, stored_lists
+from lshfast.common.checks import array_of
 from lshfast.common.choices import ItemMeasure
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
 from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
+from lshfast.kernels.hamming import MAX_WORDS
 from lshfast.kernels.text import Texts
 from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.measures import PointKind
@@ -90,6 +93,8 @@ class PointReader:
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the points of a column, and the reasons of its bad rows, which have no points."""
+        if hasattr(column, "buffers"):
+            column = stored_lists(column)
         if self._kind == "vector":
             values, given, bad = _vectors(column, None if self.format is None else self.format.dim, self._like)
         else:
@@ -177,7 +182,9 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         return _vectors_of_values(column, dim, like)
     types = optional("pyarrow").types
     if not types.is_nested(column.type) or not hasattr(column.type, "value_type"):
-        return _vectors_of_values(column.to_pylist(), dim, like)
+        items, undecodable = python_values(column)
+        values, given, bad = _vectors_of_values(items, dim, like)
+        return values, given, bad | undecodable
     given = column.is_valid().to_numpy(zero_copy_only=False)
     column = column.drop_null() if column.null_count else column
     if types.is_fixed_size_list(column.type):
@@ -247,7 +254,8 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read
         if item is None:
             continue
         try:
-            array = np.asarray(item)
+            objects = isinstance(item, np.ndarray) and item.dtype.kind == "O"
+            array = array_of(item.tolist() if objects else item, "a vector")
             if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf"):
                 raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
@@ -288,11 +296,28 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     if hasattr(column, "buffers"):
         given = column.is_valid().to_numpy(zero_copy_only=False)
         whole = _codes_of_arrow(column.drop_null() if column.null_count else column)
-        column = column.to_pylist() if whole is None else whole
+        if whole is None:
+            items, undecodable = python_values(column)
+            words, given, bad = _codes_of_values(items, form)
+            return words, given, bad | undecodable
+        column = whole
     if not isinstance(column, np.ndarray):
         return _codes_of_values(column, form)
-    words = codes_of(column, None)
-    given = np.ones(len(words), np.bool_) if given is None else given
+    given = np.ones(len(column), np.bool_) if given is None else given
+    if column.ndim == 2 and column.dtype in (np.int8, np.uint8):
+        length = bytes, column.shape[1]
+        if not 1 <= column.shape[1] <= 8 * MAX_WORDS:
+            return _all_bad(given, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}")
+        if form.length not in (None, length):
+            reason = f"the code must be {_form_of(form.length)} as the rows before, not {_form_of(length)}"
+            return _all_bad(given, reason)
+        form.length = length
+    try:
+        words = codes_of(column, None)
+    except ValueError as error:
+        if column.ndim != 2 or not len(column):
+            raise
+        return _all_bad(given, _fault_of_code(error))
     if form.words not in (None, words.shape[1]):
         return _all_bad(given, f"the code has {64 * words.shape[1]} bits, not {64 * (form.words or 0)} {form.like}")
     form.words = words.shape[1]
@@ -310,19 +335,29 @@ def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
         width = kind.byte_width
         data = np.frombuffer(column.buffers()[1], np.uint8)
         return data[column.offset * width : (column.offset + n) * width].reshape(n, width)
-    if types.is_fixed_size_list(kind) and types.is_integer(kind.value_type) and kind.value_type.bit_width in (8, 64):
-        width = kind.list_size
-        flat = column.values.slice(column.offset * width, n * width)
+    lists = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    if lists and types.is_integer(kind.value_type) and kind.value_type.bit_width in (8, 64):
+        width = _width_of_lists(column)
+        flat = column.flatten()
         word = np.uint8 if kind.value_type.bit_width == 8 else np.uint64
-        return None if flat.null_count else flat.to_numpy(zero_copy_only=False).view(word).reshape(n, width)
+        if width is not None and not flat.null_count:
+            return np.asarray(flat.to_numpy(zero_copy_only=False).view(word).reshape(n, width))
     return None
+
+
+def _width_of_lists(column: Any) -> int | None:
+    """Return the length of all lists of a column without nulls; None if they differ in length."""
+    if optional("pyarrow").types.is_fixed_size_list(column.type):
+        return int(column.type.list_size)
+    widths = np.diff(column.offsets.to_numpy(zero_copy_only=False))
+    return int(widths[0]) if (widths == widths[0]).all() else None
 
 
 def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     """Return codes that are Python values: hexadecimal texts, bytes, ints, lists of bytes, or None."""
     given = np.array([not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_)
     rows = np.flatnonzero(given)
-    codes: list[Any] = [bytes(items[row]) if _is_bytes(items[row]) else items[row] for row in rows.tolist()]
+    codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
     length = _length_of(codes[0]) if codes else None
     try:
         words = codes_of(codes, None) if codes and form.length in (None, length) else None
@@ -342,7 +377,7 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
         try:
             word = codes_of([code], None)[0]
         except (TypeError, ValueError, RecursionError) as error:
-            bad[row] = str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
+            bad[row] = _fault_of_code(error)
             continue
         if form.length not in (None, length):
             bad[row] = f"the code must be {_form_of(form.length)} as the rows before, not {shortened(code)}"
@@ -359,6 +394,11 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
     return words, given, bad
 
 
+def _fault_of_code(error: Exception) -> str:
+    """Return what an error of `codes_of` says of one code."""
+    return str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
+
+
 def _length_of(code: Any) -> tuple[type, int]:
     """Return the type of a code, and its length if all codes must have it."""
     if isinstance(code, (str, bytes)):
@@ -372,6 +412,12 @@ def _form_of(length: tuple[type, int]) -> str:
     return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(kind, "an array")
 
 
-def _is_bytes(item: Any) -> bool:
-    """Return whether an item is a list of bytes."""
-    return isinstance(item, (list, tuple)) and all(isinstance(part, int) and 0 <= part < 256 for part in item)
+def _bytes_of(item: Any) -> Any:
+    """Return a list of bytes, signed or not, or an array of them, as bytes; other codes as they are."""
+    if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype in (np.int8, np.uint8):
+        return item.tobytes()
+    if not isinstance(item, (list, tuple)) or not all(isinstance(part, (int, np.int8, np.uint8)) for part in item):
+        return item
+    if all(0 <= part < 256 for part in item):
+        return bytes(item)
+    return bytes(int(part) % 256 for part in item) if all(-128 <= part < 128 for part in item) else item

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.choices import ItemMeasure
 from lshfast.common.extras import optional
 from lshfast.index.neighbors.points import PointFormat
+from lshfast.kernels.arrow import is_arrow
 from lshfast.kinds.items import PointBatch, PointReader
+from lshfast.kinds.kind import is_missing
 from lshfast.kinds.measures import PointKind
 from lshfast.kinds.weighted import ORDER_SEED, SignatureReader, WeightedReader
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
@@ -43,16 +46,22 @@ def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[Poin
 
 
 def _column(items: Any) -> Any:
-    """Return a collection as an array of numpy or pyarrow, or as a list."""
+    """Return a collection as an array of numpy or pyarrow, whose memory is checked, or as a list."""
     if isinstance(items, np.ndarray):
         return items if items.dtype != object else list(items)
     if isinstance(items, WeightedSets):
         return items
-    if getattr(getattr(items, "dtype", None), "kind", "") == "O":  # pandas
-        return list(items)
-    if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
+    dtype = getattr(items, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":  # pandas
+        return [None if is_missing(item) else item for item in items]
+    if is_arrow(items):
         pa = optional("pyarrow")
-        return items if isinstance(items, pa.Array) else pa.chunked_array(items).combine_chunks()
+        column = checked_column(items.read_all() if isinstance(items, pa.RecordBatchReader) else items, "texts")
+        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = pa.chunked_array(column)
+        if pa.types.is_struct(column.type) and column.type.num_fields == 1:  # a table of one column
+            column = column.flatten()[0]
+        return column if isinstance(column, pa.Array) else column.combine_chunks()
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
         raise TypeError(
             f"weighted sets, vectors and codes must be a sequence or a column of them, not {type(items).__name__}"

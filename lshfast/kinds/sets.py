@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast.common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast.common.extras import optional
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels.text import Texts, arrow_column
 from lshfast.kinds.kind import decoded_lists, shortened
 from lshfast.kinds.packed_sets import pack
+from lshfast.tokens import places_of_rows
+
+Elements: TypeAlias = Texts | UInt64Array
+
+# The offsets and the elements of sets, and the reasons of bad rows.
+Read: TypeAlias = tuple[tuple[Int64Array, Elements], dict[int, str]]
 
 
 class SetReader:
@@ -29,16 +36,18 @@ class SetReader:
         return pack(offsets, elements), bad
 
 
-def read_sets(column: Any, kind: type | None = None) -> tuple[tuple[Int64Array, Texts | UInt64Array], dict[int, str]]:
+def read_sets(column: Any, kind: type | None = None) -> Read:
     """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
 
     A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`, str or int, is that of
     the elements of rows before.
     """
-    found = _read_arrow(column, kind)
-    if found is not None:
-        return found, {}
-    values = column.to_pylist() if hasattr(column, "buffers") else column
+    values, undecodable = column, dict[int, str]()
+    if hasattr(column, "buffers"):
+        found = _read_arrow(column, kind)
+        if found is not None:
+            return found
+        values, undecodable = python_values(column)
     rows, bad = list[Sequence[Any]](), dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
         parts = () if item is None else item
@@ -54,6 +63,7 @@ def read_sets(column: Any, kind: type | None = None) -> tuple[tuple[Int64Array, 
         elif parts:
             kind = own
         rows.append(parts)
+    bad |= undecodable
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = list(chain.from_iterable(rows))
     if kind is int:
@@ -61,23 +71,41 @@ def read_sets(column: Any, kind: type | None = None) -> tuple[tuple[Int64Array, 
     return (offsets, Texts(flat)), bad
 
 
-def _read_arrow(column: Any, kind: type | None) -> tuple[Int64Array, Texts | UInt64Array] | None:
+def _read_arrow(column: Any, kind: type | None) -> Read | None:
     """Return the sets of an Arrow column of lists without a Python object for each element; None if some may be bad."""
-    if not hasattr(column, "buffers"):
-        return None
+    column = stored_lists(column)
     types = optional("pyarrow").types
-    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+    if not (types.is_list(column.type) or types.is_large_list(column.type) or types.is_fixed_size_list(column.type)):
         return None
     value = column.type.value_type
     own = int if types.is_integer(value) else str if types.is_string(value) or types.is_large_string(value) else None
     if own is None or kind not in (None, own):
         return None
     try:
-        found = arrow_column(column)
+        found = arrow_column(column, one_length=True)
     except TypeError:  # a null in a list
         return None
     assert isinstance(found, tuple)
-    return found
+    offsets, elements = found
+    if not isinstance(elements, Texts):
+        return (offsets, elements.astype(np.uint64, copy=False)), {}
+    bad = undecodable_rows(offsets, column.flatten())
+    return without_rows(offsets, elements, bad)[:2], bad
+
+
+def without_rows(
+    offsets: Int64Array, elements: Elements, bad: Collection[int]
+) -> tuple[Int64Array, Elements, Int64Array | slice]:
+    """Return sets whose bad rows are empty, and the places of the elements that are left."""
+    if not bad:
+        return offsets, elements, slice(None)
+    counts = np.diff(offsets)
+    good: BoolArray = np.ones(len(counts), np.bool_)
+    good[list(bad)] = False
+    places = places_of_rows(offsets, np.flatnonzero(good))[1]
+    counts[~good] = 0
+    taken = elements.take(places) if isinstance(elements, Texts) else elements[places]
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), taken, places
 
 
 def named(kind: type | None) -> str:

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast.common.checks import MOST_WEIGHT, weight_fault
 from lshfast.common.extras import optional
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
 from lshfast.kinds.held_points import HeldSets
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.kind import decoded_lists, kind_of_arrow, shortened
-from lshfast.kinds.sets import is_writable, named
+from lshfast.kinds.sets import is_writable, named, without_rows
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
-from lshfast.tokens import places_of_rows
 
 # The seed of the hashes by which elements are sorted, and from which signatures are made.
 ORDER_SEED = 1
@@ -55,13 +55,16 @@ class WeightedReader:
         """
         if isinstance(column, WeightedSets):
             return self.sets(column.offsets, column.tokens, column.weights), {}
+        if hasattr(column, "buffers"):
+            column = stored_lists(column)
         if hasattr(column, "buffers") and kind_of_arrow(column.type) == "weighted":
             offsets, elements, weights, bad = _of_arrow(column)
             own = str if isinstance(elements, Texts) else int
             if len(elements) and self._kind not in (None, own):
                 bad |= {int(row): f"its elements are not {named(self._kind)}, as those before"
                         for row in np.flatnonzero(np.diff(offsets))}  # fmt: skip
-            offsets, elements, weights = _without(offsets, elements, weights, bad)
+            offsets, elements, places = without_rows(offsets, elements, bad)
+            weights = weights[places]
         else:
             offsets, elements, weights, bad = _of_values(column, self._kind)
         if len(elements):
@@ -125,7 +128,7 @@ Read = tuple[Int64Array, "Texts | UInt64Array", Float64Array, dict[int, str]]
 
 def _of_values(column: Any, kind: type | None) -> Read:
     """Return weighted sets that are Python values or texts of JSON; bad rows are empty."""
-    values = column.to_pylist() if hasattr(column, "buffers") else column
+    values, undecodable = python_values(column) if hasattr(column, "buffers") else (column, {})
     rows, bad = list[Mapping[Any, Any]](), dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
         parts = {} if item is None else item
@@ -135,6 +138,7 @@ def _of_values(column: Any, kind: type | None) -> Read:
         elif parts:
             kind = int if isinstance(next(iter(parts)), (int, np.integer)) else str
         rows.append(parts)
+    bad |= undecodable
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = list(chain.from_iterable(rows))
     weights = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, len(flat))
@@ -187,31 +191,19 @@ def _of_arrow(column: Any) -> Read:
     bad = dict[int, str]()
     places = np.flatnonzero(wrong)
     rows = np.searchsorted(offsets, places, "right") - 1
-    for row, place in zip(rows[::-1].tolist(), places[::-1].tolist(), strict=True):  # the first of a row is left
-        bad[row] = (
-            "an element is missing"
-            if missing[place]
-            else f"the weight of {shortened(names[place].as_py())} "
-            + weight_fault(float(weights[place]) if numbers[place].is_valid else None)
-        )
+    if not pa.types.is_integer(names.type):
+        bad |= undecodable_rows(offsets, names)
+    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+        if row in bad:
+            continue
+        if missing[place]:
+            bad[row] = "an element is missing"
+        else:
+            weight = float(weights[place]) if numbers[place].is_valid else None
+            bad[row] = f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
     if pa.types.is_integer(names.type):
         elements: Texts | UInt64Array = names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
     else:
         large = pa.types.is_large_string(names.type)
         elements = Texts(names if large else names.cast(pa.string()))
     return offsets, elements, weights, bad
-
-
-def _without(
-    offsets: Int64Array, elements: Texts | UInt64Array, weights: Float64Array, bad: Mapping[int, str]
-) -> tuple[Int64Array, Texts | UInt64Array, Float64Array]:
-    """Return weighted sets, those of bad rows empty."""
-    if not bad:
-        return offsets, elements, weights
-    counts = np.diff(offsets)
-    good: BoolArray = np.ones(len(counts), np.bool_)
-    good[list(bad)] = False
-    kept = places_of_rows(offsets, np.flatnonzero(good))[1]
-    counts[~good] = 0
-    taken = elements.take(kept) if isinstance(elements, Texts) else elements[kept]
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), taken, weights[kept]

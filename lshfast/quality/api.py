@@ -14,7 +14,7 @@ from lshfast.engine.clock import Clock
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.plan import RECALL
 from lshfast.engine.short_texts import warn_of
-from lshfast.kinds.kind import kind_in_memory
+from lshfast.kinds.kind import collected, kind_in_memory
 from lshfast.kinds.measures import PointPlan
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
@@ -102,6 +102,7 @@ def check(
     >>> result.pairs.value, result.complete
     (1.0, True)
     """
+    texts = collected(texts)
     plan = check_plan(
         kind_in_memory(texts, kind),
         dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
@@ -112,7 +113,7 @@ def check(
     if isinstance(plan, PointPlan):
         return _check_points(texts, plan, sample, examples, progress)
     options = CheckOptions(sample, RECALL if recall is None else recall, examples)
-    column = column_of(texts, plan.shingles)
+    column = column_of(texts, plan.shingles, kind)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     clock = Clock()
     figures = check_rows([column], plan, options, clock, progress)

@@ -55,7 +55,8 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
     if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet accepts any bytes
         return []
     texts = [field.name for field in schema if re.search("string|binary", str(field.type)) or _holds_times(field.type)]
-    return [name for name in texts if name not in (layout.column, *layout.keys)]
+    read = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+    return [name for name in texts if name not in read]
 
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column, objects_of
 from lshfast.common.extras import optional
 from lshfast.common.nearest import no_column
 from lshfast.common.run_key import draw_hash_key
@@ -110,7 +111,7 @@ class RecordTable:
         return found
 
     def _checked_ids(self, column: str) -> list[Any]:
-        ids = _listed(self.column(column))
+        ids = objects_of(self.column(column), f"{self.name}: column {column!r}")
         kinds = set(map(type, ids))
         if kinds <= {int, str} and len(set(ids)) == len(ids) and (kinds == {int} or "" not in map(_stripped, ids)):
             return ids
@@ -132,9 +133,9 @@ def _columns_of(source: Any, name: str) -> dict[str, Any]:
     if isinstance(source, Mapping):
         return {_named(column, name): _sized(values, column, name) for column, values in source.items()}
     if hasattr(source, "column_names") and hasattr(source, "column"):  # a table or record batch of pyarrow
-        return {_named(column, name): source.column(column) for column in source.column_names}
+        return {_named(column, name): _by_place(source.column(column), column, name) for column in source.column_names}
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # a data frame
-        return {_named(column, name): _by_place(source[column]) for column in source.columns}
+        return {_named(column, name): _by_place(source[column], column, name) for column in source.columns}
     if hasattr(source, "__arrow_c_stream__"):
         return _columns_of(optional("pyarrow", "cli").table(source), name)
     if (
@@ -162,24 +163,18 @@ def _sized(values: Any, column: str, name: str) -> Any:
         or getattr(values, "ndim", 1) != 1
     ):
         raise TypeError(f"{name}: column {column!r} must be a sequence of values, not {type(values).__name__}")
-    return _by_place(values)
+    return _by_place(values, column, name)
 
 
-def _by_place(values: Any) -> Any:
+def _by_place(values: Any, column: str, name: str) -> Any:
     """Return the values of a column; those of a pandas Series are found by label, so they are copied to an array."""
+    checked_column(values, f"{name}: column {column!r}")
     return values.to_numpy(dtype=object) if hasattr(values, "iloc") else values
 
 
 def plain_value(value: Any) -> Any:
     """Return a value of a column as a Python object."""
     return value.as_py() if hasattr(value, "as_py") else value
-
-
-def _listed(values: Any) -> list[Any]:
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(values, method):
-            return list(getattr(values, method)())
-    return list(values)
 
 
 def _stripped(value: Any) -> Any:
@@ -258,7 +253,7 @@ def encoded(parts: Iterable[Any]) -> tuple[list[npt.NDArray[np.int64]], list[Any
     numbers: dict[Any, int] = {}
     codes = []
     for column in columns:
-        values = _listed(column)
+        values = objects_of(column, "a column")
         listed = (MISSING if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
         try:
             codes.append(np.fromiter(listed, np.int64, len(values)))

@@ -44,25 +44,27 @@ def is_arrow(source):
     )
 
 
-def checked_source(source):
+def checked_source(source, name="texts"):
     """Return the object that exports a column, after pyarrow has compared its offsets with the lengths of its buffers.
 
     The C interface does not say how long buffers are, so this has to be done before the export: for arrays, tables and
     readers of pyarrow, and for columns of pandas that hold arrays of pyarrow. Other objects are returned as they are.
-    Each chunk takes .01 ms: only the ends are compared. What is between them is checked where it is read.
+    Each chunk takes .01 ms: only the ends are compared. What is between them is checked where it is read. `name` is the
+    argument that errors name.
 
     Raises
     ------
     ValueError
         If a buffer is too short.
     """
-    source = _pandas_values(source)
     pa = sys.modules.get("pyarrow")
     if pa is None:
         return source
+    source = _pandas_values(source)
     if isinstance(source, pa.RecordBatchReader):
-        return pa.RecordBatchReader.from_batches(source.schema, map(_validated, source))
-    return _validated(source) if isinstance(source, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)) else source
+        return pa.RecordBatchReader.from_batches(source.schema, (_validated(batch, name) for batch in source))
+    known = isinstance(source, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table))
+    return _validated(source, name) if known else source
 
 
 def _pandas_values(source):
@@ -75,11 +77,12 @@ def _pandas_values(source):
     return values.__arrow_array__() if hasattr(values, "__arrow_array__") else source
 
 
-def _validated(source):
+def _validated(source, name):
+    """Return an array or a table of pyarrow, or raise ValueError if its buffers are too short."""
     try:
         source.validate()
     except ValueError as error:
-        raise ValueError(f"texts: the Arrow column is damaged: {error}") from error
+        raise ValueError(f"{name}: the Arrow column is damaged: {error}") from error
     return source
 
 
@@ -113,15 +116,16 @@ def read_texts_in_parts(source, int64_t rows):
         first_row += length
 
 
-def read_column(source):
-    """Return (None, texts) of a column of texts or, where it is one of lists of any layout, (offsets, elements).
+def read_column(source, bint one_length=False):
+    """Return (None, texts) of a column of texts or, where it is one of lists, (offsets, elements).
 
-    texts are as of `read_texts`. The elements of all rows are texts, too, or integers mod 2^64, uint64. Those of row i
-    begin at offsets[i] and end before offsets[i + 1]. Raises the errors of `read_texts`, and TypeError where a list
-    holds a null.
+    texts are as of `read_texts`. The elements of all rows are texts, too, or integers of the type of the column. Those
+    of row i begin at offsets[i] and end before offsets[i + 1]. Raises the errors of `read_texts`, and TypeError where a
+    list holds a null, or where the type of the lists says their length, unless `one_length`.
     """
     cdef _ArrowColumn column = _ArrowColumn(source)
-    if column.type().format.decode().partition(":")[0] in LIST_LAYOUTS:
+    name = column.type().format.decode().partition(":")[0]
+    if name in LIST_LAYOUTS and (one_length or name != "+w"):
         return _read_lists(column)
     return None, _read_texts_of_column(column)
 
@@ -268,9 +272,8 @@ cdef str _name_of_type(const ArrowSchema* schema):
     """Return Arrow's name of a type; of lists, with that of their elements."""
     format = schema.format.decode()
     name = _type_name(format)
-    if format.partition(":")[0] in LIST_LAYOUTS and schema.n_children == 1:
-        lists, bracket, length = name.partition("[")
-        return f"{lists}<{_type_name(schema.children[0].format.decode())}>{bracket}{length}"
+    if format in LIST_LAYOUTS and schema.n_children == 1:
+        return f"{name}<{_type_name(schema.children[0].format.decode())}>"
     return name
 
 
@@ -514,7 +517,7 @@ cdef _read_lists(_ArrowColumn column):
     offsets = np.zeros(rows + 1, np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     if dtype is not None:
-        return offsets, np.concatenate([np.zeros(0, np.uint64), *elements])
+        return offsets, np.concatenate([np.zeros(0, dtype), *elements])
     return offsets, (*_joined(elements), owners)
 
 
@@ -571,7 +574,7 @@ cdef tuple _places_of_lists(const ArrowArray* array, tuple layout, first_row):
 cdef tuple _read_list_chunk(const ArrowArray* array, tuple lists_layout, dtype, layout, first_row):
     """Return (the number of each row's elements, the elements) of one array of lists.
 
-    Elements are uint64 where a dtype is given, else (addresses, lengths) as of `_read_texts`.
+    Elements are integers where a dtype is given, else (addresses, lengths) as of `_read_texts`.
     """
     start_array, count_array = _places_of_lists(array, lists_layout, first_row)
     ends = np.cumsum(count_array)
@@ -597,17 +600,17 @@ cdef tuple _read_list_chunk(const ArrowArray* array, tuple lists_layout, dtype, 
 
 
 cdef tuple _read_integers(const ArrowArray* array, dtype):
-    """Return (values mod 2^64, which are null) of an array of integers."""
+    """Return (values, which are null) of an array of integers; the values are valid as long as the array."""
     cdef const uint8_t* valid = _validity(array, 2)
     cdef int64_t i, n = array.length, size = np.dtype(dtype).itemsize
     null_array = np.zeros(n, np.uint8)
     cdef uint8_t[::1] nulls = null_array
     if n == 0:
-        return np.zeros(0, np.uint64), null_array.view(np.bool_)
+        return np.zeros(0, dtype), null_array.view(np.bool_)
     if array.buffers[1] == NULL:
         raise ValueError("a malformed Arrow array: missing buffers")
     if valid != NULL:
         for i in range(n):
             nulls[i] = not _is_valid(valid, array.offset + i)
     cdef const uint8_t* memory = <const uint8_t*>array.buffers[1] + array.offset * size
-    return np.frombuffer(<const uint8_t[:n * size]>memory, dtype).astype(np.uint64), null_array.view(np.bool_)
+    return np.frombuffer(<const uint8_t[:n * size]>memory, dtype), null_array.view(np.bool_)

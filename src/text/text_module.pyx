@@ -304,11 +304,11 @@ cdef _refuse_frame(source):
     raise TypeError(f"texts is of type {kind.__name__}; pass one column of it, such as df[{column!r}]")
 
 
-def arrow_column(source):
+def arrow_column(source, one_length=False):
     """Return an Arrow column as Texts or, where it is one of lists, as (offsets, elements).
 
-    The elements of row i are ``elements[offsets[i]:offsets[i + 1]]``: Texts, referenced in place, or integers mod 2^64,
-    uint64. A null row has none.
+    The elements of row i are ``elements[offsets[i]:offsets[i + 1]]``: Texts, referenced in place, or integers of the
+    type of the column. A null row has none. Lists whose type says their length are read if `one_length`.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def arrow_column(source):
         If it is malformed.
     """
     _refuse_frame(source)
-    offsets, elements = read_column(source)
+    offsets, elements = read_column(source, one_length)
     if isinstance(elements, tuple):
         addresses, lengths, owners = elements
         elements = _texts_at(addresses, lengths, owners)
