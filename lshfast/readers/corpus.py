@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import python_values
 from lshfast.common.extras import optional
 from lshfast.common.value_codes import ValueCodes
 from lshfast.kernels.text import Texts
@@ -88,10 +89,10 @@ class Batch(NamedTuple):
     places: StoredTexts | None = None
 
     def strings(self) -> list[Any]:
-        """Return the texts as a list of str; a null is None, and in `Texts` an empty string."""
+        """Return the values as a list; a null, and a string that is not UTF-8, is None, and in `Texts` an empty string."""
         if isinstance(self.texts, Texts):
             return [self.texts[row].decode() for row in range(len(self.texts))]
-        return self.texts if isinstance(self.texts, list) else list(self.texts.to_pylist())
+        return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
 
 
 def open_corpus(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.arrow_columns import undecodable_strings
+from lshfast.common.arrow_columns import as_binary, python_values, undecodable_strings
 from lshfast.common.extras import optional
 from lshfast.common.nearest import no_column
 from lshfast.readers import arrow_files, npy_files
@@ -350,7 +350,9 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
             good = np.ones(len(column), bool)
             good[list(bad)] = False
             column = optional("pyarrow.compute").if_else(pa.array(good), column, pa.scalar(None, column.type))
-    return list(iso_times(column).to_pylist())
+    values, undecodable = python_values(iso_times(column))
+    block.bad = undecodable | block.bad
+    return values
 
 
 def _by_values(batch: Any, name: str | None) -> list[Any]:
@@ -364,5 +366,7 @@ def _by_values(batch: Any, name: str | None) -> list[Any]:
     column = iso_times(column)
     try:
         return list(column.to_pylist())
-    except (OverflowError, ValueError):  # dates that are out of range inside of other values, or damaged strings
+    except UnicodeDecodeError:
+        return list(as_binary(column).to_pylist())
+    except (OverflowError, ValueError):  # dates that are out of range inside of other values
         return [str(value) for value in column]

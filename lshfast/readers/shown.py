@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lshfast.common.arrow_columns import python_values
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.files import File, Rows, column_index
 
@@ -16,7 +17,7 @@ def values_of(file: File, wanted: Rows, column: str) -> Iterator[list[str]]:
     """Read a column of some rows, ascending, and yield what is shown of its values: "" where a row has none."""
     if file.columnar:
         for batch, _ in parquet.again(file, wanted, [column]):
-            yield [shown(value) for value in parquet.column_of(batch, column).to_pylist()]
+            yield [shown(value) for value in python_values(parquet.column_of(batch, column))[0]]
     elif file.delimited:
         place = column_index(file, csv_files.columns(file), column)
         for rows, _ in csv_files.again(file, wanted):

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from lshfast.common.arrow_columns import python_values
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
@@ -85,10 +86,12 @@ class _RowGroups:
 
 def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
     """Return a column of strings or numbers as texts; a null, which is no item, is a bad row."""
+    undecodable = dict[int, str]()
     if hasattr(column, "buffers"):
-        column = column.cast(optional("pyarrow").string()).to_pylist()
+        column, undecodable = python_values(column.cast(optional("pyarrow").string()))
     values = [column[row] for row in range(len(column))] if isinstance(column, Texts) else column
     bad = {row: "the item is missing" for row, value in enumerate(values) if value is None}
+    bad |= undecodable
     bad |= {row: "the item is not one value" for row, value in enumerate(values) if isinstance(value, (list, dict))}
     return Texts(["" if row in bad else value if isinstance(value, (str, bytes)) else str(value)
                   for row, value in enumerate(values)]), bad  # fmt: skip
