@@ -121,7 +121,8 @@ def check_bool(name: str, value: bool) -> bool:
 
 def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """Return values as an array, or raise an error that names the argument."""
-    checked_column(values, name)
+    if not isinstance(values, (np.ndarray, list, tuple)):
+        checked_column(values, name)
     try:
         return np.asarray(values)
     except ValueError:

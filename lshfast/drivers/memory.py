@@ -86,7 +86,11 @@ def dedup(
     texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
         Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`), or the
         lists of an Arrow column of lists of strings, binary values or integers; a null inside a list is an error. A
-        null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
+        null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them. Also
+        weighted sets, vectors and codes (docs/how-to/kinds.md).
+    kind : {"text", "set", "weighted", "vector", "code"}, optional
+        What the items are. The default follows from their type. Lists of integers of 8 bits, and integers of other
+        widths than int64 in an array of two dimensions, can be several kinds: without `kind`, they are an error.
     threshold : float, default 0.8
         Least similarity of a pair, in (0, 1].
     unit : {"word", "char", "stopword"}, default "word"
@@ -165,7 +169,8 @@ def dedup(
     TypeError
         If a text or an argument has the wrong type; the error names the argument and the row.
     ValueError
-        If a text is not valid, or an argument is out of range; the error names the value, its row and the range. Also
+        If a text is not valid, or an argument is out of range; the error names the value, its row and the range; if the
+        items can be several kinds, or the offsets of an Arrow column lie outside of its data. Also
         if a parameter of `against` differs from that of the run (the error names both), or `against` contains a key
         that would be added; then nothing is added.
     TooManyRemovedError

@@ -89,7 +89,7 @@ class Batch(NamedTuple):
     places: StoredTexts | None = None
 
     def strings(self) -> list[Any]:
-        """Return the values as a list; a null, and a string that is not UTF-8, is None, and in `Texts` an empty string."""
+        """Return the values as a list; nulls and strings that are not UTF-8 are None, and in `Texts` empty strings."""
         if isinstance(self.texts, Texts):
             return [self.texts[row].decode() for row in range(len(self.texts))]
         return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
