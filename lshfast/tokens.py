@@ -121,7 +121,6 @@ class TokenSets:
         seed = check_seed_number(seed)
         if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
             raise TypeError(f"rows must be an iterable of rows, not {rows!r}")
-        checked_column(rows, "rows")
         return hash_rows(rows, seed)
 
     @classmethod
@@ -314,6 +313,8 @@ def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, I
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
     """Hash rows of elements with a seed or a secret key; in errors, the first row has the number `first_row`."""
+    if not isinstance(rows, (list, tuple)):
+        checked_column(rows, "rows")
     held = [_row(row, number) for number, row in enumerate(rows, first_row)]
     offsets = np.zeros(len(held) + 1, np.int64)
     np.cumsum([len(row) for row in held], out=offsets[1:])
@@ -375,6 +376,8 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
         raise TypeError(f"rows[{number}] is of type {kind}, not an iterable of tokens; for texts use lshfast.shingle")
     if isinstance(row, np.ndarray) and row.dtype.kind in "iu" and row.ndim == 1:
         return row
+    if not isinstance(row, (list, tuple, set, frozenset)):
+        checked_column(row, f"rows[{number}]")
     try:
         return list(row)
     except TypeError:

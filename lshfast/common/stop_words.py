@@ -171,6 +171,7 @@ def stop_words_of(given: str | Iterable[str] | StopWords | None) -> StopWords:
     >>> stop_words_of("german").code, len(stop_words_of(["the", "a"]).words)
     ('de', 2)
     """
+    from lshfast.common.arrow_columns import checked_column
     from lshfast.kernels.text import Texts, word_shingles  # which needs numpy, and the command line shows LANGUAGES
 
     if isinstance(given, StopWords):
@@ -184,6 +185,7 @@ def stop_words_of(given: str | Iterable[str] | StopWords | None) -> StopWords:
         raise ValueError(f"stop_words must be one of {', '.join(LANGUAGES)}, or a list of words, not {given!r}")
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"stop_words must be the name of a language or a list of words, not {given!r}")
+    checked_column(given, "stop_words")
     own = tuple(given)
     wrong = next((word for word in own if not isinstance(word, str)), None)
     if wrong is not None:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
 from lshfast.datasketch.minhash import check_int, writable
@@ -193,6 +194,7 @@ class HyperLogLog:
 
         If a value causes an error, the values before it may have been added.
         """
+        checked_column(b, "b")
         values = iter(b)
         registers = np.asarray(self._writable()).view(np.uint8)
         while stretch := tuple(islice(values, STRETCH)):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.datasketch.hashfunc import Hasher, sha1_hash32, sha1_hash64
@@ -246,6 +247,8 @@ class MinHash:
         """
         if b is None:
             raise TypeError("b must be an iterable of tokens, not None")
+        if not isinstance(b, list):
+            checked_column(b, "b")
         hasher, used = self._tools()
         values = self._copied()
         if hasher.lower(used.functions, b, values):

@@ -176,9 +176,9 @@ def _row_array(value: Any) -> npt.NDArray[Any] | None:
         return value
     if isinstance(value, bytes) or not isinstance(value, Sized):
         return None
+    checked_column(value, "texts")
     try:
         if hasattr(value, "__array__"):  # a column of pandas, polars or pyarrow, or a tensor
-            checked_column(value, "texts")
             return np.asarray(value)
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, RuntimeError):  # no buffer, or a tensor that is not in memory
@@ -232,7 +232,8 @@ def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
         row = next((row for row, item in enumerate(items) if not is_empty(item)), None)
         if row is not None:
             value = next(item for item in items if not is_empty(item))
-            return f"texts[{row}] is {shortened(value)}", _kinds_of_value(value)
+            kinds = _kinds_of_value(value)  # before the value is shown, because it may be a damaged column
+            return f"texts[{row}] is {shortened(value)}", kinds
     return "", []
 
 

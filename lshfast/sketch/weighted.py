@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.arrow_columns import checked_column
 from lshfast.common.checks import SEED, SeedField, array_of, check_int
 from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
@@ -125,6 +126,7 @@ class WeightedSets:
         """
         if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
             raise TypeError(f"rows must be an iterable of mappings, not {rows!r}")
+        checked_column(rows, "rows")
         held = list(rows)
         for number, row in enumerate(held):
             if not isinstance(row, Mapping):

@@ -81,7 +81,7 @@ def _validated(source, name):
     """Return an array or a table of pyarrow, or raise ValueError if its buffers are too short."""
     try:
         source.validate()
-    except ValueError as error:
+    except (ValueError, IndexError) as error:
         raise ValueError(f"{name}: the Arrow column is damaged: {error}") from error
     return source
 

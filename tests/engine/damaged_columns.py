@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import lshfast
 from lshfast import dedup_files, hf, records
+from lshfast.datasketch import HyperLogLog, MinHash
 from lshfast.join import count_distinct, find_identical
 from lshfast.passages import find
 
@@ -146,6 +147,12 @@ def texts_calls(column):
     yield "count_distinct", lambda: count_distinct(column)
     yield "passages.find", lambda: find(column, length=3)
     yield "index", lambda: lshfast.LSHIndex(shingles="word:2").insert(list(range(N)), column)
+    yield "a row", lambda: lshfast.dedup([column], kind="set")
+    yield "stop words", lambda: lshfast.shingle(["a text"], "stopword", stop_words=column)
+    yield "MinHash", lambda: MinHash().update_batch(column)
+    yield "HyperLogLog", lambda: HyperLogLog().update_batch(column)
+    yield "exact.pairs", lambda: lshfast.exact.pairs(column, threshold=0.5)
+    yield "WeightedSets", lambda: lshfast.WeightedSets.from_sets(column)
     yield "a table", lambda: lshfast.dedup(table)
     yield "a reader", lambda: lshfast.shingle(table.to_reader())
     if series is not None:
