@@ -32,7 +32,7 @@ FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
     "bits": ["bits", "sketch", "slots"],
     "grouping": ["grouping", "bits", "sets", "slots"],
-    "meetings": ["meetings", "bits", "sketch", "slots"],
+    "meetings": ["meetings", "bits", "distances", "sketch", "slots"],
     "names": TABLES,
     "passages": ["passages", "text"],
     "probes": ["probes", "bands"],

@@ -302,7 +302,7 @@ class _Run:
     def _join(self, order: Int64Array, buckets: PointBuckets) -> BucketJoin:
         return BucketJoin(
             self._rows.held, order, self.plan.value_of(self._rows.format), buckets.keys, buckets.bands.bands,
-            buckets.codes, buckets.most, self.plan.threads, self._progress,
+            buckets.codes, buckets.most, self.plan.threads, self._progress, crowded=buckets.crowded,
         )  # fmt: skip
 
     # ---- all pairs ----

@@ -43,6 +43,8 @@ class JoinSizes:
         Candidates that are verified at once, at most.
     first_batch, least_batch : int
         Points that are compared with those kept before them in one batch: the first batch, and the smallest one.
+    part : int
+        Points of a crowd that one thread compares at a time with all points before them.
     pairs : int or None
         Similar pairs of a batch for each of its points, above which the batch is halved. By default half of
         `least_batch`, at least 1: the smallest batch never has so many.
@@ -51,6 +53,7 @@ class JoinSizes:
     candidates: int = 1 << 16
     first_batch: int = 1 << 12
     least_batch: int = 256
+    part: int = 1 << 11
     pairs: int | None = None
 
     @property
@@ -99,6 +102,14 @@ class Meeting:
         return self.of(order[new])
 
 
+@dataclass(frozen=True)
+class _Search:
+    """Rows that are compared with others: those of their buckets in a band, or all if the band is None."""
+
+    band: int | None
+    rows: Int32Array
+
+
 class BucketJoin:
     """Points in the order of preference, with their buckets.
 
@@ -116,6 +127,8 @@ class BucketJoin:
         Codes that differ in at most `most` bits are those of candidates; c may be 0.
     most, threads : int
     sizes : JoinSizes, default SIZES
+    crowded : bool, default False
+        Whether all points are compared as those of one bucket. The pairs are still those that share a bucket.
     """
 
     compared: int
@@ -132,6 +145,7 @@ class BucketJoin:
         threads: int,
         progress: Progress | None = None,
         sizes: JoinSizes = SIZES,
+        crowded: bool = False,
     ) -> None:
         self._sizes = sizes
         self._points, self._order, self._value = points, order, value
@@ -139,6 +153,7 @@ class BucketJoin:
         self._rare = points.rare_elements(value)
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
+        self._crowded = crowded
         self._room = max(2 * LEAST_ROOM, min(sizes.candidates, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
         self.compared = 0
 
@@ -151,6 +166,9 @@ class BucketJoin:
         """Yield all similar pairs, each once."""
         rows = np.arange(len(self), dtype=np.int32)
         for band, meeting in self._among_bands(rows):
+            if band is None:
+                yield meeting
+                continue
             new = np.ones(len(meeting.left), np.bool_)
             left, right = self._order[meeting.left], self._order[meeting.right]
             for earlier in range(band):
@@ -195,24 +213,28 @@ class BucketJoin:
         Rows are compared in 1, 2, 4... bands at a time, whatever the number of threads, and in the next ones with rows
         before their keeper only.
         """
-        bands = range(0)
-        while len(kept) and bands.stop < self._bands:
-            bands = range(bands.stop, min(self._bands, 2 * bands.stop + 1))
-            first_of_band = partial(self._first_of_band, kept, batch, keeper[batch])
-            for parts, compared in ordered_map(first_of_band, bands, self._threads):
+        searches = self._searches(batch)
+        done = 0
+        while len(kept) and done < len(searches):
+            some = searches if self._crowded else searches[done : 2 * done + 1]
+            done += len(some)
+            first_of = partial(self._first_of, kept, batch, keeper[batch])
+            for parts, compared in ordered_map(first_of, some, self._threads):
                 self.compared += compared
                 for found in parts:
                     new = found.of(found.left < keeper[found.right])
                     keeper[new.right], value[new.right] = new.left, new.value
 
-    def _first_of_band(
-        self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, band: int
+    def _first_of(
+        self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
     ) -> tuple[list[Meeting], int]:
-        """Return, of the rows of the batch, pairs with ever earlier similar kept rows, and how many were compared."""
+        """Return, of the rows of a search in the batch, pairs with ever earlier similar kept rows, and how many were compared."""
         limits, firsts, compared = np.empty(len(self), np.int32), list[Meeting](), 0
         limits[batch] = keepers
-        for found, count in self._meetings(band, kept, batch, limits, None):
+        for found, count in self._meetings(search.band, kept, search.rows, limits, None):
             compared += count
+            if not len(found):
+                continue
             order = np.lexsort((found.left, found.right))
             new = found.of(order[np.diff(found.right[order], prepend=-1) != 0])
             new = new.of(new.left < limits[new.right])
@@ -257,58 +279,66 @@ class BucketJoin:
 
     # ---- the work ----
 
-    def _among_bands(self, rows: Int32Array, most: int | None = None) -> Iterator[tuple[int, Meeting]]:
-        """Yield (band, similar pairs) of rows, each row with those before it."""
-        of_band = partial(self._of_band, rows, most)
-        for band, (parts, compared) in enumerate(ordered_map(of_band, range(self._bands), self._threads)):
+    def _searches(self, rows: Int32Array) -> list[_Search]:
+        """Return the searches that find all similar pairs of rows with others: one for each band, or parts of a crowd."""
+        if not self._crowded:
+            return [_Search(band, rows) for band in range(self._bands)]
+        size = self._sizes.part
+        return [_Search(None, rows[at : at + size]) for at in range(0, len(rows), size)]
+
+    def _among_bands(self, rows: Int32Array, most: int | None = None) -> Iterator[tuple[int | None, Meeting]]:
+        """Yield (band, similar pairs) of rows, each row with those before it; of a crowd, band is None."""
+        searches = self._searches(rows)
+        among = partial(self._found_by, rows, most)
+        for search, (parts, compared) in zip(searches, ordered_map(among, searches, self._threads), strict=True):
             self.compared += compared
             for found in parts:
-                yield band, found
+                yield search.band, found
 
-    def _of_band(self, rows: Int32Array, most: int | None, band: int) -> tuple[list[Meeting], int]:
-        """Return the similar pairs of rows in a band, and how many were compared."""
+    def _found_by(self, rows: Int32Array, most: int | None, search: _Search) -> tuple[list[Meeting], int]:
+        """Return the similar pairs of a search among rows, and how many were compared."""
         numbers = np.arange(len(self), dtype=np.int32)
         parts, compared, total = list[Meeting](), 0, 0
-        for found, count in self._meetings(band, rows, rows, numbers, None):
+        for found, count in self._meetings(search.band, rows, search.rows, numbers, None):
             compared += count
             total += len(found)
             if most is not None and total > most:
                 raise _TooManyError
-            parts.append(found)
-        return parts, compared
+            if len(found):
+                parts.append(found)
+        return _joined_parts(parts, self._room), compared
 
     def _meetings(
-        self, band: int, left: Int32Array, right: Int32Array, limits: Int32Array, labels: Int32Array | None
+        self, band: int | None, left: Int32Array, right: Int32Array, limits: Int32Array, labels: Int32Array | None
     ) -> Iterator[tuple[Meeting, int]]:
-        """Yield similar pairs of two lists of rows in a band, and how many were compared for them.
+        """Yield similar pairs of two lists of rows in a band, or in any band, and how many were compared for them.
 
         A row of `right` is paired with those of `left` below its limit, and with another label. Limits and labels may
         change between two of them.
         """
         sorted_left = self._sorted(band, left)
         sorted_right = sorted_left if right is left else self._sorted(band, right)
-        crowded = np.empty(0, np.uint64)
-        if self._rare is not None:
-            crowded = crowded_buckets(sorted_left, sorted_right, self._rare, self._order)
+        if self._rare is None:
+            yield from self._compared(band, sorted_left, sorted_right, limits, labels)
+            return
+        crowded = crowded_buckets(sorted_left, sorted_right, self._rare, self._order)
         if not len(crowded):
-            yield from self._compared(sorted_left, sorted_right, limits, labels)
+            yield from self._compared(band, sorted_left, sorted_right, limits, labels)
             return
         sides = sorted_left, sorted_right
         others = [of_buckets(side, ~are_in(side[0], crowded)) for side in sides]
-        yield from self._compared(others[0], others[1], limits, labels)
+        yield from self._compared(band, others[0], others[1], limits, labels)
         left_crowd = of_buckets(sorted_left, are_in(sorted_left[0], crowded))
         right_crowd = left_crowd if right is left else of_buckets(sorted_right, are_in(sorted_right[0], crowded))
-        yield from self._looked_up(left_crowd, right_crowd, limits, labels)
+        yield from self._looked_up(band, left_crowd, right_crowd, limits, labels)
 
     def _looked_up(
-        self, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
+        self, band: int | None, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield what `_meetings` does for rows of crowded buckets, which rare elements split where that helps."""
         assert self._rare is not None
-        lefts = [of_buckets(left, block) for block in self._rare.blocks(self._order[left[1]])]
-        rights = (
-            lefts if left is right else [of_buckets(right, block) for block in self._rare.blocks(self._order[right[1]])]
-        )
+        lefts = self._blocks(left)
+        rights = lefts if left is right else self._blocks(right)
         for right_side, left_side in product(rights, lefts):
             buckets = SplitBuckets(left_side, right_side, self._rare, self._order)
             for pairs in buckets.pairs(limits, labels):
@@ -316,7 +346,7 @@ class BucketJoin:
                     part = pairs[start : start + self._room]
                     yield self._verified(part), len(part)
             rest = [of_buckets(side, ~are_in(side[0], buckets.split)) for side in (left_side, right_side)]
-            yield from self._compared(rest[0], rest[1], limits, labels)
+            yield from self._compared(band, rest[0], rest[1], limits, labels)
 
     def _blocks(self, side: SortedRows) -> list[SortedRows]:
         """Return the rows of a side in parts whose rare elements are in memory at once."""
@@ -324,26 +354,65 @@ class BucketJoin:
         return [of_buckets(side, block) for block in self._rare.blocks(self._order[side[1]])]
 
     def _compared(
-        self, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
+        self, band: int | None, left: SortedRows, right: SortedRows, limits: Int32Array, labels: Int32Array | None
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield what `_meetings` does for sorted rows, each of which is compared with all rows of its bucket."""
-        meetings = Meetings(*left, *right, self._codes, self._most, limits, labels)
+        points, measure = self._points.points or (None, None)
+        meetings = Meetings(
+            *left, *right, self._codes, self._most, limits, labels,
+            points, measure, self._order, self._value,
+        )  # fmt: skip
         out = np.empty(self._room, np.uint64)
+        screened = 0
         while not meetings.done:
             pairs = out[: meetings.find(out)]
-            yield self._verified(pairs), len(pairs)
+            found = self._verified(pairs)
+            compared = len(pairs) + meetings.screened - screened
+            yield found if band is not None else self._sharing(found), compared
+            screened = meetings.screened
 
-    def _sorted(self, band: int, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
+    def _sorted(self, band: int | None, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
+        if band is None:
+            return np.zeros(len(rows), np.uint64), rows
         keys = self._keys(band, self._order[rows])
         order = band_kernels.order(keys.copy())
         return keys[order], rows[order]
 
     def _verified(self, pairs: UInt64Array) -> Meeting:
+        if not len(pairs):
+            return Meeting.none()
         left, right = (pairs & LOW32).astype(np.int32), (pairs >> np.uint64(32)).astype(np.int32)
         rows = self._order[right].astype(np.uint64) << np.uint64(32) | self._order[left].astype(np.uint64)
         values = self._points.values(rows)
         near = values <= self._value
         return Meeting(left[near], right[near], values[near])
+
+    def _sharing(self, found: Meeting) -> Meeting:
+        """Return the pairs that share a bucket of a band."""
+        left, right = self._order[found.left], self._order[found.right]
+        shared = np.zeros(len(found), np.bool_)
+        rest = np.arange(len(found), dtype=np.int64)
+        for band in range(self._bands):
+            if not len(rest):
+                break
+            equal = self._keys(band, left[rest]) == self._keys(band, right[rest])
+            shared[rest[equal]] = True
+            rest = rest[~equal]
+        return found.of(shared)
+
+
+def _joined_parts(parts: list[Meeting], least: int) -> list[Meeting]:
+    """Return the pairs of many parts in parts of at least so many, but for the last one."""
+    joined, waiting, count = list[Meeting](), list[Meeting](), 0
+    for part in parts:
+        waiting.append(part)
+        count += len(part)
+        if count >= least:
+            joined.append(Meeting.joined(waiting))
+            waiting, count = [], 0
+    if waiting:
+        joined.append(Meeting.joined(waiting))
+    return joined
 
 
 def _spanning(found: Meeting, labels: Int32Array) -> Meeting:

@@ -43,6 +43,10 @@ class HeldItems(Protocol):
     def row_words(self) -> int:
         """The words of a point, or of a set in the mean."""
 
+    @property
+    def points(self) -> tuple[UInt64Array, tuple[str, str, int]] | None:
+        """The words of points and their measure, as `Meetings` takes them; None if items are no points."""
+
     def values(self, pairs: UInt64Array) -> Float64Array:
         """Return the values of pairs of rows, right << 32 | left."""
 
@@ -63,6 +67,10 @@ class HeldPoints:
     @property
     def row_words(self) -> int:
         return int(self.words.shape[1])
+
+    @property
+    def points(self) -> tuple[UInt64Array, tuple[str, str, int]]:
+        return self.words, self.measure.kernel
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         values = np.empty(len(pairs))
@@ -88,6 +96,10 @@ class HeldSets:
     @property
     def row_words(self) -> int:
         return -(-self.elements.size // max(1, len(self)))
+
+    @property
+    def points(self) -> None:
+        return None
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         values = np.empty(len(pairs))

@@ -247,7 +247,7 @@ class _PointChecker:
         other = self._rows.buckets(replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
         join = BucketJoin(
             self._rows.held, self.members, self._plan.value_of(self._rows.format), other.keys, other.bands.bands,
-            other.codes, other.most, plan.threads,
+            other.codes, other.most, plan.threads, crowded=other.crowded,
         )  # fmt: skip
         pairs = join.rows_of(join.stars())
         return np.unique(np.concatenate([pairs["i"], pairs["j"]]))

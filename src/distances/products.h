@@ -12,8 +12,10 @@
 #ifndef LSHFAST_PRODUCTS_H
 #define LSHFAST_PRODUCTS_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cpu/cpu.h"
 
@@ -25,7 +27,41 @@ NO_CONTRACTION
 /* More than the errors of what products_within computes with floats, and of a cosine that was computed in doubles. */
 #define PRODUCTS_ERROR 3e-6f
 
+/* More than the error of a norm that was computed in doubles. */
+#define PRODUCTS_NORM_ERROR 1e-7
+
 static inline float products_error(size_t dim) { return (float)(dim + 16) * 0x1.1p-24f; }
+
+/* Coordinate 0 of a centre in its panel; the others follow in steps of PRODUCTS_LANES. */
+static inline float *products_column(float *panels, size_t dim, size_t centre) {
+    return panels + centre / PRODUCTS_LANES * dim * PRODUCTS_LANES + centre % PRODUCTS_LANES;
+}
+
+static inline double products_coordinate(const uint64_t *point, int wide, size_t i) {
+    return wide ? ((const double *)(point + 1))[i] : (double)((const float *)(point + 1))[i];
+}
+
+/* Write a dense point of distances.h, which has a norm, as a vector of length 1; wide: 1 if its coordinates are doubles.
+ * 0, and zeros: its norm is not that of its coordinates, so its distances are no angles; a damaged file may have such points. */
+static inline int products_unit(const uint64_t *point, size_t dim, int wide, float *unit) {
+    double norm, sums[8] = {0};
+    memcpy(&norm, point, sizeof norm);
+    for (size_t first = 0; first < dim; first += 8) {
+        const size_t end = dim - first < 8 ? dim - first : 8;
+        for (size_t l = 0; l < end; l++) {
+            const double x = products_coordinate(point, wide, first + l);
+            sums[l] += x * x;
+        }
+    }
+    const double sum = (sums[0] + sums[1] + sums[2] + sums[3]) + (sums[4] + sums[5] + sums[6] + sums[7]);
+    const double scale = fabs(sum - norm) < PRODUCTS_NORM_ERROR * norm ? 1 / sqrt(norm) : 0;
+    if (!(scale > 0 && scale < INFINITY)) {
+        memset(unit, 0, dim * sizeof *unit);
+        return 0;
+    }
+    for (size_t i = 0; i < dim; i++) unit[i] = (float)(products_coordinate(point, wide, i) * scale);
+    return 1;
+}
 
 /* An angle, and the error of products. */
 struct products_angle {

@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+#define LEAST_NEAR 16            /* near codes of a row in a chunk, from which products are computed, */
+#define NEAR_SHARE 8             /* if at least one in so many codes is near: products are those of the whole chunk */
+#define NOT_PAIRED INT32_MAX     /* more than all bits of a code */
+#define TRIED ((size_t)1 << 16)  /* pairs with products, after which these must leave out at least a quarter */
+
 static void find_end(struct meetings_list *list) {
     list->end = list->first;
     while (list->end < list->n && list->keys[list->end] == list->keys[list->first]) list->end++;
@@ -70,24 +75,112 @@ static size_t paired(const struct meetings *state, int32_t row) {
     return low;
 }
 
+static const uint64_t *point_of(const struct meetings_points *points, int32_t row) {
+    return points->words + (size_t)points->order[row] * points->width;
+}
+
+/* Write the points of the chunk to the panels. */
+static void fill_panels(struct meetings *state) {
+    struct meetings_points *points = &state->points;
+    const size_t size = chunk_size(state), dim = points->dim;
+    const int32_t *rows = state->left.rows + state->begun;
+    float *unit = points->units;
+    points->count = (size + PRODUCTS_LANES - 1) / PRODUCTS_LANES * PRODUCTS_LANES;
+    points->usable = 1;
+    for (size_t i = 0; i < points->count; i++) {
+        float *column = products_column(points->panels, dim, i);
+        if (i < size) points->usable &= products_unit(point_of(points, rows[i]), dim, points->wide, unit);
+        for (size_t j = 0; j < dim; j++) column[j * PRODUCTS_LANES] = i < size ? unit[j] : 0;
+    }
+}
+
+/* Compute the products of the next right rows that are paired with the chunk. */
+static void fill_block(struct meetings *state) {
+    struct meetings_points *points = &state->points;
+    size_t n = 0;
+    for (size_t place = state->row; place < state->right.end && n < MEETINGS_BLOCK; place++) {
+        const int32_t row = state->right.rows[place];
+        if (!paired(state, row)) continue;
+        points->units_usable[n] = products_unit(point_of(points, row), points->dim, points->wide, points->units + n * points->dim);
+        points->places[n++] = place;
+    }
+    points->kernels->multiply(points->units, n, points->panels, points->count, points->dim, points->products);
+    points->places_count = n;
+}
+
+/* The products of the next right row with the chunk; NULL if there are none. */
+static const float *products_with_chunk(struct meetings *state) {
+    struct meetings_points *points = &state->points;
+    if (!points->count) fill_panels(state);
+    if (!points->usable) return NULL;
+    size_t i = 0;
+    while (i < points->places_count && points->places[i] != state->row) i++;
+    if (i == points->places_count) {
+        fill_block(state);
+        i = 0;
+    }
+    return points->units_usable[i] ? points->products + i * points->count : NULL;
+}
+
+/* 1 if products are likely to leave out many of the near rows of a chunk. */
+static inline int need_products(const struct meetings_points *points, size_t near, size_t size) {
+    if (!points->words || near < LEAST_NEAR || near < size / NEAR_SHARE) return 0;
+    return !(points->tried >= TRIED && points->screened < points->tried / 4);
+}
+
+static inline size_t count_near(const int32_t *unequal, size_t size, int32_t most) {
+    size_t near = 0;
+    for (size_t i = 0; i < size; i++) near += unequal[i] <= most;
+    return near;
+}
+
+/* Mark the rows of the chunk that have the label of a row. */
+static void mark_label(const struct meetings *state, int32_t label, size_t size) {
+    const int32_t *rows = state->left.rows + state->begun, *labels = state->labels;
+    for (size_t i = 0; i < size; i++) {
+        if (labels[rows[i]] == label) state->unequal[i] = NOT_PAIRED;
+    }
+}
+
+/* Mark the rows of the chunk whose products are too small. */
+static void mark_small(int32_t *unequal, const float *products, size_t size, float least) {
+    for (size_t i = 0; i < size; i++) unequal[i] = products[i] < least ? NOT_PAIRED : unequal[i];
+}
+
 /* Compare the next right row with the first `size` rows of the chunk, which are below its limit. */
 static size_t compare(struct meetings *state, int32_t row, size_t size, uint64_t *pairs) {
-    const int32_t *rows = state->left.rows + state->begun, *labels = state->labels;
-    size_t made = 0;
+    struct meetings_points *points = &state->points;
+    const int32_t *rows = state->left.rows + state->begun;
+    const int32_t most = state->most < NOT_PAIRED ? state->most : NOT_PAIRED - 1;
+    int32_t *unequal = state->unequal;
+    state->compared += size;
     if (state->words) {
         const uint64_t *code = state->codes + (size_t)row * state->words;
-        state->kernels->differ(code, 0, state->chunk, size, state->words, 1, state->unequal);
+        state->kernels->differ(code, 0, state->chunk, size, state->words, 1, unequal);
+    } else {
+        for (size_t i = 0; i < size; i++) unequal[i] = INT32_MIN;
     }
-    for (size_t i = 0; i < size; i++) {
-        if (state->words && state->unequal[i] > state->most) continue;
-        if (labels && labels[rows[i]] == labels[row]) continue;
-        pairs[made++] = (uint64_t)row << 32 | (uint32_t)rows[i];
+    if (state->labels) mark_label(state, state->labels[row], size);
+    size_t near = count_near(unequal, size, most);
+    const float *products = need_products(points, near, size) ? products_with_chunk(state) : NULL;
+    if (products) {
+        points->tried += near;
+        points->screened += near;
+        mark_small(unequal, products, size, points->least);
+        near = count_near(unequal, size, most);
+        points->screened -= near;
     }
-    state->compared += size;
+    /* Written without a branch, since in a crowd it is not known which rows are near. */
+    size_t made = 0;
+    for (size_t i = 0; i < size && made < near; i++) {
+        pairs[made] = (uint64_t)row << 32 | (uint32_t)rows[i];
+        made += unequal[i] <= most;
+    }
     return made;
 }
 
 size_t meetings_find(struct meetings *state, uint64_t *pairs, size_t room, size_t work) {
+    const size_t before = state->points.screened;
     size_t made = 0;
     look_at_labels(state, chunk_size(state)); /* they may have changed */
     while (work) {
@@ -96,11 +189,12 @@ size_t meetings_find(struct meetings *state, uint64_t *pairs, size_t room, size_
             if (state->begun == state->left.end && !next_bucket(state, &work)) break;
             state->row = state->right.first;
             if (state->words) gather(state, chunk_size(state));
+            state->points.count = state->points.places_count = 0;
             look_at_labels(state, chunk_size(state));
         }
         int32_t row = state->right.rows[state->row];
         size_t size = paired(state, row);
-        if (made + size > room) break;
+        if (made + (state->points.screened - before) + size > room) break;
         if (size) made += compare(state, row, size, pairs + made);
         state->row++;
         work = work > size + 1 ? work - size - 1 : 0;

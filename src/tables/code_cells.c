@@ -13,7 +13,6 @@
 #define ROUNDS 4         /* more leave out hardly more */
 #define STEP_ROWS 1024   /* rows that one call divides */
 #define NO_CELL UINT32_MAX
-#define NORM_ERROR 1e-7  /* more than the error of a norm that was computed in doubles */
 #define TRIALS 32        /* rows as queries, which find out where cells are useful */
 #define TRIAL_STEP 0.05  /* of their angles */
 #define MOST_SHARE 0.5   /* of the groups, that cells are useful for */
@@ -54,40 +53,19 @@ int code_cells_wanted(const struct band_tables *index, size_t least) {
 
 /* ---- centres ---- */
 
-static inline double coordinate(const uint64_t *point, int wide, size_t i) {
-    return wide ? ((const double *)(point + 1))[i] : (double)((const float *)(point + 1))[i];
-}
-
-int code_cells_unit(const uint64_t *point, size_t dim, int wide, float *unit) {
-    double norm, sums[8] = {0};
-    memcpy(&norm, point, sizeof norm);
-    for (size_t i = 0; i < dim; i++) {
-        const double x = coordinate(point, wide, i);
-        sums[i % 8] += x * x;
-    }
-    const double sum = (sums[0] + sums[1] + sums[2] + sums[3]) + (sums[4] + sums[5] + sums[6] + sums[7]);
-    const double scale = fabs(sum - norm) < NORM_ERROR * norm ? 1 / sqrt(norm) : 0;
-    if (!(scale > 0 && scale < INFINITY)) {
-        memset(unit, 0, dim * sizeof *unit);
-        return 0;
-    }
-    for (size_t i = 0; i < dim; i++) unit[i] = (float)(coordinate(point, wide, i) * scale);
-    return 1;
-}
-
 /* Make units and products of up to CODE_CELLS_BLOCK rows; `angles` says which are units. */
 static void multiply(struct code_cells_making *making, const uint32_t *rows, size_t n, int *angles) {
     const struct code_cells *cells = &making->cells;
     for (size_t i = 0; i < n; i++) {
         const uint64_t *point = band_tables_signature(making->index, rows[i]) + making->index->slots;
-        angles[i] = code_cells_unit(point, cells->dim, cells->wide, making->units + i * cells->dim);
+        angles[i] = products_unit(point, cells->dim, cells->wide, making->units + i * cells->dim);
     }
     making->kernels->multiply(making->units, n, cells->panels, cells->count, cells->dim, making->products);
 }
 
 static void write_centre(struct code_cells *cells, size_t cell, const double *sums, double scale) {
-    float *panel = cells->panels + cell / PRODUCTS_LANES * cells->dim * PRODUCTS_LANES + cell % PRODUCTS_LANES;
-    for (size_t j = 0; j < cells->dim; j++) panel[j * PRODUCTS_LANES] = (float)(sums[j] * scale);
+    float *column = products_column(cells->panels, cells->dim, cell);
+    for (size_t j = 0; j < cells->dim; j++) column[j * PRODUCTS_LANES] = (float)(sums[j] * scale);
 }
 
 /* Make the centres the mean directions of the sample's rows of each cell. A cell without a direction keeps its centre. */
@@ -135,7 +113,7 @@ int code_cells_begin(struct code_cells_making *making) {
     done = done && n;
     for (size_t cell = 0; done && cell < count; cell++) {
         const uint64_t *point = band_tables_signature(making->index, sample[cell * n / count]) + making->index->slots;
-        code_cells_unit(point, dim, cells->wide, making->units);
+        products_unit(point, dim, cells->wide, making->units);
         for (size_t j = 0; j < dim; j++) sums[j] = (double)making->units[j];
         write_centre(cells, cell, sums, 1);
     }

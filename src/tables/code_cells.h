@@ -59,10 +59,6 @@ static inline void code_cells_move(struct code_cells *cells, size_t row) {
 
 void code_cells_free(struct code_cells *cells);
 
-/* Write a point as a vector of length 1. 0, and zeros: its norm is not that of its coordinates, so its distances are no
- * angles; a damaged file may have such points. */
-int code_cells_unit(const uint64_t *point, size_t dim, int wide, float *unit);
-
 /* Cells that are being made: begin, divide until it returns 1, end. */
 struct code_cells_making {
     const struct band_tables *index;

@@ -214,7 +214,7 @@ static int choose_groups(struct code_search *search, size_t *done) {
     for (size_t first = 0; first < search->queries; first += CODE_CELLS_BLOCK) {
         const size_t n = search->queries - first < CODE_CELLS_BLOCK ? search->queries - first : CODE_CELLS_BLOCK;
         for (size_t i = 0; i < n; i++) {
-            units[i] = code_cells_unit(query_point(search, first + i), cells->dim, cells->wide, search->units + i * cells->dim);
+            units[i] = products_unit(query_point(search, first + i), cells->dim, cells->wide, search->units + i * cells->dim);
         }
         search->products->multiply(search->units, n, cells->panels, cells->count, cells->dim, search->with);
         for (size_t i = 0; i < n && first + i < search->queries; i++) {
