@@ -176,7 +176,8 @@ def best_first(
         keys = keys.copy()
         ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
         # The bits of non-negative doubles, as integers, have the order of the doubles.
-        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64))
+        most = k if k is not None and counts.max() > k else None
+        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), most)
         scores = None if scores is None else ranks
     else:
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())

@@ -4,5 +4,8 @@ import numpy.typing as npt
 __test__: dict[str, str]
 
 def order_matches(
-    offsets: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64],
+    keys: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.int64],
+    most: int | None = None,
 ) -> None: ...

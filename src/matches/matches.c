@@ -1,4 +1,5 @@
-/* Few matches are sorted by insertion, more of them by a heap, whose steps are n log n whatever the numbers are. */
+/* Few matches are sorted by insertion, more of them by a heap, whose steps are n log n whatever the numbers are. Where
+ * few are wanted of many, the heap holds these, and the others pass by its root: of n equally near entries, 10 take a step each. */
 #include "matches/matches.h"
 
 /* A query's matches are sorted by insertion up to this number. */
@@ -33,8 +34,17 @@ static void let_down(int64_t *keys, int64_t *scores, size_t n, size_t at, int64_
     scores[at] = score;
 }
 
-static void order_many(int64_t *keys, int64_t *scores, size_t n) {
+static void order_many(int64_t *keys, int64_t *scores, size_t n, size_t most) {
+    const size_t all = n;
+    if (n > most) n = most;
     for (size_t at = n / 2; at-- > 0;) let_down(keys, scores, n, at, keys[at], scores[at]);
+    for (size_t i = n; i < all; i++) {
+        const int64_t key = keys[i], score = scores[i];
+        if (!is_before(score, key, scores[0], keys[0])) continue;
+        keys[i] = keys[0];
+        scores[i] = scores[0];
+        let_down(keys, scores, n, 0, key, score);
+    }
     while (--n > 0) {
         int64_t key = keys[n], score = scores[n];
         keys[n] = keys[0];
@@ -43,10 +53,10 @@ static void order_many(int64_t *keys, int64_t *scores, size_t n) {
     }
 }
 
-void matches_order(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores) {
+void matches_order(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores, size_t most) {
     for (size_t i = 0; i < queries; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
         if (n <= FEW) order_few(keys + offsets[i], scores + offsets[i], n);
-        else order_many(keys + offsets[i], scores + offsets[i], n);
+        else order_many(keys + offsets[i], scores + offsets[i], n, most);
     }
 }

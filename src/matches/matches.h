@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort each query's matches, keys[offsets[i]..offsets[i + 1]) with their scores, by (score descending, key ascending). */
-void matches_order(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores);
+/* Sort each query's matches, keys[offsets[i]..offsets[i + 1]) with their scores, by (score descending, key ascending). Of more
+ * than `most` matches, at least 1, those after the first `most` are in any order. */
+void matches_order(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores, size_t most);
 
 #endif

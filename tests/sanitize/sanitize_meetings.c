@@ -37,7 +37,40 @@ static size_t bits_of(const uint64_t *a, const uint64_t *b, size_t words) {
     return bits;
 }
 
+#define DIM 5
+
+/* Points around one direction, each with a norm before its floats. */
+static uint64_t *points_of(size_t n, size_t width) {
+    uint64_t *points = numbers(n * width);
+    memset(points, 0, n * width * sizeof *points);
+    for (size_t i = 0; i < n; i++) {
+        float *values = (float *)(points + i * width + 1);
+        double norm = 0;
+        for (size_t j = 0; j < DIM; j++) {
+            values[j] = 1 + (float)below(100) / 100;
+            norm += (double)values[j] * (double)values[j];
+        }
+        memcpy(points + i * width, &norm, sizeof norm);
+    }
+    return points;
+}
+
+static double cosine(const uint64_t *a, const uint64_t *b) {
+    const float *x = (const float *)(a + 1), *y = (const float *)(b + 1);
+    double xx = 0, yy = 0, xy = 0;
+    for (size_t j = 0; j < DIM; j++) {
+        xx += (double)x[j] * (double)x[j];
+        yy += (double)y[j] * (double)y[j];
+        xy += (double)x[j] * (double)y[j];
+    }
+    return xy / sqrt(xx * yy);
+}
+
 static void check(size_t n, size_t words, uint64_t buckets, int labelled) {
+    const size_t width = 1 + (DIM + 1) / 2;
+    uint64_t *points = points_of(n, width);
+    int64_t *order = buffer(n * sizeof(int64_t));
+    for (size_t i = 0; i < n; i++) order[i] = (int64_t)(n - 1 - i);
     struct list left = list_of(n, buckets), right = list_of(n, buckets);
     uint64_t *codes = numbers(n * words);
     int32_t *limits = buffer(n * sizeof(int32_t)), *labels = labelled ? buffer(n * sizeof(int32_t)) : NULL;
@@ -54,7 +87,16 @@ static void check(size_t n, size_t words, uint64_t buckets, int labelled) {
         state.limits = limits, state.labels = labels, state.kernels = bits_levels[level];
         state.chunk = numbers(MEETINGS_CHUNK * words);
         state.unequal = buffer(MEETINGS_CHUNK * sizeof(int32_t));
+        const float least = 0.97f;
+        if (n % 2 || n > 2000) {
+            state.points.words = points, state.points.order = order, state.points.width = width, state.points.dim = DIM;
+            state.points.least = least, state.points.kernels = products_levels[level];
+            state.points.panels = buffer(MEETINGS_CHUNK * DIM * sizeof(float));
+            state.points.units = buffer(MEETINGS_BLOCK * DIM * sizeof(float));
+            state.points.products = buffer(MEETINGS_BLOCK * MEETINGS_CHUNK * sizeof(float));
+        }
         uint64_t *pairs = numbers(MEETINGS_CHUNK);
+        size_t missed = 0;
         while (!state.done) {
             size_t made = meetings_find(&state, pairs, MEETINGS_CHUNK, 700);
             for (size_t i = 0; i < made; i++) met[(pairs[i] >> 32) * n + (uint32_t)pairs[i]]++;
@@ -65,13 +107,21 @@ static void check(size_t n, size_t words, uint64_t buckets, int labelled) {
                 int paired = right.keys[i] == left.keys[j] && left.keys[j] != MEETINGS_NO_KEY &&
                              (int32_t)other < limits[row] && !(labels && labels[row] == labels[other]) &&
                              bits_of(codes + row * words, codes + other * words, words) <= words;
-                CHECK(met[row * n + other] == paired);
+                int beyond = 0;
+                if (state.points.words && paired && !met[row * n + other]) {
+                    beyond = cosine(points + order[row] * (int64_t)width, points + order[other] * (int64_t)width) < (double)least + 1e-6;
+                }
+                missed += (size_t)beyond;
+                CHECK(met[row * n + other] + beyond == paired);
             }
         }
+        CHECK(missed == state.points.screened);
+        free(state.points.panels), free(state.points.units), free(state.points.products);
         if (level == CPU_SCALAR) note_bytes(met, n * n);
         free(met), free(state.chunk), free(state.unequal), free(pairs);
     }
     free(left.keys), free(left.rows), free(right.keys), free(right.rows), free(codes), free(limits), free(labels);
+    free(points), free(order);
 }
 
 int main(void) {

@@ -17,6 +17,7 @@ from lshfast.index.key_pairs import pairs_once, pairs_with_others
 from lshfast.index.keys import as_column, column_for, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
 from lshfast.index.neighbors.codes import CodesPlan
+from lshfast.index.neighbors.equal_queries import find_equal_queries
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
@@ -486,7 +487,14 @@ class NearNeighbors(StoredIndex):
         within: float | None = None,
         limit: Limit | None = None,
     ) -> NeighborLists:
-        """Search for checked points."""
+        """Search for checked points, for equal ones once."""
+        equal = find_equal_queries(words)
+        if equal is not None:
+            words = words[equal.first]
+            found = self._found(
+                self._points.points_of(words), words, threads, most=most, within=within, limit=limit
+            )
+            return equal.repeat(found)
         plan, parts = self.plan, list[Neighbors]()
         value = None if within is None else self._points.value_at(within)
         ends: Any = {"most": most, "within": value, "limit": limit, "threads": threads}
