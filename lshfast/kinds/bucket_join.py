@@ -228,7 +228,7 @@ class BucketJoin:
     def _first_of(
         self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
     ) -> tuple[list[Meeting], int]:
-        """Return, of the rows of a search in the batch, pairs with ever earlier similar kept rows, and how many were compared."""
+        """Return, of the rows of a search, pairs with ever earlier similar kept rows, and how many were compared."""
         limits, firsts, compared = np.empty(len(self), np.int32), list[Meeting](), 0
         limits[batch] = keepers
         for found, count in self._meetings(search.band, kept, search.rows, limits, None):
@@ -280,7 +280,7 @@ class BucketJoin:
     # ---- the work ----
 
     def _searches(self, rows: Int32Array) -> list[_Search]:
-        """Return the searches that find all similar pairs of rows with others: one for each band, or parts of a crowd."""
+        """Return the searches that find the similar pairs of rows: one for each band, or parts of a crowd."""
         if not self._crowded:
             return [_Search(band, rows) for band in range(self._bands)]
         size = self._sizes.part

@@ -51,8 +51,8 @@ LOOKED_UP_PAIRS = 1 << 11
 # Weighted sets of which fewer are compared in seconds, whatever they are.
 LEAST_CROWD = 1024
 
-# Buckets that a random pair shares on average, if its codes are near, from which points are crowded. A pair of a crowd takes
-# 8 ns if all rows are in one bucket, and 16 ns in each of many small ones.
+# Buckets that a random pair shares on average, if its codes are near, from which points are crowded. A pair of a crowd
+# takes 8 ns if all rows are in one bucket, and 16 ns in each of many small ones.
 CROWDED = 0.5
 ANGLES = 256  # at which it is computed how often codes are near
 

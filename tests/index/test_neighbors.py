@@ -3,6 +3,8 @@
 import dataclasses
 import math
 import re
+import time
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -622,3 +624,39 @@ def test_what_an_index_says_of_itself():
     assert (figures.entries, figures.bands, figures.rows_per_band, figures.probes) == (60, 3, 2, 3)
     assert sum(figures.bucket_sizes.values()) > 0
     assert figures.nbytes > 60 * 2 * 8
+
+
+def equal_points(metric, n, dim):
+    """Return a batch in which most points are equal to another one."""
+    points = random_points(metric, 12, dim)
+    return points[np.random.default_rng(4).integers(0, 12, n)]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_equal_queries_have_the_answers_that_each_has_alone(metric):
+    options = SMALL[metric]
+    points = equal_points(metric, 60, options["dim"])
+    index = NearNeighbors(metric, n=60, **options)
+    index.insert([f"key {i}" for i in range(60)], points)
+    for search in (index.query, index.within, index.near, partial(index.query, k=3, examine=5)):
+        together = search(points)
+        alone = [search(points[i : i + 1]) for i in range(60)]
+        assert [list(answer) for answer in together] == [list(answer[0]) for answer in alone]
+        assert together.examined.tolist() == [int(answer.examined[0]) for answer in alone]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["tables", "codes"])
+def test_a_batch_of_equal_points_takes_time_for_each_once(method):
+    """Sixteen times as many searches of all entries would take 100 times as long; the bound allows for noise."""
+    point = np.random.default_rng(0).standard_normal((1, 32))
+    seconds = []
+    for n in (2000, 20_000):
+        index = NearNeighbors("cosine", radius=0.5, dim=32, n=n, method=method)
+        index.insert(np.arange(n), np.repeat(point, n, axis=0))
+        start = time.process_time()
+        found = index.query(np.repeat(point, n // 2, axis=0), k=10, threads=1)
+        seconds.append(time.process_time() - start)
+        assert found[0] == found[n // 2 - 1]
+        assert [neighbor.key for neighbor in found[1]] == list(range(10))
+    assert seconds[1] < 40 * max(seconds[0], 0.005)

@@ -5,6 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lshfast import kernels
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.kernels.distances import distances_of_pairs
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
 from tests.reference import meetings as reference
 
@@ -79,6 +82,91 @@ def test_crowds(level, n, words):
     assert meetings.compared == n * (n - 1) // 2
 
 
+def points_around_one(n, dim, dtype, seed=3):
+    """Return points in a crowd, with some pairs of nearly equal ones, their format and their words."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal(dim) + 0.3 * rng.standard_normal((n, dim))
+    points[: n // 8] = points[n // 4 : n // 4 + n // 8] + 0.01 * rng.standard_normal((n // 8, dim))
+    layout = PointFormat("cosine", dim, dtype, None)
+    return layout, layout.check(points.astype(dtype))[1]
+
+
+def values_of(layout, words, pairs):
+    packed = np.array([row << 32 | other for row, other in pairs], np.uint64)
+    values = np.empty(len(packed))
+    distances_of_pairs(words, packed, *layout.measure.kernel, values)
+    return values
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 7, 64, 129])
+@pytest.mark.parametrize("n", [15, 16, 17, 33, 511, 513, 700])
+def test_points_leave_out_only_pairs_beyond_the_value(level, n, dim, dtype):
+    layout, words = points_around_one(n, dim, dtype)
+    rows, keys, codes = np.arange(n, dtype=np.int32), np.zeros(n, np.uint64), np.zeros((n, 1), np.uint64)
+    order = rows[::-1].astype(np.int64)
+    pairs = [(row, other) for row in range(n) for other in range(row)]
+    values = values_of(layout, words, [(int(order[row]), int(order[other])) for row, other in pairs])
+    value = float(np.quantile(values, 0.1))
+    meetings = Meetings(keys, rows, keys, rows, codes, 0, rows, None, words, layout.measure.kernel, order, value)
+    found = set(find(meetings))
+    near = {pair for pair, at in zip(pairs, values.tolist(), strict=True) if at <= value}
+    assert near <= found <= set(pairs)
+    assert len(found) + meetings.screened == len(pairs) == meetings.compared
+    with kernels.use("scalar"):
+        again = Meetings(keys, rows, keys, rows, codes, 0, rows, None, words, layout.measure.kernel, order, value)
+        assert set(find(again)) == found
+
+
+def test_a_crowd_of_points_is_left_out():
+    """Of points just beyond the value, at most a hundredth is left to be compared exactly."""
+    layout, words = points_around_one(3000, 128, "float32")
+    rows, keys = np.arange(3000, dtype=np.int32), np.zeros(3000, np.uint64)
+    for codes in (np.zeros((3000, 2), np.uint64), np.empty((3000, 0), np.uint64)):
+        meetings = Meetings(
+            keys, rows, keys, rows, codes, 0, rows, None, words, layout.measure.kernel, rows.astype(np.int64), 0.05
+        )
+        assert len(find(meetings, 1 << 16)) <= 0.01 * meetings.compared
+        assert meetings.screened >= 0.99 * meetings.compared
+
+
+def test_points_beyond_limits_and_of_one_label_are_no_pairs(level):
+    """Near codes, limits and labels rule out pairs as without points, whatever is left out."""
+    n = 900
+    rng = np.random.default_rng(8)
+    layout, words = points_around_one(n, 16, "float32")
+    rows, keys = np.arange(n, dtype=np.int32), np.sort(rng.integers(0, 2, n)).astype(np.uint64)
+    limits, labels = rng.integers(0, n, n).astype(np.int32), rng.integers(0, 3, n).astype(np.int32)
+    codes = rng.integers(0, 4, (n, 1)).astype(np.uint64)
+    points = (words, layout.measure.kernel, rows.astype(np.int64), 0.03)
+    meetings = Meetings(keys, rows, keys, rows, codes, 1, limits, labels, *points)
+    found = set(find(meetings))
+    every = find(Meetings(keys, rows, keys, rows, codes, 1, limits, labels))
+    near = values_of(layout, words, every) <= 0.03
+    assert {pair for pair, is_near in zip(every, near.tolist(), strict=True) if is_near} <= found <= set(every)
+    assert len(found) + meetings.screened == len(every)
+    assert meetings.screened
+
+
+def test_points_whose_norm_is_wrong_leave_out_no_pair():
+    layout, words = points_around_one(600, 16, "float32")
+    words = words.copy()
+    words[:, 0] = np.full(600, 7.0).view(np.uint64)
+    rows, keys = np.arange(600, dtype=np.int32), np.zeros(600, np.uint64)
+    options = (np.empty((600, 0), np.uint64), 0, rows, None, words, layout.measure.kernel, rows.astype(np.int64), 0.0)
+    assert len(find(Meetings(keys, rows, keys, rows, *options))) == 600 * 599 // 2
+
+
+@pytest.mark.parametrize(("metric", "nonzeros"), [("euclidean", None), ("manhattan", None), ("cosine", 16)])
+def test_points_of_other_measures_leave_out_no_pair(metric, nonzeros):
+    layout = PointFormat(metric, 16, "float32", nonzeros)
+    words = layout.check(np.random.default_rng(1).standard_normal((600, 16)))[1]
+    rows, keys = np.arange(600, dtype=np.int32), np.zeros(600, np.uint64)
+    options = (np.empty((600, 0), np.uint64), 0, rows, None, words, layout.measure.kernel, rows.astype(np.int64), 0.0)
+    assert len(find(Meetings(keys, rows, keys, rows, *options))) == 600 * 599 // 2
+
+
 def test_the_pairs_do_not_depend_on_the_room():
     rng = np.random.default_rng(1)
     left = listed(rng.integers(0, 3, 1500).astype(np.uint64), np.arange(1500, dtype=np.int32))
@@ -138,10 +226,13 @@ def test_unaligned_and_read_only_arrays(n, shift):
     assert len(find(Meetings(*lists, copied(codes), 0, rows))) == n * (n - 1) // 2
 
 
+POINTS, ORDER = np.ones((5, 3), np.uint64), np.arange(4, dtype=np.int64)
+
+
 def arguments(**others):
     rows, keys = np.arange(4, dtype=np.int32), np.array([1, 1, 2, 2], np.uint64)
     given = dict(left_keys=keys, left_rows=rows, right_keys=keys, right_rows=rows, codes=np.zeros((4, 1), np.uint64))
-    return given | dict(most=0, limits=rows) | others
+    return given | dict(most=0, limits=rows, measure=("cosine", "float32", 4)) | others
 
 
 @pytest.mark.parametrize(
@@ -154,6 +245,11 @@ def arguments(**others):
         ({"left_rows": np.arange(3, dtype=np.int32)}, "left_rows must have 4 elements, one for each key, not 3"),
         ({"limits": np.arange(3, dtype=np.int32)}, "limits must have 4 elements, one for each code, not 3"),
         ({"labels": np.arange(5, dtype=np.int32)}, "labels must have 4 elements, one for each code, not 5"),
+        ({"points": np.ones((5, 2), np.uint64), "order": ORDER}, "points must have rows of 3 words, not of 2"),
+        ({"points": POINTS}, "order must have 4 elements, one for each code"),
+        ({"points": POINTS, "order": ORDER[:3]}, "order must have 4 elements, one for each code"),
+        ({"points": POINTS, "order": ORDER + 3}, r"order must be within 0\.\.4, not 5"),
+        ({"points": POINTS, "order": ORDER - 1}, r"order must be within 0\.\.4, not -1"),
     ],
 )
 def test_wrong_lists_are_refused(others, reason):

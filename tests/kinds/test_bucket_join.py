@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lshfast import dedup
+from lshfast import pairs as pairs_of
 from lshfast.join import component_groups, star_groups
 from lshfast.join.jaccard import joined_pairs, sort_pairs
 from lshfast.kinds.bucket_join import SIZES, BucketJoin, JoinSizes
@@ -20,7 +22,7 @@ def crowds(n, dim, spread, seed=1):
     return rng.standard_normal((7, dim))[rng.integers(0, 7, n)] + spread * rng.standard_normal((n, dim))
 
 
-def joins(vectors, order=None, threads=1, exact=False, **options):
+def joins(vectors, order=None, threads=1, exact=False, crowded=None, **options):
     """Return a function that makes the join of vectors again, and the number of rows."""
     plan = make_point_plan("vector", threads=threads, **options)
     reader = PointReader("vector", plan.measure)
@@ -28,9 +30,10 @@ def joins(vectors, order=None, threads=1, exact=False, **options):
     rows = np.arange(len(points), dtype=np.int64)
     order = rows if order is None else order
     buckets = one_bucket(len(points)) if exact else choose_buckets(points, reader.format, plan, rows)
+    crowded = buckets.crowded if crowded is None else crowded
     return lambda sizes=SIZES: BucketJoin(
         HeldPoints(points, reader.format.measure), order, plan.value_of(reader.format), buckets.keys,
-        buckets.bands.bands, buckets.codes, buckets.most, threads, sizes=sizes,
+        buckets.bands.bands, buckets.codes, buckets.most, threads, sizes=sizes, crowded=crowded,
     )  # fmt: skip
 
 
@@ -80,6 +83,45 @@ def test_stars_and_forests_are_those_of_all_pairs(n, spread, first, least, threa
     linked = component_groups(n, in_order(made().rows_of(forest), order))
     assert linked.labels.tolist() == component_groups(n, pairs).labels.tolist()
     assert len(forest.left) <= len(pairs)
+
+
+@settings(max_examples=10)
+@given(
+    n=st.integers(1, 300),
+    spread=st.sampled_from([0.02, 0.2, 0.35, 1.0]),
+    part=st.sampled_from([1, 60, 2048]),
+    first=st.sampled_from([7, 4096]),
+    seed=st.integers(0, 1000),
+)
+def test_a_crowd_is_compared_once_with_the_same_answers(n, spread, part, first, seed):
+    """Pairs that share no bucket are left out, as if each band were searched."""
+    points = crowds(n, 24, spread, seed)
+    order = np.random.default_rng(seed).permutation(n).astype(np.int64)
+    sizes = JoinSizes(candidates=600, first_batch=first, least_batch=2, part=part)
+    by_bands, at_once = (joins(points, order, 2, crowded=crowded, threshold=0.95) for crowded in (False, True))
+    assert every_pair(by_bands(sizes)).tolist() == every_pair(at_once(sizes)).tolist()
+    for groups in ("stars", "forest"):
+        found = [getattr(join(sizes), groups)() for join in (by_bands, at_once)]
+        for name in ("left", "right", "value"):
+            assert getattr(found[0], name).tolist() == getattr(found[1], name).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_points_just_below_the_threshold_are_compared_once(dtype):
+    n, dim = 1500, 64
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal(dim) + 0.25 * rng.standard_normal((n, dim))
+    points[:40] = points[40:80] + 0.03 * rng.standard_normal((40, dim))
+    given = points.astype(dtype)
+    exact = pairs_of(given, kind="vector", threshold=0.96, exact=True)
+    found = pairs_of(given, kind="vector", threshold=0.96)
+    assert set(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) <= set(
+        zip(exact["i"].tolist(), exact["j"].tolist(), strict=True)
+    )
+    assert len(found) >= 0.95 * len(exact)
+    groups = dedup(given, kind="vector", threshold=0.96)
+    assert groups.summary.removed >= 40
+    assert groups.summary.candidates <= n * (n - 1) // 2
 
 
 @pytest.mark.parametrize("groups", ["stars", "forest", "pairs"])

@@ -491,9 +491,7 @@ class NearNeighbors(StoredIndex):
         equal = find_equal_queries(words)
         if equal is not None:
             words = words[equal.first]
-            found = self._found(
-                self._points.points_of(words), words, threads, most=most, within=within, limit=limit
-            )
+            found = self._found(self._points.points_of(words), words, threads, most=most, within=within, limit=limit)
             return equal.repeat(found)
         plan, parts = self.plan, list[Neighbors]()
         value = None if within is None else self._points.value_at(within)
