@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define LEAST_NEAR 16            /* near codes of a row in a chunk, from which products are computed, */
-#define NEAR_SHARE 8             /* if at least one in so many codes is near: products are those of the whole chunk */
+#define LEAST_NEAR 128           /* near codes of a row in a chunk, from which products are computed, */
+#define NEAR_SHARE 4             /* if at least one in so many codes is near: products are those of the whole chunk */
 #define NOT_PAIRED INT32_MAX     /* more than all bits of a code */
 #define TRIED ((size_t)1 << 16)  /* pairs with products, after which these must leave out at least a quarter */
 

