@@ -491,8 +491,8 @@ class NearNeighbors(StoredIndex):
         equal = find_equal_queries(words)
         if equal is not None:
             words = words[equal.first]
-            found = self._found(self._points.points_of(words), words, threads, most=most, within=within, limit=limit)
-            return equal.repeat(found)
+            points = self._points.points_of(words)
+            return equal.repeat(self._found(points, words, threads, most=most, within=within, limit=limit))
         plan, parts = self.plan, list[Neighbors]()
         value = None if within is None else self._points.value_at(within)
         ends: Any = {"most": most, "within": value, "limit": limit, "threads": threads}
