@@ -131,7 +131,7 @@ def with_lshfast(method: Literal["codes", "tables"]) -> Peer:
             while found < recall:
                 promise = next(promised)
                 options: Any = {"dim": dim, "n": n, "sample": sample, "recall": promise, "method": method}
-                index = NearNeighbors("cosine", radius, **options)
+                index = NearNeighbors("angle", radius, **options)
                 seconds = cpu_seconds(lambda index=index: index.insert(range(n), world.points, threads=1))
                 lists = lists_of(index, world.queries)
                 found = recall_of(lists(), world.places)

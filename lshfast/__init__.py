@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.engine.clusters import ClusterFigures as ClusterFigures
     from lshfast.engine.libraries import LibraryDefaults, library_defaults
-    from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
+    from lshfast.index import FewNeighborsWarning, LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import HammingIndex, TanimotoIndex, dedup_codes, hamming_pairs, tanimoto_pairs
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
@@ -110,6 +110,7 @@ __all__ = [
     "DataError",
     "DedupResult",
     "DistinctCounter",
+    "FewNeighborsWarning",
     "FormatError",
     "HammingIndex",
     "LSHEnsemble",
@@ -158,7 +159,7 @@ if not TYPE_CHECKING:
             "drivers.memory": "dedup pairs",
             "engine.libraries": "LibraryDefaults library_defaults",
             "engine": "DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
-            "index": "LSHEnsemble LSHForest LSHIndex NearNeighbors",
+            "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",
             "index.stores.redis": "RedisStore",

@@ -44,7 +44,7 @@ RESULTS = {
     "index without entries": (lambda: index_of([]).stats(), ["IndexStats of 0 entries", "bytes"]),
     "forest": (lambda: LSHForest().stats(), ["EntryStats of 0 entries", "bytes"]),
     "neighbors": (
-        lambda: NearNeighbors("cosine", radius=0.1, dim=4, n=10).stats(),
+        lambda: NearNeighbors("angle", radius=0.1, dim=4, n=10).stats(),
         ["NeighborStats of 0 entries", "probes"],
     ),
 }

@@ -37,10 +37,10 @@ def angles(a, b):
     return np.arccos(np.clip(cosines, -1, 1))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+@pytest.mark.parametrize("metric", ["euclidean", "l2", "manhattan", "l1", "cosine", "angle"])
 def test_neighbors_are_those_of_scikit_learn(metric):
     points, queries = np.split(clusters(140), [120])
-    if metric == "cosine":
+    if metric == "angle":
         exact = NearestNeighbors(n_neighbors=4, metric=lambda a, b: angles(a[np.newaxis], b[np.newaxis])[0, 0])
     else:
         exact = NearestNeighbors(n_neighbors=4, metric=metric)
@@ -117,7 +117,7 @@ def test_sparse_points():
     points[np.abs(points) < 2] = 0
     points[:, 0] += 1
     matrix = scipy.sparse.csr_matrix(points)
-    for metric in ("euclidean", "cosine", "manhattan"):
+    for metric in ("euclidean", "cosine", "angle", "manhattan"):
         dense, sparse = (LSHNeighbors(metric, n_neighbors=3, recall=0.9999).fit(each) for each in (points, matrix))
         for x in (None, matrix[:20]):
             np.testing.assert_allclose(
@@ -175,6 +175,7 @@ def test_what_cannot_be_asked():
     [
         ("manhattan", np.repeat([[1.7e12], [1.8e12]], 10, 0)),
         ("euclidean", np.repeat([[1.7e18], [1.8e18]], 10, 0)),
+        ("angle", np.array([[1.0], [-1.0], [2.0], [-3.0]])),
         ("cosine", np.array([[1.0], [-1.0], [2.0], [-3.0]])),
     ],
 )

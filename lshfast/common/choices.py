@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Unit: TypeAlias = Literal["word", "char", "stopword"]
 Scheme: TypeAlias = Literal["fast", "classic"]
@@ -11,6 +11,9 @@ PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 ItemMeasure: TypeAlias = Literal[
     "jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"
 ]
+# Other usual names of measures, which all ways in take.
+NamedMeasure: TypeAlias = Literal[ItemMeasure, "l1", "l2"]
+MEASURE_SYNONYMS: dict[str, ItemMeasure] = {"l1": "manhattan", "l2": "euclidean"}
 Kind: TypeAlias = Literal["text", "set", "weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
@@ -26,6 +29,17 @@ MAX_COLUMNS = 1000
 
 # Twice Pillow's MAX_IMAGE_PIXELS: above, Pillow refuses an image by default.
 MAX_PIXELS = 178_956_970
+
+
+def usual_measure(name: Any) -> Any:
+    """Return the usual name of a measure that has several; any other argument as it is.
+
+    Examples
+    --------
+    >>> usual_measure("l2"), usual_measure("cosine")
+    ('euclidean', 'cosine')
+    """
+    return MEASURE_SYNONYMS.get(name, name) if isinstance(name, str) else name
 
 
 def singular(kind: str) -> str:

@@ -74,7 +74,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if isinstance(self.index, TanimotoIndex):
             return ("tanimoto",)
         metric = cast(ItemMeasure, self.format.metric)
-        return (metric, "angle") if metric == "cosine" else (metric,)
+        return ("cosine", "angle") if metric == "angle" else (metric,)
 
     def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
         if self.index is None:
@@ -119,7 +119,10 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if isinstance(self.index, TanimotoIndex):
             return self.index.similarity
         if isinstance(self.index, NearNeighbors):
-            return _cosine_at(self.index.plan.radius) if measure == "cosine" else self.index.plan.radius
+            if measure != "cosine":
+                return self.index.plan.radius
+            threshold = self.index.plan.threshold
+            return _cosine_at(self.index.plan.radius) if threshold is None else threshold
         return float(self._made.radius)
 
     def recall(self, plan: PointPlan) -> float:
@@ -133,7 +136,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         return self.format.points_of(words)
 
     def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
-        format, index = self.format, self._made
+        format = self.format
+        index = self._made.by_angle() if isinstance(self.index, NearNeighbors) else self._made
         if k is not None:
             found: Any = index.query(points, k=k, threads=plan.threads)
         elif isinstance(index, NearNeighbors):

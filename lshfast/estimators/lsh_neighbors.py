@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_number
+from lshfast.common.choices import MEASURE_SYNONYMS
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
@@ -31,7 +34,7 @@ LEAST_RADIUS = 2.0**-40
 # Sparse points of queries may have so many times the nonzeros of the longest fitted point.
 SPARSE_ROOM = 2
 
-METRICS = ("euclidean", "cosine", "manhattan")
+METRICS = ("euclidean", "cosine", "angle", "manhattan")
 
 
 class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
@@ -42,14 +45,15 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
     Parameters
     ----------
-    metric : {"euclidean", "cosine", "manhattan"}, default "euclidean"
-        "cosine" is the angle in radians, in [0, pi].
+    metric : {"euclidean", "cosine", "angle", "manhattan"}, default "euclidean"
+        "cosine" is 1 - the cosine, in [0, 2], as in scikit-learn; "angle" is the angle in radians, in [0, pi]. "l2" is
+        "euclidean", and "l1" is "manhattan".
     n_neighbors : int, default 5
         Neighbors that `kneighbors` and `transform` return.
     radius : float, optional
         Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a distance within
         which 95 % of a sample of the fitted points have `n_neighbors` other points; at most
-        3/4 pi with cosine, and otherwise at least 2**-40 of the largest coordinate.
+        3/4 pi with "angle", the same with "cosine", and otherwise at least 2**-40 of the largest coordinate.
     recall : float, default 0.95
         Least probability, in (0, 1), of finding a point at the distance `radius`; nearer ones are found with a higher
         probability.
@@ -105,7 +109,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
     def __init__(
         self,
-        metric: Literal["euclidean", "cosine", "manhattan"] = "euclidean",
+        metric: Literal["euclidean", "l2", "cosine", "angle", "manhattan", "l1"] = "euclidean",
         *,
         n_neighbors: int = 5,
         radius: float | None = None,
@@ -143,7 +147,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             If a parameter has the wrong type or is out of range, or X is not valid.
         """
         for name, choices in (
-            ("metric", METRICS),
+            ("metric", (*METRICS, *MEASURE_SYNONYMS)),
             ("graph", ("kneighbors", "radius")),
             ("mode", ("distance", "connectivity")),
         ):
@@ -311,11 +315,20 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if "sample" not in options:
             options |= {"bands": 1, "rows_per_band": 1, "probes": 1}
         index = NearNeighbors(
-            self.metric, radius, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
-            nonzeros=nonzeros, seed=self._seed, **options,
+            self.metric, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
+            nonzeros=nonzeros, seed=self._seed, **self._bound(radius), **options,
         )  # fmt: skip
+        index.warns = False  # all distances are computed if fewer than k are found
         index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
         return index
+
+    def _bound(self, radius: float) -> dict[str, float]:
+        """Return the arguments of `NearNeighbors` for a radius: 1 - the cosine is a least cosine there."""
+        if self.metric != "cosine":
+            return {"radius": radius}
+        if not 0 <= check_number("radius", radius) <= 2:
+            raise ValueError(f"radius must be in [0, 2] with the metric cosine, where it is 1 - cosine, not {radius}")
+        return {"threshold": 1 - radius}
 
     def _typical_radius(self, points: Any, chosen: Int64Array) -> float:
         """Return a distance within which most of the chosen points have `n_neighbors` others."""
@@ -327,15 +340,17 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         )
         radius = float(np.quantile(found.distances[found.offsets[1:] - 1], RADIUS_SHARE))
         radius = max(radius, float(np.finfo(np.float32).eps))
-        if self.metric == "cosine":
+        if self.metric == "angle":
             return min(radius, LARGEST_ANGLE)
+        if self.metric == "cosine":
+            return min(radius, 1 - math.cos(LARGEST_ANGLE))
         return max(radius, LEAST_RADIUS * float(abs(points).max()))
 
     def _distances(self, points: Any, chosen: Int64Array) -> Float64Array:
         """Return distances of some of the chosen points to the others, which the index is planned for."""
         entries = self._made(points[np.sort(chosen)], 1.0)
         queries = points[np.sort(chosen[:PLAN_QUERIES])]
-        found: Any = entries.scan(queries, len(chosen), threads=self._threads())
+        found: Any = entries.by_angle().scan(queries, len(chosen), threads=self._threads())
         return np.asarray(found.distances)
 
     def _nearest(self, points: Any, k: int) -> tuple[Int64Array, Float64Array]:
@@ -358,7 +373,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return offsets, places and distances of the neighbors within a radius."""
         points = self._fit_X if X is None else self._points(X)
-        found: Any = self.index_.within(points, self.radius_ if radius is None else radius, threads=self._threads())
+        bound = self._bound(self.radius_ if radius is None else radius)
+        found: Any = self.index_.within(points, **bound, threads=self._threads())
         offsets, places, distances = found.offsets, np.asarray(found.keys, np.int64), found.distances
         if X is None:
             query = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(offsets))

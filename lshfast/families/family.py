@@ -57,6 +57,8 @@ class Family(ABC, Generic[Items]):
         Name of the family, by which `family_of` finds it. A class that defines it can be stored in a file of an index.
     stored_names : mapping of str to str
         Names of fields in `describe`, where they differ from those of the class.
+    stored_values : mapping of str to mapping of str to str
+        For fields, the values in `describe` of values that are called otherwise there.
     value_bits : int
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
@@ -88,6 +90,7 @@ class Family(ABC, Generic[Items]):
 
     name: ClassVar[str]
     stored_names: ClassVar[Mapping[str, str]] = {}
+    stored_values: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     value_bits: int = 64
 
     @property
@@ -232,10 +235,17 @@ class Family(ABC, Generic[Items]):
     def _description(self) -> dict[str, Any]:
         description: dict[str, Any] = {"family": self.name}
         for field in fields(self):  # type: ignore[arg-type]
-            if field.init:
-                value = getattr(self, field.name)
-                name = self.stored_names.get(field.name, field.name)
-                description[name] = value._description() if isinstance(value, Family) else value
+            value = getattr(self, field.name)
+            # Keyword-only fields are newer than the first files: their defaults are not stored.
+            if not field.init or (field.kw_only and value == field.default):
+                continue
+            name = self.stored_names.get(field.name, field.name)
+            if isinstance(value, Family):
+                description[name] = value._description()
+            elif field.name in self.stored_values:
+                description[name] = self.stored_values[field.name].get(value, value)
+            else:
+                description[name] = value
         return description
 
 
@@ -447,8 +457,17 @@ def _made(parameters: dict[str, Any]) -> Family[Any]:
         raise ValueError(f"no family is called {name!r}; import the module that defines it first")
     family = _FAMILIES[name]
     fields_of = {stored: field for field, stored in family.stored_names.items()}
-    given = {fields_of.get(key, key): value for key, value in parameters.items() if key != "family"}
-    return family(**{key: _made(value) if isinstance(value, dict) else value for key, value in given.items()})
+    arguments: dict[str, Any] = {}
+    for stored_name, value in parameters.items():
+        field = fields_of.get(stored_name, stored_name)
+        if isinstance(value, dict):
+            arguments[field] = _made(value)
+        elif field in family.stored_values:
+            values_of = {stored: plain for plain, stored in family.stored_values[field].items()}
+            arguments[field] = values_of.get(value, value)
+        elif field != "family":
+            arguments[field] = value
+    return family(**arguments)
 
 
 def _json(description: dict[str, Any]) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.matches import Match, Matches
     from lshfast.index.neighbors import (
+        FewNeighborsWarning,
         NearNeighbors,
         Neighbor,
         NeighborLists,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DuplicateKeyError",
+    "FewNeighborsWarning",
     "IndexStats",
     "KeyPairs",
     "LSHEnsemble",
@@ -66,6 +68,7 @@ if not TYPE_CHECKING:
             "lsh_index": "LSHIndex",
             "matches": "Match Matches",
             ".": "hamming",
-            "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",
+            "neighbors": "FewNeighborsWarning NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan "
+            "NeighborStats",
         },
     )

@@ -301,7 +301,7 @@ def assumed_distances(format: PointFormat) -> Float64Array:
     """Return the angles or bits between independent random points; none for other metrics, which depend on the data."""
     normal = NormalDist()
     steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64)
-    if format.metric == "cosine":
+    if format.metric == "angle":
         return np.arccos(np.clip(steps / math.sqrt(format.dim), -1, 1))
     if format.metric == "hamming":
         return np.clip(np.rint(format.dim / 2 + steps * math.sqrt(format.dim) / 2), 0, format.dim)

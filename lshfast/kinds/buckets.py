@@ -159,7 +159,7 @@ def plan_buckets(format: PointFormat, plan: PointPlan, n: int, distances: Float6
     """Choose the buckets of n points; `distances` are those of random pairs of them."""
     distance = plan.distance_of(format)
     misses, most = 1 - plan.recall, 0
-    angles, bits = format.metric == "cosine", format.metric == "hamming"
+    angles, bits = format.metric == "angle", format.metric == "hamming"
     if angles:
         most = _screen_bits(distance / math.pi, misses * SCREEN_MISSES)
         misses *= 1 - SCREEN_MISSES

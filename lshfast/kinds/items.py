@@ -24,7 +24,7 @@ from lshfast.kinds.measures import PointKind
 from lshfast.tokens import places_of_rows
 
 # The metric of a format for each measure of points.
-METRICS: dict[ItemMeasure, str] = {"cosine": "cosine", "angle": "cosine", "tanimoto": "hamming"}
+METRICS: dict[ItemMeasure, str] = {"cosine": "angle", "tanimoto": "hamming"}
 
 # The least sum of squares of a vector with a direction: a little more than `PointFormat` takes, whose sums have another
 # order.
@@ -135,7 +135,7 @@ class PointReader:
                 map(int, beyond), f"the code has more than {self.format.dim} bits, which the index has"
             )
         most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
-        directed, reasons = self.format.metric == "cosine", dict[int, str]()
+        directed, reasons = self.format.metric == "angle", dict[int, str]()
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = values if values.dtype == self.format.dtype else values.astype(self.format.dtype)
             # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.

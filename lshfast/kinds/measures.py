@@ -10,7 +10,7 @@ import numpy as np
 
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
-from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify, plural
+from lshfast.common.choices import Grouping, ItemMeasure, Kind, NamedMeasure, Verify, plural, usual_measure
 from lshfast.common.threads import thread_count
 from lshfast.common.types import Float64Array
 
@@ -144,18 +144,9 @@ class PointPlan:
         if self.measure == "jaccard":
             return -self.bound
         assert format is not None
-        if self.measure != "cosine":
-            return format.value_at(min(self.bound, format.longest))
-        # The largest value with 1 - value >= bound, by bisection of the bits: near 0 there are many more doubles than
-        # differences from 1.
-        low, high = 0, int(np.float64(2).view(np.int64))
-        while low < high:
-            middle = (low + high + 1) // 2
-            if 1 - float(np.int64(middle).view(np.float64)) >= self.bound:
-                low = middle
-            else:
-                high = middle - 1
-        return float(np.int64(low).view(np.float64))
+        if self.measure == "cosine":
+            return format.value_at_cosine(self.bound)
+        return format.value_at(min(self.bound, format.longest))
 
     def reported(self, format: PointFormat | None, values: Float64Array) -> Float64Array:
         """Return the similarities or distances that values stand for."""
@@ -228,14 +219,15 @@ def make_point_plan(
     )  # fmt: skip
 
 
-def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
+def check_item_measure(kind: Kind, measure: NamedMeasure | None) -> ItemMeasure:
     """Return the measure, the default of the kind for None, or raise ValueError if the kind has no such measure.
 
     Examples
     --------
-    >>> check_item_measure("vector", None)
-    'cosine'
+    >>> check_item_measure("vector", None), check_item_measure("vector", "l2")
+    ('cosine', 'euclidean')
     """
+    measure = usual_measure(measure)
     allowed = MEASURES_OF[kind]
     if measure is None:
         return allowed[0]

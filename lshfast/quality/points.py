@@ -300,7 +300,7 @@ class _PointChecker:
         def by_products(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
             others, lengths = self._single(rows, format)
             products = points @ others.T
-            if format.metric == "cosine":
+            if format.metric == "angle":
                 close = products >= 1 - plan.value_of(format) - slack
             else:
                 scale = norms[:, np.newaxis] * lengths

@@ -7,7 +7,7 @@ import scipy.sparse
 
 # For each metric, the options of a small index, which need no simulation, and its points.
 SMALL = {
-    "cosine": {"radius": 0.5, "dim": 5, "bands": 4, "rows_per_band": 3, "probes": 2},
+    "angle": {"radius": 0.5, "dim": 5, "bands": 4, "rows_per_band": 3, "probes": 2},
     "euclidean": {"radius": 1.0, "dim": 3, "bands": 3, "rows_per_band": 2, "probes": 3},
     "manhattan": {"radius": 1.0, "dim": 4, "bands": 3, "rows_per_band": 2, "probes": 1},
     "hamming": {"radius": 10, "dim": 70, "bands": 5, "rows_per_band": 2, "probes": 1},
@@ -31,7 +31,7 @@ def exact(metric, a, b):
 
 def assert_distance(metric, found, right):
     """The angle of nearly parallel vectors is accurate to 3e-8, everything else to the rounding of doubles."""
-    assert abs(found - right) <= (3e-8 if metric == "cosine" else 1e-12 * right), (found, right)
+    assert abs(found - right) <= (3e-8 if metric == "angle" else 1e-12 * right), (found, right)
 
 
 def random_points(metric, n, dim, seed=0):
@@ -57,7 +57,7 @@ def planted(metric, points, distances, dim, seed=1):
         order = rng.permuted(np.tile(np.arange(dim), (len(points), 1)), axis=1)
         return points ^ packed((order < distances[:, np.newaxis]).astype(np.uint8))
     step = rng.standard_normal(points.shape)
-    if metric == "cosine":
+    if metric == "angle":
         unit = points / np.linalg.norm(points, axis=1, keepdims=True)
         step -= unit * (unit * step).sum(axis=1, keepdims=True)
         step /= np.linalg.norm(step, axis=1, keepdims=True)

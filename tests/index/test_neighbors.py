@@ -149,7 +149,7 @@ def test_nothing_there(metric):
 
 def test_equal_vectors_have_no_angle_and_opposite_ones_pi():
     index = NearNeighbors(
-        "cosine", 3.0, dim=3, n=10, bands=1, rows_per_band=1, probes=6
+        "angle", 3.0, dim=3, n=10, bands=1, rows_per_band=1, probes=6
     )  # all buckets of a cross-polytope
     index.insert(["a", "b", "c"], np.array([[1e-30, 2e-30, 3e-30], [2e20, 4e20, 6e20], [-1, -2, -3]], np.float32))
     answer = {neighbor.key: neighbor.distance for neighbor in index.query(np.array([1, 2, 3], np.float32))}
@@ -166,7 +166,7 @@ def test_float64_points_are_not_rounded():
     assert index.points_of(["a"]).tolist() == [[1 + 1e-12, 1e9]]
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sparse_points_are_answered_like_dense_ones(metric, dtype):
     points = sparse_points(80, 40, 5)
@@ -243,7 +243,7 @@ def test_e4_only_far_points_count_against_the_budget():
 def test_near_keeps_its_promise(metric, mode):
     """Each answer is within c * radius, and at least as many queries succeed as the theory promises."""
     dim = 64
-    radius = {"cosine": 0.4, "euclidean": 3.0, "manhattan": 15.0, "hamming": 5}[metric]
+    radius = {"angle": 0.4, "euclidean": 3.0, "manhattan": 15.0, "hamming": 5}[metric]
     index = NearNeighbors(metric, radius, dim=dim, n=1000, recall=0.8, c=2, probes=1)
     points = random_points(metric, 1000, dim)
     index.insert(range(1000), points)
@@ -313,13 +313,13 @@ def check_store_of(metric, store):
 
 
 def by_codes(**options):
-    return NearNeighbors("cosine", **{"radius": 0.5, "dim": 16, "n": 100, "method": "codes"} | options)
+    return NearNeighbors("angle", **{"radius": 0.5, "dim": 16, "n": 100, "method": "codes"} | options)
 
 
 def test_codes_in_stores(tmp_path):
     """The answers do not depend on the store, on the segments, nor on what was removed and compacted."""
-    points = random_points("cosine", 300, 16, 2)
-    queries = planted("cosine", points, np.linspace(0, 0.6, 300), 16)
+    points = random_points("angle", 300, 16, 2)
+    queries = planted("angle", points, np.linspace(0, 0.6, 300), 16)
     indexes = [by_codes()]
     if find_spec("lmdb"):
         indexes.append(by_codes(store=LmdbStore(tmp_path / "lmdb", map_size=1 << 30, sync=False)))
@@ -345,7 +345,7 @@ def test_codes_in_stores(tmp_path):
 
 @needs_redis
 def test_codes_in_redis(redis_server):
-    points, store = random_points("cosine", 50, 16, 2), RedisStore(redis_server.url, "codes")
+    points, store = random_points("angle", 50, 16, 2), RedisStore(redis_server.url, "codes")
     stored, index = by_codes(store=store), by_codes()
     for each in (stored, index):
         each.insert(range(50), points)
@@ -364,7 +364,7 @@ def test_codes_of_sparse_points():
 
 
 def test_codes_have_as_many_threads_as_wanted():
-    points = random_points("cosine", 500, 16, 3)
+    points = random_points("angle", 500, 16, 3)
     index = by_codes()
     index.insert(range(500), points)
     one, four = (index.query(points, 3, threads=threads) for threads in (1, 4))
@@ -414,12 +414,12 @@ def test_equal_points_of_codes():
 
 def test_which_plan_is_taken():
     """Codes for angles up to many points, unless tables are wanted."""
-    assert isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000).plan, CodesPlan)
+    assert isinstance(NearNeighbors("angle", 0.5, dim=64, n=10_000).plan, CodesPlan)
     for options in ({"n": 10**12}, {"n": 100, "method": "tables"}, {"n": 100, "bands": 2}, {"n": 100, "probes": 1}):
-        assert not isinstance(NearNeighbors("cosine", 0.3, **{"dim": 16, "recall": 0.5} | options).plan, CodesPlan)
+        assert not isinstance(NearNeighbors("angle", 0.3, **{"dim": 16, "recall": 0.5} | options).plan, CodesPlan)
     store = MemoryStore()
     store.scans = False  # as a RedisStore
-    assert not isinstance(NearNeighbors("cosine", 0.5, dim=64, n=10_000, store=store).plan, CodesPlan)
+    assert not isinstance(NearNeighbors("angle", 0.5, dim=64, n=10_000, store=store).plan, CodesPlan)
     plan = by_codes(n=1000, recall=0.97).plan
     assert plan.recall_at(0.5) >= 0.97
     assert family_of(plan.describe()) == plan
@@ -459,7 +459,7 @@ def test_other_indexes_are_refused(tmp_path):
 # What is refused
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e39])
 def test_coordinates_that_are_not_finite(metric, value):
     points = clustered(metric).astype(np.float64)
@@ -475,15 +475,15 @@ def test_coordinates_that_are_not_finite(metric, value):
 
 
 def test_vectors_without_direction():
-    index = small("cosine")
-    points = clustered("cosine")
+    index = small("angle")
+    points = clustered("angle")
     points[4] = 0
     with pytest.raises(ValueError, match="must have a direction, and row 4 is a zero vector"):
         index.insert(range(60), points)
     assert len(index) == 0
     with pytest.raises(ValueError, match="row 0 is a zero vector"):
         index.within(np.zeros(5))
-    wide = small("cosine", dtype="float64")
+    wide = small("angle", dtype="float64")
     with pytest.raises(ValueError, match="length of at least 1e-75, unlike row 0"):
         wide.insert(1, [1e-80, 0, 0, 0, 0])
     with pytest.raises(ValueError, match=r"-1e\+75..1e\+75, and row 0, column 1 is 1e\+80"):
@@ -546,7 +546,7 @@ def test_shapes_and_types_of_points():
         ({"radius": math.nan}, ValueError, "radius must be a finite number of at least 0, not nan"),
         ({"radius": 0}, ValueError, "radius must be above 0"),
         ({"radius": "1"}, TypeError, "radius must be a number"),
-        ({"metric": "cosine", "radius": 4}, ValueError, "at least 0 and at most 3.14159, not 4"),
+        ({"metric": "angle", "radius": 4}, ValueError, "at least 0 and at most 3.14159, not 4"),
         ({"metric": "hamming", "radius": 4}, ValueError, "at least 0 and at most 3, not 4"),
         ({"recall": 1}, ValueError, r"recall must be in \(0, 1\), not 1"),
         ({"recall": math.nan}, ValueError, r"recall must be in \(0, 1\), not nan"),

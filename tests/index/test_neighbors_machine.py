@@ -12,7 +12,7 @@ from tests.index.neighbors_kit import SMALL, assert_distance, exact, packed
 
 KEYS = st.integers(0, 12)
 CASES = {metric: (metric, options) for metric, options in SMALL.items()}
-CASES["codes"] = ("cosine", {"radius": 0.5, "dim": 5, "method": "codes"})
+CASES["codes"] = ("angle", {"radius": 0.5, "dim": 5, "method": "codes"})
 # Few different points, so that many are near or equal.
 COORDINATES = st.sampled_from([-2.0, -1.0, 0.25, 1.0, 1.25])
 

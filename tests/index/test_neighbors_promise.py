@@ -9,8 +9,8 @@ from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from tests.index.neighbors_kit import packed, planted, random_points
 from tests.reference import families_bits
 
-DIM = {"cosine": 64, "euclidean": 64, "manhattan": 64, "hamming": 256}
-RADIUS = {"cosine": 0.5, "euclidean": 4.0, "manhattan": 20.0, "hamming": 24}
+DIM = {"angle": 64, "euclidean": 64, "manhattan": 64, "hamming": 256}
+RADIUS = {"angle": 0.5, "euclidean": 4.0, "manhattan": 20.0, "hamming": 24}
 METRICS = [*DIM]
 
 
@@ -41,7 +41,7 @@ def test_recall_within_the_radius(metric):
 
 @pytest.mark.parametrize("recall", [0.8, 0.9, 0.95])
 def test_recall_of_codes_within_the_radius(recall):
-    check_promise("cosine", recall, 1000, 1000, 1, method="codes")
+    check_promise("angle", recall, 1000, 1000, 1, method="codes")
 
 
 @pytest.mark.few_cases
@@ -54,10 +54,10 @@ def test_recall_of_codes_at_the_radius(dim, radius):
     """
     shares, n = [], 300
     for seed in range(20):
-        index = NearNeighbors("cosine", radius, dim=dim, n=n, recall=0.9, seed=seed, method="codes")
-        points = random_points("cosine", n, dim, seed)
+        index = NearNeighbors("angle", radius, dim=dim, n=n, recall=0.9, seed=seed, method="codes")
+        points = random_points("angle", n, dim, seed)
         index.insert(range(n), points)
-        queries = planted("cosine", points, np.full(n, radius * (1 - 1e-4)), dim, seed + 1)
+        queries = planted("angle", points, np.full(n, radius * (1 - 1e-4)), dim, seed + 1)
         angles = np.arccos(np.clip(unit(queries) @ unit(points).T, -1, 1))
         nearest = angles.argmin(axis=1)
         within, one = index.within(queries), index.query(queries, 1)
@@ -97,11 +97,11 @@ def test_recall_at_the_radius(metric):
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("factor", [0.6, 1.0, 1.3])
-@pytest.mark.parametrize(("metric", "probes"), [("cosine", 4), ("euclidean", 4), ("manhattan", 1), ("hamming", 1)])
+@pytest.mark.parametrize(("metric", "probes"), [("angle", 4), ("euclidean", 4), ("manhattan", 1), ("hamming", 1)])
 def test_share_of_candidates(metric, probes, factor):
     """The share of planted points that become candidates is within 10 % of the theory, over several indexes."""
     distance = round(RADIUS[metric] * factor) if metric == "hamming" else RADIUS[metric] * factor
-    rows, bands = {"cosine": (2, 2), "euclidean": (6, 3), "manhattan": (6, 3), "hamming": (8, 3)}[metric]
+    rows, bands = {"angle": (2, 2), "euclidean": (6, 3), "manhattan": (6, 3), "hamming": (8, 3)}[metric]
     seeds, n = 12, 600
     options = {"dim": DIM[metric], "n": n, "bands": bands, "rows_per_band": rows, "probes": probes}
     shares = []
@@ -120,7 +120,7 @@ def test_number_of_far_candidates(metric):
     for seed in range(seeds):
         points = random_points(metric, n, DIM[metric], seed)
         sample = distances_between(metric, points[:40], points[40:])
-        rows, bands = {"cosine": (1, 4), "manhattan": (4, 4)}.get(metric, (5, 4))
+        rows, bands = {"angle": (1, 4), "manhattan": (4, 4)}.get(metric, (5, 4))
         options = {
             "dim": DIM[metric],
             "n": n - 40,
@@ -140,7 +140,7 @@ def test_number_of_far_candidates(metric):
 def distances_between(metric, a, b):
     if metric == "hamming":
         return np.unpackbits((a[:, np.newaxis] ^ b).view(np.uint8), axis=2).sum(axis=2).ravel()
-    if metric == "cosine":
+    if metric == "angle":
         a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
         return np.arccos(np.clip(a @ b.T, -1, 1)).ravel()
     return np.linalg.norm(a[:, np.newaxis] - b, ord=1 if metric == "manhattan" else 2, axis=2).ravel()

@@ -19,7 +19,7 @@ INDEXES = [
     (LSHEnsemble(0.5, 128), [SIGNATURES, SETS.counts], {}),
     (HammingIndex(64, radius=2), [CODES], {"k": 2}),
     (TanimotoIndex(64, similarity=0.7), [CODES], {}),
-    (NearNeighbors("cosine", radius=0.2, dim=3, n=10), [POINTS], {}),
+    (NearNeighbors("angle", radius=0.2, dim=3, n=10), [POINTS], {}),
     (PrefixIndex(threshold=0.7), [ROWS], {}),
 ]
 

@@ -46,7 +46,7 @@ def table_of(shown):
 def test_the_plan_of_vectors():
     shown = told("--as", "vector", "--measure", "cosine", "--threshold", 0.95, "--recall", 0.5, "--rows", 10**6)
     assert shown.startswith("about 1,000,000 vectors of 768 float32; cosine similarity at least 0.95\n")
-    index = NearNeighbors("cosine", math.acos(0.95), dim=768, n=4 * 10**6, recall=0.5)
+    index = NearNeighbors("angle", math.acos(0.95), dim=768, n=4 * 10**6, recall=0.5)
     assert index.describe() in shown
     table = table_of(shown)
     assert 0.5 <= table[0.95][1] < 0.6

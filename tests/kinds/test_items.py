@@ -320,7 +320,7 @@ def test_kinds_of_collections():
 
 
 def test_the_format_of_an_index():
-    format = PointFormat("cosine", 2, "float32", None)
+    format = PointFormat("angle", 2, "float32", None)
     reader = PointReader("vector", "angle", format)
     batch, bad = reader.read([[3.0], [1.0, 2.0], None, [1e39, 0.0]])
     assert reader.format is format

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kinds.measures import make_point_plan
 
-COSINE = PointFormat("cosine", 4, "float64", None)
+COSINE = PointFormat("angle", 4, "float64", None)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_value_at_a_threshold_is_the_largest(threshold):
 @example("euclidean", 5e-324)
 @example("angle", 5e-324)
 def test_the_value_at_a_radius_is_the_largest(measure, radius):
-    format = PointFormat("cosine" if measure == "angle" else measure, 4, "float64", None)
+    format = PointFormat(measure, 4, "float64", None)
     value = make_point_plan("vector", measure=measure, radius=radius).value_of(format)
     assert format.distances(value) <= radius
     if radius < 1e100 and radius != math.pi:

@@ -74,7 +74,7 @@ def test_a_result_is_drawn():
     assert lshfast.dedup([]).plot()._repr_svg_()
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "manhattan", "hamming"])
+@pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan", "hamming"])
 def test_a_plan_is_drawn(metric):
     plan = NearNeighbors(metric, radius=2, dim=64, n=1000).plan
     drawn = ElementTree.fromstring(plan.plot()._repr_svg_())

@@ -21,8 +21,9 @@ class Neighbor(NamedTuple):
     ----------
     key : object
     distance : float
-        Exact distance of the entry to the query: the angle in radians, the Euclidean or Manhattan distance, or the
-        number of different bits.
+        Exact distance of the entry to the query. With "angle", the angle in radians, in [0, pi]; with "cosine", 1 - the
+        cosine, in [0, 2]; with "euclidean", the Euclidean distance (not its square); with "manhattan", the sum of the
+        absolute differences; with "hamming", the number of different bits.
 
     See Also
     --------

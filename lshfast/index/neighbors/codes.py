@@ -57,8 +57,8 @@ class CodesPlan(NeighborsPlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.metric != "cosine":
-            raise ValueError(f"codes are for the metric 'cosine', not {self.metric!r}")
+        if self.metric != "angle":
+            raise ValueError(f"codes are for the metric 'angle', not {self.metric!r}")
         bits = check_int("bits", self.bits, HEAD_BITS + 64, 4096)
         if bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {bits}")
@@ -69,6 +69,11 @@ class CodesPlan(NeighborsPlan):
     @property
     def slots(self) -> int:
         return self.bits // 64
+
+    @property
+    def head_bits(self) -> int:
+        """Bits of the head of a code."""
+        return HEAD_BITS
 
     @property
     def entry_bytes(self) -> int:
@@ -116,10 +121,9 @@ class CodesPlan(NeighborsPlan):
     def __str__(self) -> str:
         size = self.entry_bytes
         at, half = (float(self.recall_at(distance)) for distance in (self.radius, self.radius / 2))
-        near = "" if self.c is None else f", c {self.c:g}"
         return "\n".join(
             [
-                f"{self.metric}, {self.dim} dimensions, radius {self.radius:g}{near}, for {self.n:,} entries",
+                self.title,
                 f"  family      {self.base!r}",
                 f"  codes       {self.bits} bits, which a query scans; up to {self.reach} may differ",
                 f"  recall      {at:.4f} at the radius, {half:.4f} at half of it",

@@ -23,7 +23,7 @@ def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Fami
     """Return the families for a metric in groups, whose members differ in one parameter."""
     if points.metric == "hamming":
         return [[BitSampling(points.dim, seed)]]
-    if points.metric == "cosine":
+    if points.metric == "angle":
         return [[CrossPolytope(points.dim, seed=seed)], [Hyperplanes(points.dim, seed)]]
     if points.metric == "euclidean":
         return [[GaussianLines(points.dim, factor * radius, seed) for factor in WIDTHS]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
-from lshfast.index.neighbors.points import PointFormat, check_radius
+from lshfast.index.neighbors.points import PointFormat, angle_of, check_radius
 
 if TYPE_CHECKING:
     from lshfast.reports.drawing import Drawing
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
 BUCKET_BYTES = 8 + 12
 KEY_BYTES = 24
+
+# The angles of equal thresholds differ by less in all mathematical libraries.
+ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,18 @@ class NeighborsPlan(Family[Any]):
 
     Attributes
     ----------
-    metric, dim, dtype, nonzeros
+    metric : {"angle", "euclidean", "manhattan", "hamming"}
+        "angle" also for "cosine", whose entries are found by their angles.
+    dim, dtype, nonzeros
         As given to `NearNeighbors`.
     base : Family
         Family of the hash functions.
     bands, rows_per_band, probes : int
         Tables, functions of a table, and buckets that a query searches in each table.
     radius : float
-        Distance at which `recall` is promised.
+        Distance at which `recall` is promised; with "angle", in radians.
+    threshold : float or None
+        With "cosine", the least cosine, as given to `NearNeighbors` or chosen by a sample; `radius` is its angle.
     recall : float
         Probability with which a query finds an entry at distance `radius`. Nearer ones are found with a higher one.
     n : int
@@ -60,6 +67,7 @@ class NeighborsPlan(Family[Any]):
 
     name: ClassVar[str] = "near-neighbors"
     stored_names: ClassVar[Mapping[str, str]] = {"rows_per_band": "rows"}
+    stored_values: ClassVar[Mapping[str, Mapping[str, str]]] = {"metric": {"angle": "cosine"}}
 
     metric: str
     dim: int
@@ -75,6 +83,7 @@ class NeighborsPlan(Family[Any]):
     c: float | None
     candidates: float
     work: float
+    threshold: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Family):
@@ -82,6 +91,8 @@ class NeighborsPlan(Family[Any]):
         for name in ("bands", "rows_per_band", "probes", "n"):
             object.__setattr__(self, name, check_int(name, getattr(self, name), 1, 2**62))
         check_radius("radius", self.radius, self.points)
+        if self.threshold is not None and abs(self.radius - angle_of(self.threshold)) > ROUNDING:
+            raise ValueError(f"radius must be the angle of threshold {self.threshold}, not {self.radius}")
 
     @property
     def points(self) -> PointFormat:
@@ -123,7 +134,7 @@ class NeighborsPlan(Family[Any]):
         return self.base.probe(items, self.bands, self.rows_per_band, self.probes, threads=threads)
 
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that a query finds an entry at these distances."""
+        """Return the probability that a query finds an entry at these distances; for angles, in radians."""
         return found_in(probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes), self.bands)
 
     def success(self, mode: str) -> float:
@@ -184,15 +195,25 @@ class NeighborsPlan(Family[Any]):
         drawn = histogram([], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius)
         return Drawing([Panel(title, drawn, HEIGHT)])
 
+    @property
+    def title(self) -> str:
+        """What the plan is for, as the first line of its description."""
+        unit = "bits" if self.metric == "hamming" else "dimensions"
+        bound = f"{self.metric}, {self.dim} {unit}, radius {self.radius:g}"
+        if self.threshold is not None:
+            bound = f"cosine, {self.dim} {unit}, threshold {self.threshold:g}, which is {self.radius:g} radians"
+        elif self.metric == "angle":
+            bound += " radians"
+        near = "" if self.c is None else f", c {self.c:g}"
+        return f"{bound}{near}, for {self.n:,} entries"
+
     def __str__(self) -> str:
         points, size = self.points, self.entry_bytes
-        near = "" if self.c is None else f", c {self.c:g}"
         half = float(self.recall_at(self.radius / 2))
         searched = f"{counted(self.probes, 'bucket')} in each"
         return "\n".join(
             [
-                f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
-                f"{self.radius:g}{near}, for {self.n:,} entries",
+                self.title,
                 f"  family      {self.base!r}",
                 f"  tables      {bands_and_rows(self.bands, self.rows_per_band)}; a query searches {searched}",
                 f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",

@@ -108,8 +108,8 @@ class PlanRequest:
         if self.method not in (None, "tables", "codes"):
             raise ValueError(f"method must be 'tables' or 'codes', not {self.method!r}")
         if self.method == "codes":
-            if self.points.metric != "cosine":
-                raise ValueError(f"method 'codes' is for the metric 'cosine', not {self.points.metric!r}")
+            if self.points.metric != "angle":
+                raise ValueError(f"method 'codes' is for the metrics 'angle' and 'cosine', not {self.points.metric!r}")
             for name in ("bands", "rows_per_band", "probes"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for method 'tables', not 'codes'")
@@ -118,7 +118,7 @@ class PlanRequest:
     def by_codes(self) -> bool:
         """Whether a plan by codes is possible."""
         tables = (self.bands, self.rows_per_band, self.probes) != (None, None, None)
-        return self.method != "tables" and self.points.metric == "cosine" and not tables
+        return self.method != "tables" and self.points.metric == "angle" and not tables
 
     @cached_property
     def others(self) -> tuple[Float64Array, Float64Array]:

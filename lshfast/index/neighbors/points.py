@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,11 @@ from lshfast.families.points import SparsePoints, dense_points
 from lshfast.index.measure import Measure
 from lshfast.kernels.distances import distances
 
-Metric: TypeAlias = Literal["cosine", "euclidean", "manhattan", "hamming"]
-METRICS: tuple[Metric, ...] = ("cosine", "euclidean", "manhattan", "hamming")
+FormatMetric: TypeAlias = Literal["angle", "euclidean", "manhattan", "hamming"]
+METRICS: tuple[FormatMetric, ...] = ("angle", "euclidean", "manhattan", "hamming")
+
+# The measures of the words, which name what their kernels compute: for angles, 1 - the cosine.
+MEASURES = {"angle": "cosine"}
 
 # Coordinates of points of float64 have at most this magnitude, and directions at least its inverse, so that neither
 # squares nor products of sums of squares leave the range of a double.
@@ -31,7 +35,7 @@ class PointFormat:
 
     Parameters
     ----------
-    metric : {"cosine", "euclidean", "manhattan", "hamming"}
+    metric : {"angle", "euclidean", "manhattan", "hamming"}
     dim : int
         Coordinates of a point; with "hamming", bits.
     dtype : {"float32", "float64"}
@@ -61,27 +65,28 @@ class PointFormat:
         """The measure of the words."""
         if self.metric == "hamming":
             return Measure("hamming", "bits", self.dim)
+        name = MEASURES.get(self.metric, self.metric)
         if self.nonzeros is not None:
-            return Measure(self.metric, "sparse" + self.dtype[5:], self.nonzeros)
-        return Measure(self.metric, self.dtype, self.dim)
+            return Measure(name, "sparse" + self.dtype[5:], self.nonzeros)
+        return Measure(name, self.dtype, self.dim)
 
     @property
     def longest(self) -> float:
         """The largest distance that is possible."""
-        return {"cosine": np.pi, "hamming": float(self.dim)}.get(self.metric, np.inf)
+        return {"angle": np.pi, "hamming": float(self.dim)}.get(self.metric, np.inf)
 
     # ---- distances ----
 
     def distances(self, values: npt.ArrayLike) -> Float64Array:
         """Return the distances that values of the measure stand for."""
-        if self.metric == "cosine":
+        if self.metric == "angle":
             return np.asarray(2 * np.arcsin(np.sqrt(np.asarray(values) / 2)))
         return np.asarray(np.sqrt(values) if self.metric == "euclidean" else values)
 
     def value_at(self, distance: float) -> float:
         """Return the largest value of the measure whose distance is at most this one."""
         value, most = np.float64(distance), np.float64(np.finfo(np.float64).max)
-        if self.metric == "cosine":
+        if self.metric == "angle":
             value, most = 2 * np.sin(np.minimum(value, np.pi) / 2) ** 2, np.float64(2)
         elif self.metric == "euclidean":
             with np.errstate(over="ignore"):
@@ -91,6 +96,19 @@ class PointFormat:
         while self.distances(value) > distance:
             value = np.nextafter(value, 0.0)
         return float(value)
+
+    def value_at_cosine(self, cosine: float) -> float:
+        """Return the largest value of the measure of angles that is at least this cosine: 1 - value >= cosine."""
+        # By bisection of the bits: near 0 there are many more doubles than differences from 1.
+        low = 0
+        high = int(np.float64(2).view(np.int64))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if 1 - float(np.int64(middle).view(np.float64)) >= cosine:
+                low = middle
+            else:
+                high = middle - 1
+        return float(np.int64(low).view(np.float64))
 
     # ---- points ----
 
@@ -138,7 +156,7 @@ class PointFormat:
 
     @property
     def _norms(self) -> int:
-        return int(self.metric == "cosine")
+        return int(self.metric == "angle")
 
     def _as_dense(self, given: Any, name: str) -> npt.NDArray[Any]:
         dense = given.dense() if isinstance(given, SparsePoints) else given
@@ -200,7 +218,7 @@ class PointFormat:
 
     def _with_norms(self, words: UInt64Array, name: str) -> UInt64Array:
         """Write the sums of squares, with the order of the kernel, and raise an error for a point without direction."""
-        if self.metric != "cosine":
+        if self.metric != "angle":
             return words
         measure = Measure("euclidean", self.measure.layout, self.measure.dim)
         norms = np.empty(len(words))
@@ -223,3 +241,11 @@ def check_radius(name: str, radius: float, points: PointFormat, least: float = 0
         end = "" if points.longest == np.inf else f" and at most {points.longest:g}"
         raise ValueError(f"{name} must be a finite number of at least {least:g}{end}, not {radius}")
     return value
+
+
+def angle_of(cosine: float) -> float:
+    """Return the angle in radians of a cosine, or raise an error that names its range."""
+    value = check_number("threshold", cosine)
+    if not -1 <= value < 1:
+        raise ValueError(f"threshold must be a cosine of at least -1 and below 1, not {cosine}")
+    return math.acos(value)

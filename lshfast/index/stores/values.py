@@ -135,10 +135,11 @@ def differing(family: str, other: str) -> tuple[str, Any, Any]:
     try:
         a, b = (json.loads(text or '{"family":"minhash"}') for text in (family, other))
         while isinstance(a, dict) and isinstance(b, dict):
-            if a["family"] != b["family"] or a.keys() != b.keys():
+            if a["family"] != b["family"]:
                 return name, a["family"], b["family"]
-            key = next(key for key in a if a[key] != b[key])
-            name, a, b = f"{key} of {a['family']}", a[key], b[key]
+            # Some parameters are stored only if they are given.
+            key = next(key for key in sorted({*a, *b}) if a.get(key) != b.get(key))
+            name, a, b = f"{key} of {a['family']}", a.get(key), b.get(key)
     except (ValueError, KeyError, RecursionError):  # a description that some other program has stored
         return "family", family[:200], other[:200]
     return name, a, b

@@ -1,0 +1,72 @@
+"""The metrics of `NearNeighbors`: their names, and the bound of an index, which is a radius or a threshold."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+from lshfast.common.choices import usual_measure
+from lshfast.index.neighbors.points import METRICS, FormatMetric, PointFormat, angle_of, check_radius
+
+Metric: TypeAlias = Literal["angle", "cosine", "euclidean", "l2", "manhattan", "l1", "hamming"]
+
+# Names of the inner product in other libraries, in small letters.
+INNER_PRODUCTS = ("ip", "inner_product", "inner-product", "innerproduct", "dot", "dotproduct", "mips")
+
+
+class Bound(NamedTuple):
+    """How near an entry must be.
+
+    Attributes
+    ----------
+    radius : float
+        The greatest distance of the format; for angles and cosines, in radians.
+    threshold : float or None
+        The least cosine, of an index by cosine.
+    """
+
+    radius: float
+    threshold: float | None
+
+    def value_of(self, points: PointFormat) -> float:
+        """Return the greatest value of the measure of an entry that is near enough."""
+        if self.threshold is not None:
+            return points.value_at_cosine(self.threshold)
+        return points.value_at(self.radius)
+
+
+def format_metric(metric: str) -> FormatMetric:
+    """Return the metric of the format of points for a metric that the user names, or raise ValueError."""
+    usual = usual_measure(metric)
+    if usual == "cosine":
+        return "angle"
+    if usual in METRICS:
+        return cast(FormatMetric, usual)
+    if isinstance(metric, str) and metric.lower() in INNER_PRODUCTS:
+        raise ValueError(
+            f"metric {metric!r} is not a distance, but the greatest inner products are the least angles if one "
+            "coordinate is added: sqrt(M**2 - x @ x) to each entry x, where M is the length of the longest entry, and "
+            "0 to each query. Then use the metric 'angle' with dim + 1; docs/how-to/near-neighbors.md has the code"
+        )
+    names = ("angle", "cosine", "euclidean (or l2)", "manhattan (or l1)", "hamming")
+    raise ValueError(f"metric must be one of {', '.join(names)}, not {metric!r}")
+
+
+def check_bound(by_cosine: bool, radius: float | None, threshold: float | None, points: PointFormat) -> Bound | None:
+    """Return the bound that the user gives, None without one, or raise an error that names the right argument."""
+    if by_cosine and radius is not None:
+        angle = check_radius("radius", radius, points)
+        raise ValueError(
+            f"radius is for distances, and cosine is a similarity: pass threshold={math.cos(angle):.6g} instead of "
+            f"radius={radius}, or use the metric 'angle', whose radius is in radians"
+        )
+    if threshold is not None and not by_cosine:
+        if points.metric != "angle":
+            raise ValueError(f"threshold is for the metric cosine, and {points.metric} is a distance: pass a radius")
+        raise ValueError(
+            f"threshold is for the metric cosine, and angle is a distance: pass radius={angle_of(threshold):.6g} "
+            f"instead of threshold={threshold}"
+        )
+    if threshold is not None:
+        return Bound(angle_of(threshold), float(threshold))
+    return None if radius is None else Bound(check_radius("radius", radius, points), None)

@@ -1,0 +1,112 @@
+"""The warning that many queries find fewer than k neighbors, since the radius of the index is too small for k."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lshfast.common.types import Int64Array, UInt64Array
+
+if TYPE_CHECKING:
+    from lshfast.index.neighbors.near_neighbors import NearNeighbors
+
+# Many queries: at least so many, and this share of all queries with k.
+FEWEST_QUERIES = 10
+SHARE = 0.1
+
+# An index with fewer than this multiple of k entries does not warn: k asks for most of its entries.
+ENTRIES_PER_NEIGHBOR = 2
+
+# Queries whose k-th nearest entry is computed, and the most distances that this may take: about a second.
+MEASURED_QUERIES = 32
+MOST_DISTANCES = 1 << 22
+
+# The share of the measured queries whose k nearest entries are within the radius that the warning names.
+INSIDE = 0.95
+
+
+class FewNeighborsWarning(UserWarning):
+    """Many queries find fewer than k neighbors, because the radius of the index is too small for k.
+
+    `NearNeighbors.query` warns with it, once for each index. The recall is promised within the radius of the index
+    only. The warning names a radius that is large enough for most queries.
+
+    See Also
+    --------
+    lshfast.NearNeighbors : An index of points or sets that finds near neighbours.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from lshfast import NearNeighbors
+    >>> points = np.random.default_rng(1).standard_normal((1000, 16))
+    >>> index = NearNeighbors("angle", radius=0.2, dim=16, n=1000)
+    >>> index.insert(range(1000), points)
+    1000
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = index.query(points[:100], k=10)
+    >>> caught[0].category.__name__
+    'FewNeighborsWarning'
+    """
+
+
+@dataclass
+class NeighborCounts:
+    """The queries of an index with k so far, and those that found fewer entries, until there were many."""
+
+    queries: int = 0
+    short: int = 0
+    done: bool = False
+
+    def are_few(self, offsets: Int64Array, k: int, index: NearNeighbors) -> bool:
+        """Count queries, and return whether many have found fewer than k entries; at most once."""
+        if self.done:
+            return False
+        self.queries += len(offsets) - 1
+        if offsets[-1] == k * (len(offsets) - 1):
+            return False
+        self.short += int(np.count_nonzero(np.diff(offsets) < k))
+        if self.short < max(FEWEST_QUERIES, SHARE * self.queries) or len(index) < ENTRIES_PER_NEIGHBOR * k:
+            return False
+        self.done = True
+        return True
+
+    def warn(self, index: NearNeighbors, words: UInt64Array, k: int) -> None:
+        """Warn the caller of `query`, unless most queries have k entries within the radius, which recall < 1 misses."""
+        plan = index.plan
+        bound = f"radius {plan.radius:.4g}" if plan.threshold is None else f"threshold {plan.threshold:.4g}"
+        advice = "pass a larger radius, or a sample of points and k, to NearNeighbors"
+        if index.store.scans and len(index) <= MOST_DISTANCES:
+            count = max(1, min(MEASURED_QUERIES, MOST_DISTANCES // max(1, len(index)), len(words)))
+            chosen = np.linspace(0, len(words) - 1, count).astype(np.int64)
+            nearest: Any = index.by_angle().scan(plan.points.points_of(words[chosen]), k)
+            radius = float(np.quantile(nearest.distances[nearest.offsets[1:] - 1], INSIDE))
+            if radius <= plan.radius:
+                return
+            if plan.threshold is None:
+                argument = f"radius={_rounded_up(radius):g}"
+            else:
+                argument = f"threshold={-_rounded_up(-math.cos(radius)):g}"
+            advice = f"with {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
+        warnings.warn(
+            f"{self.short} of {self.queries} queries found fewer than k={k} entries: the recall of "
+            f"{plan.recall:.2g} is promised within the {bound} only, and entries beyond it are found less often or not "
+            f"at all. {advice[0].upper()}{advice[1:]}. index.scan(queries, k) finds the k nearest at any distance, by "
+            "computing all distances",
+            FewNeighborsWarning,
+            stacklevel=3,
+        )
+
+
+def _rounded_up(number: float) -> float:
+    """Return a number with three significant digits that is not below it."""
+    if number == 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(abs(number))) - 2)
+    return math.ceil(number / unit) * unit

@@ -1,0 +1,255 @@
+"""What a sample of points says before anything is inserted: distances, a radius for k neighbors, and the recall."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of, check_int
+from lshfast.common.threads import thread_count
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.families.family import Family
+from lshfast.families.points import SparsePoints
+from lshfast.index.neighbors.bounds import Bound
+from lshfast.index.neighbors.codes import CodesPlan
+from lshfast.index.neighbors.plan import NeighborsPlan
+from lshfast.index.neighbors.planner import PlanRequest, plan_neighbors
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.stores.searching import search_entries
+from lshfast.index.stores.values import Parameters, SearchRequest
+
+# Points whose neighbors choose the radius, and the share of them that have these within it.
+RADIUS_POINTS = 256
+RADIUS_SHARE = 0.95
+
+# Points whose distances to each other the plan is for, and those of them whose distances are computed.
+PLAN_POINTS = 1024
+PLAN_QUERIES = 32
+
+# Pairs by which the functions of an index are checked, the points they are drawn from, and the neighbors of a point one
+# of which gives the direction of its pair. With fewer pairs than LEAST_PAIRS, nothing is checked.
+CHECKED_PAIRS = 1024
+CHECKED_POINTS = 4096
+DIRECTIONS = 10
+LEAST_PAIRS = 64
+
+# Plans that are tried, each with this share of the misses of the one before.
+MOST_PLANS = 10
+FEWER_MISSES = 0.7
+
+# The largest radius of angles, since no plan finds opposite vectors; and the least one of other distances, as a share
+# of the largest coordinate, since far smaller cells could not be numbered.
+LARGEST_ANGLE = 0.75 * np.pi
+LEAST_RADIUS = 2.0**-40
+
+
+class PointPairs(NamedTuple):
+    """Points, and points at the radius from them: two arrays of m rows."""
+
+    left: Any
+    right: Any
+
+
+class Nearest(NamedTuple):
+    """The nearest other points of some points of a sample: int64 and float64 (m, count), the nearest first."""
+
+    places: Int64Array
+    distances: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class PointSample:
+    """Points like the entries of an index.
+
+    Parameters
+    ----------
+    format : PointFormat
+    words : ndarray of uint64, shape (m, format.measure.words)
+    seed : int
+        It decides which of the points stand for all.
+    """
+
+    format: PointFormat
+    words: UInt64Array
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def order(self) -> Int64Array:
+        """The places of the points in random order."""
+        return np.random.default_rng(self.seed).permutation(len(self))
+
+    @cached_property
+    def distances(self) -> Float64Array:
+        """Distances between some of the points, for the plan."""
+        chosen = self.order[:PLAN_POINTS]
+        nearest = self.nearest_others(chosen[:PLAN_QUERIES], chosen, len(chosen) - 1)
+        return nearest.distances.reshape(-1)
+
+    def radius_for(self, k: int, n: int) -> float:
+        """Return a distance within which most of the points have k of n entries; see the notes of `NearNeighbors`."""
+        rank = max(1, math.ceil(k * len(self) / n))
+        if rank >= len(self):
+            raise ValueError(
+                f"a radius for k={k} of n={n:,} entries needs the {rank} nearest other points of each point of the "
+                f"sample, which has {len(self)}: pass a larger sample, or a radius"
+            )
+        nearest = self.nearest_others(self.order[:RADIUS_POINTS], self.order, rank)
+        return self.usable_radius(float(np.quantile(nearest.distances[:, -1], RADIUS_SHARE)))
+
+    def usable_radius(self, radius: float) -> float:
+        """Return the radius, or the nearest one that an index can have."""
+        radius = max(radius, float(np.finfo(np.float32).eps))
+        if self.format.metric == "angle":
+            return min(radius, LARGEST_ANGLE)
+        if self.format.metric == "hamming":
+            return max(radius, 1.0)
+        points = self.format.points_of(self.words)
+        values = points.values if isinstance(points, SparsePoints) else points
+        return max(radius, LEAST_RADIUS * float(np.abs(values).max(initial=0)))
+
+    def nearest_others(self, queries: Int64Array, places: Int64Array, count: int) -> Nearest:
+        """Return the nearest of the points at `places` to those at `queries`, which are among them, without these."""
+        measure = self.format.measure
+        parameters = Parameters(1, 1, 1, "", 0, None, family="sample", payload=measure.words, measure=measure.text)
+        entries = np.zeros((len(places), 1 + measure.words), np.uint64)
+        entries[:, 1:] = self.words[places]
+        buckets = np.zeros((len(queries), 1, 1), np.uint64)
+        request = SearchRequest(buckets, self.words[queries], measure, count + 1, None, None, thread_count(None))
+        answers = search_entries(parameters, places, entries, request)
+        neighbors = np.asarray(answers.keys, np.int64).reshape(len(queries), count + 1)
+        distances = self.format.distances(answers.distances).reshape(neighbors.shape)
+        others = without_own(neighbors, queries)
+        shape = (len(queries), count)
+        return Nearest(neighbors[others].reshape(shape), distances[others].reshape(shape))
+
+    def pairs_at(self, radius: float) -> PointPairs | None:
+        """Return points and others at the radius, in the directions of their neighbors; None if there are too few."""
+        if self.format.nonzeros is not None:  # a point between two sparse ones may have too many nonzeros
+            return None
+        places = self.order[:CHECKED_POINTS]
+        queries = places[:CHECKED_PAIRS]
+        nearest = self.nearest_others(queries, places, min(DIRECTIONS, len(places) - 1))
+        apart = nearest.distances > 0
+        first = apart.argmax(axis=1)
+        rng = np.random.default_rng(self.seed)
+        column = first + rng.integers(0, nearest.places.shape[1] - first)
+        rows = np.flatnonzero(apart.any(axis=1))
+        if len(rows) < LEAST_PAIRS:
+            return None
+        left = self.format.points_of(self.words[queries[rows]])
+        towards = self.format.points_of(self.words[nearest.places[rows, column[rows]]])
+        right, planted = points_towards(self.format, left, towards, radius, rng)
+        if np.count_nonzero(planted) < LEAST_PAIRS:
+            return None
+        return PointPairs(left[planted], np.ascontiguousarray(right[planted].astype(left.dtype)))
+
+
+def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
+    """Return which neighbors of each query to keep: all but itself, or but the last one if it is not among them."""
+    others = neighbors != queries[:, np.newaxis]
+    others[others.all(axis=1), -1] = False
+    return others
+
+
+def points_towards(
+    format: PointFormat, left: Any, towards: Any, radius: float, rng: np.random.Generator
+) -> tuple[npt.NDArray[Any], BoolArray]:
+    """Return for each point one at the radius on the way to another point, and for which of them there is one."""
+    if format.metric == "hamming":
+        return _codes_towards(format, left, towards, radius, rng)
+    start = left.astype(np.float64)
+    end = towards.astype(np.float64)
+    if format.metric == "angle":
+        lengths = np.linalg.norm(start, axis=1, keepdims=True)
+        start /= lengths
+        end /= np.linalg.norm(end, axis=1, keepdims=True)
+        step = end - start * (start * end).sum(axis=1, keepdims=True)
+        size = np.linalg.norm(step, axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            right = lengths * (start * np.cos(radius) + step / size * np.sin(radius))
+    else:
+        step = end - start
+        size = np.linalg.norm(step, ord=1 if format.metric == "manhattan" else 2, axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            right = start + step / size * radius
+    return right, np.isfinite(right).all(axis=1)
+
+
+def _codes_towards(
+    format: PointFormat, left: UInt64Array, towards: UInt64Array, radius: float, rng: np.random.Generator
+) -> tuple[UInt64Array, BoolArray]:
+    bits = np.unpackbits((left ^ towards).view(np.uint8), axis=1, bitorder="little")
+    # The bits that differ are changed first, in random order, and then others.
+    chances = rng.random(bits.shape) - bits
+    chances[:, format.dim :] = 1
+    changed = np.argsort(chances, axis=1)[:, : int(radius)]
+    flips = np.zeros_like(bits)
+    np.put_along_axis(flips, changed, 1, axis=1)
+    return left ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64), np.ones(len(left), np.bool_)
+
+
+def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
+    """Return the share of pairs whose right point a query for the left one finds, by the functions of a plan."""
+    slots = plan.row_slots(pairs.right)
+    if isinstance(plan, CodesPlan):
+        differing = np.unpackbits((plan.row_slots(pairs.left) ^ slots).view(np.uint8), axis=1)
+        near = differing[:, : plan.head_bits].sum(axis=1) <= plan.near[-1]
+        return float(np.mean(near & (differing.sum(axis=1) <= plan.reach)))
+    return float(np.mean((plan.probe(pairs.left) == slots[:, :, np.newaxis]).any(axis=(1, 2))))
+
+
+def plan_for_sample(
+    request: PlanRequest, families: Sequence[Sequence[Family[Any]]], sample: PointSample
+) -> NeighborsPlan:
+    """Return the cheapest plan whose functions find the pairs of a sample at the radius often enough.
+
+    It is planned for fewer and fewer misses, until this is so.
+    """
+    plan = plan_neighbors(request, families)
+    pairs = sample.pairs_at(request.radius)
+    if pairs is None or request.bands is not None:
+        return plan
+    recall = request.recall
+    for _ in range(MOST_PLANS):
+        if share_found(plan, pairs) >= request.recall:
+            break
+        recall = 1 - (1 - recall) * FEWER_MISSES
+        plan = plan_neighbors(replace(request, recall=recall), families)
+    return plan
+
+
+def sample_of(format: PointFormat, sample: Any, seed: int) -> PointSample | npt.ArrayLike | None:
+    """Return a sample of points, checked, or distances or None as they are."""
+    if sample is None:
+        return None
+    sparse = hasattr(sample, "indptr") or hasattr(sample, "tocsr") or isinstance(sample, SparsePoints)
+    if not sparse and array_of(sample, "sample").ndim < 2:
+        return sample
+    words = format.check(sample, "sample")[1]
+    if len(words) < 2:
+        raise ValueError(f"sample must have at least 2 points, not {len(words)}")
+    return PointSample(format, words, seed)
+
+
+def bound_for_neighbors(sample: Any, n: int, k: int | None, by_cosine: bool) -> Bound:
+    """Return the bound that a sample has for k neighbors, or raise ValueError if there is no sample or no k."""
+    argument = "threshold" if by_cosine else "radius"
+    if k is None or not isinstance(sample, PointSample):
+        raise ValueError(
+            f"{argument} is needed: pass one, or a sample of points (m, dim) and k, the number of neighbors that it is "
+            "chosen for"
+        )
+    radius = sample.radius_for(check_int("k", k, 1), check_int("n", n, 1, 2**62))
+    if not by_cosine:
+        return Bound(radius, None)
+    threshold = max(-1.0, math.cos(radius))
+    return Bound(math.acos(threshold), threshold)
