@@ -7,7 +7,9 @@ import re
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -134,6 +136,17 @@ def show(text: str, stream: TextIO) -> None:
 def say(text: str, stream: TextIO) -> None:
     """Print text, with the control characters of what it quotes as escapes."""
     print(visible(text, lines=True), file=stream)
+
+
+@contextmanager
+def warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """Print the warnings of the block for users in lines on standard error at its end; none if quiet."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if not quiet and issubclass(warning.category, UserWarning):
+            say(f"lshfast: warning: {warning.message}", sys.stderr)
 
 
 def _wrapped(line: str, width: int) -> str:

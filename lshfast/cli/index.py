@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import MatchPrinter, Watch, account_table, finish, index_table, reject_line, say, show
+from lshfast.cli.console import (
+    MatchPrinter,
+    Watch,
+    account_table,
+    finish,
+    index_table,
+    reject_line,
+    say,
+    show,
+    warnings_as_lines,
+)
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -178,7 +188,12 @@ def query(
         str | None, typer.Option(help="One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="Only the N most similar entries of each row.")
+        int | None,
+        typer.Option(
+            "-k",
+            metavar="N",
+            help="Only the N most similar entries of each row. Of vectors, those beyond the index's radius may be missed.",
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -237,7 +252,7 @@ def query(
             if not keys and not quiet:
                 say(f"lshfast: no match: no entry of {index} is similar enough to the text", sys.stderr)
             return
-        with memory_advice(source), Watch(quiet, output) as watch:
+        with memory_advice(source), warnings_as_lines(quiet), Watch(quiet, output) as watch:
             summary = query_files(
                 index, source, lambda found: printer(*found[:3], name=found.name), wanted,
                 output=table, overwrite=overwrite, threads=threads, progress=watch,

@@ -9,10 +9,9 @@ Scheme: TypeAlias = Literal["fast", "classic"]
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 ItemMeasure: TypeAlias = Literal[
-    "jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming", "tanimoto"
+    "jaccard", "containment", "cosine", "angle", "euclidean", "l2", "manhattan", "l1", "hamming", "tanimoto"
 ]
 # Other usual names of measures, which all ways in take.
-NamedMeasure: TypeAlias = Literal[ItemMeasure, "l1", "l2"]
 MEASURE_SYNONYMS: dict[str, ItemMeasure] = {"l1": "manhattan", "l2": "euclidean"}
 Kind: TypeAlias = Literal["text", "set", "weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]

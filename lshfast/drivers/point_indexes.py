@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from lshfast.common.choices import ItemMeasure, Kind
+from lshfast.common.choices import ItemMeasure, Kind, usual_measure
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.indexes import Indexes, naming
@@ -36,6 +36,11 @@ IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
+
+# The bounds that all entries keep.
+LARGEST_DISTANCE = math.inf
+LEAST_SIMILARITY = -1.0
+UNBOUNDED = (LARGEST_DISTANCE, LEAST_SIMILARITY)
 
 # A search by the cosine goes a little beyond the angle at the threshold, which is rounded.
 BEYOND = 1e-7
@@ -95,6 +100,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     ) -> PointPlan:
         with naming(self.name):
             self._check_kind(kind)
+            measure = usual_measure(measure)
             if measure is not None and measure not in self.measures:
                 raise ValueError(f"measure must be {' or '.join(self.measures)} for this index, not {measure!r}")
             measure = measure or self.measures[0]
@@ -115,7 +121,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     def _bound(self, measure: ItemMeasure, unbounded: bool) -> float:
         """Return the bound of the index, or one that all entries keep."""
         if unbounded:
-            return math.inf if is_distance(measure) else -1.0
+            return LARGEST_DISTANCE if is_distance(measure) else LEAST_SIMILARITY
         if isinstance(self.index, TanimotoIndex):
             return self.index.similarity
         if isinstance(self.index, NearNeighbors):
@@ -138,6 +144,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
         format = self.format
         index = self._made.by_angle() if isinstance(self.index, NearNeighbors) else self._made
+        if isinstance(index, NearNeighbors):
+            index.warns = plan.bound in UNBOUNDED  # otherwise fewer than k are as expected
         if k is not None:
             found: Any = index.query(points, k=k, threads=plan.threads)
         elif isinstance(index, NearNeighbors):

@@ -34,7 +34,7 @@ LEAST_RADIUS = 2.0**-40
 # Sparse points of queries may have so many times the nonzeros of the longest fitted point.
 SPARSE_ROOM = 2
 
-METRICS = ("euclidean", "cosine", "angle", "manhattan")
+METRICS = ("euclidean", "cosine", "manhattan", "angle")
 
 
 class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]

@@ -10,7 +10,7 @@ import numpy as np
 
 from lshfast.banding.bands import Bands
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
-from lshfast.common.choices import Grouping, ItemMeasure, Kind, NamedMeasure, Verify, plural, usual_measure
+from lshfast.common.choices import Grouping, ItemMeasure, Kind, Verify, plural, usual_measure
 from lshfast.common.threads import thread_count
 from lshfast.common.types import Float64Array
 
@@ -219,7 +219,7 @@ def make_point_plan(
     )  # fmt: skip
 
 
-def check_item_measure(kind: Kind, measure: NamedMeasure | None) -> ItemMeasure:
+def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
     """Return the measure, the default of the kind for None, or raise ValueError if the kind has no such measure.
 
     Examples

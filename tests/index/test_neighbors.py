@@ -33,6 +33,9 @@ from tests.index.neighbors_kit import (
 )
 from tests.index.redis_server import needs_redis, redis_server
 
+# Most radii here are too small for k: the tests are about other things.
+pytestmark = pytest.mark.filterwarnings("ignore::lshfast.FewNeighborsWarning")
+
 __all__ = ["redis_server"]  # a fixture
 
 METRICS = [*SMALL]
@@ -438,7 +441,7 @@ def test_which_plan_is_taken():
 def test_codes_that_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         by_codes(**options)
-    with pytest.raises(ValueError, match="method 'codes' is for the metric 'cosine', not 'euclidean'"):
+    with pytest.raises(ValueError, match="method 'codes' is for the metrics 'angle' and 'cosine', not 'euclidean'"):
         NearNeighbors("euclidean", 1.0, dim=2, n=10, method="codes")
 
 
@@ -541,7 +544,11 @@ def test_shapes_and_types_of_points():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"metric": "L2"}, ValueError, "metric must be one of cosine, euclidean, manhattan, hamming, not 'L2'"),
+        (
+            {"metric": "L2"},
+            ValueError,
+            "metric must be one of angle, cosine, euclidean .or l2., manhattan .or l1., hamming, not 'L2'",
+        ),
         ({"radius": -1}, ValueError, "radius must be a finite number of at least 0, not -1"),
         ({"radius": math.nan}, ValueError, "radius must be a finite number of at least 0, not nan"),
         ({"radius": 0}, ValueError, "radius must be above 0"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FEWEST_QUERIES = 10
 SHARE = 0.1
 
-# An index with fewer than this multiple of k entries does not warn: k asks for most of its entries.
+# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer than this multiple of k entries does not warn: k asks for most of its entries.
 ENTRIES_PER_NEIGHBOR = 2
 
 # Queries whose k-th nearest entry is computed, and the most distances that this may take: about a second.
@@ -66,13 +66,13 @@ class NeighborCounts:
 
     def are_few(self, offsets: Int64Array, k: int, index: NearNeighbors) -> bool:
         """Count queries, and return whether many have found fewer than k entries; at most once."""
-        if self.done:
+        if self.done or k == 1:
             return False
         self.queries += len(offsets) - 1
-        if offsets[-1] == k * (len(offsets) - 1):
+        if offsets[-1] == k * (len(offsets) - 1) or len(index) < ENTRIES_PER_NEIGHBOR * k:
             return False
         self.short += int(np.count_nonzero(np.diff(offsets) < k))
-        if self.short < max(FEWEST_QUERIES, SHARE * self.queries) or len(index) < ENTRIES_PER_NEIGHBOR * k:
+        if self.short < max(FEWEST_QUERIES, SHARE * self.queries):
             return False
         self.done = True
         return True
@@ -96,7 +96,7 @@ class NeighborCounts:
             advice = f"with {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
         warnings.warn(
             f"{self.short} of {self.queries} queries found fewer than k={k} entries: the recall of "
-            f"{plan.recall:.2g} is promised within the {bound} only, and entries beyond it are found less often or not "
+            f"{plan.recall:.4g} is promised within the {bound} only, and entries beyond it are found less often or not "
             f"at all. {advice[0].upper()}{advice[1:]}. index.scan(queries, k) finds the k nearest at any distance, by "
             "computing all distances",
             FewNeighborsWarning,
