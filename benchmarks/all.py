@@ -50,6 +50,7 @@ TABLES = (
     Table("Recall on licence texts", "licensedb.py {data}/licensedb"),
     Table("Indexes of signatures", "index.py --markdown", "batch single --n 100000 --small 20000 --repeat 1"),
     Table("Forests and ensembles", "forest.py --markdown", "--n 20000 --queries 500 --repeat 1"),
+    Table("Recall of single indexes of near neighbours", "recall_spread.py", "--n 2000 --seeds 3 --data normal"),
     Table("Near neighbours of vectors", "neighbors.py", "--n 20000 --dim 128 --queries 200 --repeat 1"),
     Table("Hyperplanes of vectors", "hyperplanes.py --markdown", "--n 5000 --repeat 3"),
     Table("Lines of vectors", "projections.py --markdown", "--repeat 3"),

@@ -2,8 +2,9 @@
 
     python benchmarks/recall_spread.py [--n 8000] [--seeds 20] [--recall 0.95] [--data patches clusters ...]
 
-Each index is planned for one radius: the median distance of the tenth nearest entry of 200 queries, or the 20 % quantile for
-patches. The recall is the share of the entries at .9 to 1 times the radius that `within` finds, which is where it is lowest.
+Each index is planned for one radius: the median distance of the tenth nearest entry of 200 queries, or the 20 %
+quantile for patches. The recall is the share of the entries at .9 to 1 times the radius that `within` finds: it is
+lowest there.
 "sample" is a sample of 4,000 further points, with which an index checks its own functions. The data, of 64 coordinates:
 
     patches    8 x 8 pixels of the two photos of scikit-learn: the mean brightness is most of a patch

@@ -192,7 +192,7 @@ def query(
         typer.Option(
             "-k",
             metavar="N",
-            help="Only the N most similar entries of each row. Of vectors, those beyond the index's radius may be missed.",
+            help="Only the N most similar entries of each row. Vectors beyond the index's bound may be missed.",
         ),
     ] = None,
     threshold: Annotated[

@@ -143,7 +143,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "measure",
             None,
-            "Texts: jaccard, containment. Vectors: cosine, angle, euclidean or l2, manhattan or l1. Codes: hamming, tanimoto.",
+            "Texts: jaccard, containment. Vectors: cosine, angle, euclidean, manhattan. Codes: hamming, tanimoto.",
         ),
         Option(
             "ignore_common",

@@ -322,7 +322,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
         return index
 
-    def _bound(self, radius: float) -> dict[str, float]:
+    def _bound(self, radius: float) -> dict[str, Any]:
         """Return the arguments of `NearNeighbors` for a radius: 1 - the cosine is a least cosine there."""
         if self.metric != "cosine":
             return {"radius": radius}

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 FEWEST_QUERIES = 10
 SHARE = 0.1
 
-# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer than this multiple of k entries does not warn: k asks for most of its entries.
+# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer than this multiple
+# of k entries does not warn: k asks for most of its entries.
 ENTRIES_PER_NEIGHBOR = 2
 
 # Queries whose k-th nearest entry is computed, and the most distances that this may take: about a second.

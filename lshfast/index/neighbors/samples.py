@@ -33,9 +33,10 @@ PLAN_POINTS = 1024
 PLAN_QUERIES = 32
 
 # Pairs by which the functions of an index are checked, the points they are drawn from, and the neighbors of a point one
-# of which gives the direction of its pair. With fewer pairs than LEAST_PAIRS, nothing is checked.
+# of which gives the direction of its pair, if fewer are within the radius. With fewer pairs than LEAST_PAIRS, nothing
+# is checked.
 CHECKED_PAIRS = 1024
-CHECKED_POINTS = 4096
+CHECKED_POINTS = 2048
 DIRECTIONS = 10
 LEAST_PAIRS = 64
 
@@ -50,10 +51,11 @@ LEAST_RADIUS = 2.0**-40
 
 
 class PointPairs(NamedTuple):
-    """Points, and points at the radius from them: two arrays of m rows."""
+    """Points, points at the radius from them, and how many of the sample are within the radius: arrays of m rows."""
 
     left: Any
     right: Any
+    neighbors: Int64Array
 
 
 class Nearest(NamedTuple):
@@ -137,11 +139,14 @@ class PointSample:
             return None
         places = self.order[:CHECKED_POINTS]
         queries = places[:CHECKED_PAIRS]
-        nearest = self.nearest_others(queries, places, min(DIRECTIONS, len(places) - 1))
+        nearest = self.nearest_others(queries, places, len(places) - 1)
+        within = np.count_nonzero(nearest.distances <= radius, axis=1)
+        # The farther half of the neighbors within the radius: their directions may differ from those of the nearest.
         apart = nearest.distances > 0
-        first = apart.argmax(axis=1)
+        first = np.maximum(apart.argmax(axis=1), within // 2)
+        last = np.minimum(np.maximum(within, first + DIRECTIONS), nearest.places.shape[1])
         rng = np.random.default_rng(self.seed)
-        column = first + rng.integers(0, nearest.places.shape[1] - first)
+        column = rng.integers(first, last)
         rows = np.flatnonzero(apart.any(axis=1))
         if len(rows) < LEAST_PAIRS:
             return None
@@ -150,12 +155,13 @@ class PointSample:
         right, planted = points_towards(self.format, left, towards, radius, rng)
         if np.count_nonzero(planted) < LEAST_PAIRS:
             return None
-        return PointPairs(left[planted], np.ascontiguousarray(right[planted].astype(left.dtype)))
+        right = np.ascontiguousarray(right[planted].astype(left.dtype))
+        return PointPairs(left[planted], right, within[rows[planted]])
 
 
 def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
     """Return which neighbors of each query to keep: all but itself, or but the last one if it is not among them."""
-    others = neighbors != queries[:, np.newaxis]
+    others: BoolArray = neighbors != queries[:, np.newaxis]
     others[others.all(axis=1), -1] = False
     return others
 
@@ -198,13 +204,20 @@ def _codes_towards(
 
 
 def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
-    """Return the share of pairs whose right point a query for the left one finds, by the functions of a plan."""
+    """Return the share of pairs whose right point a query for the left one finds, by the functions of a plan.
+
+    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one dense place.
+    """
     slots = plan.row_slots(pairs.right)
     if isinstance(plan, CodesPlan):
         differing = np.unpackbits((plan.row_slots(pairs.left) ^ slots).view(np.uint8), axis=1)
         near = differing[:, : plan.head_bits].sum(axis=1) <= plan.near[-1]
-        return float(np.mean(near & (differing.sum(axis=1) <= plan.reach)))
-    return float(np.mean((plan.probe(pairs.left) == slots[:, :, np.newaxis]).any(axis=(1, 2))))
+        found = near & (differing.sum(axis=1) <= plan.reach)
+    else:
+        found = (plan.probe(pairs.left) == slots[:, :, np.newaxis]).any(axis=(1, 2))
+    neighbors = pairs.neighbors.sum()
+    of_neighbors = float(pairs.neighbors @ found / neighbors) if neighbors else 1.0
+    return min(float(np.mean(found)), of_neighbors)
 
 
 def plan_for_sample(
@@ -227,8 +240,8 @@ def plan_for_sample(
     return plan
 
 
-def sample_of(format: PointFormat, sample: Any, seed: int) -> PointSample | npt.ArrayLike | None:
-    """Return a sample of points, checked, or distances or None as they are."""
+def sample_of(format: PointFormat, sample: Any, seed: int) -> Any:
+    """Return a `PointSample` of points, which are checked, or distances or None as they are."""
     if sample is None:
         return None
     sparse = hasattr(sample, "indptr") or hasattr(sample, "tocsr") or isinstance(sample, SparsePoints)
