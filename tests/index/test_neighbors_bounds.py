@@ -151,11 +151,11 @@ def test_the_error_for_inner_products_names_an_exact_transformation(name):
 
 def test_files_are_those_of_earlier_versions():
     """The plan of an index by angle is stored under the name that it had; only a threshold adds a parameter."""
-    stored = json.loads(NearNeighbors("angle", radius=0.5, dim=DIM, n=100).parameters.family)
+    stored = json.loads(NearNeighbors("angle", radius=math.acos(0.9), dim=DIM, n=100).parameters.family)
     assert stored["metric"] == "cosine"
     assert "threshold" not in stored
-    by_cosine = json.loads(NearNeighbors("cosine", threshold=math.cos(0.5), dim=DIM, n=100).parameters.family)
-    assert by_cosine == stored | {"threshold": math.cos(0.5)}
+    by_cosine = json.loads(NearNeighbors("cosine", threshold=0.9, dim=DIM, n=100).parameters.family)
+    assert by_cosine == stored | {"threshold": 0.9}
 
 
 def test_an_index_by_cosine_is_no_index_by_angle():
