@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
-
-if TYPE_CHECKING:
-    from lshfast.index.neighbors.near_neighbors import NearNeighbors
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.index.neighbors.plan import NeighborsPlan
 
 # Many queries: at least so many, and this share of all queries with k.
 FEWEST_QUERIES = 10
@@ -65,12 +62,12 @@ class NeighborCounts:
     short: int = 0
     done: bool = False
 
-    def are_few(self, offsets: Int64Array, k: int, index: NearNeighbors) -> bool:
-        """Count queries, and return whether many have found fewer than k entries; at most once."""
+    def are_few(self, offsets: Int64Array, k: int, entries: Callable[[], int]) -> bool:
+        """Count queries, and return whether many have found fewer than k of the entries; at most once."""
         if self.done or k == 1:
             return False
         self.queries += len(offsets) - 1
-        if offsets[-1] == k * (len(offsets) - 1) or len(index) < ENTRIES_PER_NEIGHBOR * k:
+        if offsets[-1] == k * (len(offsets) - 1) or entries() < ENTRIES_PER_NEIGHBOR * k:
             return False
         self.short += int(np.count_nonzero(np.diff(offsets) < k))
         if self.short < max(FEWEST_QUERIES, SHARE * self.queries):
@@ -78,31 +75,32 @@ class NeighborCounts:
         self.done = True
         return True
 
-    def warn(self, index: NearNeighbors, words: UInt64Array, k: int) -> None:
-        """Warn the caller of `query`, unless most queries have k entries within the radius, which recall < 1 misses."""
-        plan = index.plan
+    def advice(self, plan: NeighborsPlan, k: int, distances: Float64Array | None) -> str:
+        """Return the warning, or "" if most queries have k entries within the radius, which a recall below 1 misses.
+
+        `distances` are those of the k-th nearest entries of some queries, None if they are not known.
+        """
         bound = f"radius {plan.radius:.4g}" if plan.threshold is None else f"threshold {plan.threshold:.4g}"
-        advice = "pass a larger radius, or a sample of points and k, to NearNeighbors"
-        if index.store.scans and len(index) <= MOST_DISTANCES:
-            count = max(1, min(MEASURED_QUERIES, MOST_DISTANCES // max(1, len(index)), len(words)))
-            chosen = np.linspace(0, len(words) - 1, count).astype(np.int64)
-            nearest: Any = index.by_angle().scan(plan.points.points_of(words[chosen]), k)
-            radius = float(np.quantile(nearest.distances[nearest.offsets[1:] - 1], INSIDE))
+        remedy = "Pass a larger radius, or a sample of points and k, to NearNeighbors"
+        if distances is not None:
+            radius = float(np.quantile(distances, INSIDE))
             if radius <= plan.radius:
-                return
-            if plan.threshold is None:
-                argument = f"radius={_rounded_up(radius):g}"
-            else:
+                return ""
+            argument = f"radius={_rounded_up(radius):g}"
+            if plan.threshold is not None:
                 argument = f"threshold={-_rounded_up(-math.cos(radius)):g}"
-            advice = f"with {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
-        warnings.warn(
+            remedy = f"With {argument}, {INSIDE:.0%} of {len(distances)} queries have k entries within the bound"
+        return (
             f"{self.short} of {self.queries} queries found fewer than k={k} entries: the recall of "
             f"{plan.recall:.4g} is promised within the {bound} only, and entries beyond it are found less often or not "
-            f"at all. {advice[0].upper()}{advice[1:]}. index.scan(queries, k) finds the k nearest at any distance, by "
-            "computing all distances",
-            FewNeighborsWarning,
-            stacklevel=3,
+            f"at all. {remedy}. index.scan(queries, k) finds the k nearest at any distance, by computing all distances"
         )
+
+
+def measured_queries(entries: int, queries: int) -> Int64Array:
+    """Return the places of the queries whose k-th nearest entry is computed; none if that would take too long."""
+    count = min(MEASURED_QUERIES, queries, MOST_DISTANCES // max(1, entries))
+    return np.linspace(0, queries - 1, count).astype(np.int64)
 
 
 def _rounded_up(number: float) -> float:

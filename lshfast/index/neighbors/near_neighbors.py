@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, overload
 
@@ -22,7 +23,7 @@ from lshfast.index.neighbors.bounds import Bound, Metric, check_bound, format_me
 from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.equal_queries import find_equal_queries
 from lshfast.index.neighbors.families import families_of
-from lshfast.index.neighbors.few_neighbors import NeighborCounts
+from lshfast.index.neighbors.few_neighbors import FewNeighborsWarning, NeighborCounts, measured_queries
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
 from lshfast.index.neighbors.points import PointFormat
@@ -365,8 +366,10 @@ class NearNeighbors(StoredIndex):
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         items, words, single = self._points.check(points)
         found = self._found(items, words, thread_count(threads), most=k, limit=limit)
-        if self.warns and limit is None and self._counts.are_few(found.offsets, k, self):
-            self._counts.warn(self, words, k)
+        if self.warns and limit is None and self._counts.are_few(found.offsets, k, self.__len__):
+            advice = self._counts.advice(self.plan, k, self._kth_distances(words, k))
+            if advice:
+                warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
         return found[0] if single else found
 
     @overload
@@ -577,6 +580,14 @@ class NearNeighbors(StoredIndex):
         index = copy.copy(self)
         index.plan = replace(self.plan, threshold=None)
         return index
+
+    def _kth_distances(self, words: UInt64Array, k: int) -> Float64Array | None:
+        """Return the distances of the k-th nearest entries of some points, as angles for cosines; None if slow."""
+        chosen = measured_queries(len(self), len(words))
+        if not self.store.scans or not len(chosen):
+            return None
+        nearest = scan(self.store, self.parameters, self._points.measure, words[chosen], k, thread_count(None))
+        return self._points.distances(nearest.distances[nearest.offsets[1:] - 1])
 
     def _search(self, points: Any, threads: int | None, **options: Any) -> list[Neighbor] | NeighborLists:
         items, words, single = self._points.check(points)
