@@ -156,6 +156,20 @@ def test_the_nearest_entries(files, tmp_path, measure):
         assert len(bounded) == 51
 
 
+def test_a_radius_too_small_for_k_is_said_in_a_line(tmp_path):
+    """The index is by the name of a norm; with a bound or -q, fewer entries than k are as expected."""
+    index = tmp_path / "x.lsh"
+    np.save(tmp_path / "points.npy", np.random.default_rng(1).standard_normal((300, 16)).astype(np.float32))
+    run("index", "build", tmp_path / "points.npy", "--measure", "l2", "--radius", 0.001, "-o", index)
+    query = ["index", "query", index, tmp_path / "points.npy", "-k", 5]
+    said = run(*query).stderr
+    assert "of 300 queries found fewer than k=5 entries" in said
+    assert "With radius=" in said
+    assert "warning" not in run(*query, "-q").stderr
+    assert "warning" not in run(*query, "--radius", 0.001).stderr
+    assert "warning" not in run(*query, "--radius", 0.001, "--measure", "l2").stderr
+
+
 @pytest.mark.parametrize("measure", KINDS)
 def test_tables_of_answers(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
