@@ -650,20 +650,3 @@ def test_equal_queries_have_the_answers_that_each_has_alone(metric):
         alone = [search(points[i : i + 1]) for i in range(60)]
         assert [list(answer) for answer in together] == [list(answer[0]) for answer in alone]
         assert together.examined.tolist() == [int(answer.examined[0]) for answer in alone]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["tables", "codes"])
-def test_a_batch_of_equal_points_takes_time_for_each_once(method):
-    """Eight times as many searches of all entries would take 64 times as long; the bound allows for noise."""
-    point = np.random.default_rng(0).standard_normal((1, 32))
-    seconds = []
-    for n in (1000, 8000):
-        index = NearNeighbors("cosine", radius=0.5, dim=32, n=n, method=method)
-        index.insert(np.arange(n), np.repeat(point, n, axis=0))
-        start = time.process_time()
-        found = index.query(np.repeat(point, n // 2, axis=0), k=10, threads=1)
-        seconds.append(time.process_time() - start)
-        assert found[0] == found[n // 2 - 1]
-        assert [neighbor.key for neighbor in found[1]] == list(range(10))
-    assert seconds[1] < 24 * max(seconds[0], 0.01)
