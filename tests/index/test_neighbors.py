@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-import time
 from functools import partial
 from importlib.util import find_spec
 
