@@ -65,6 +65,12 @@ KERNEL_FLAGS = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=h
 GENERATED_FLAGS = [*KERNEL_FLAGS, "-O2"]
 MSVC_FLAGS = ["/O2", "/std:c11"]
 
+# Flags of a build with sanitizers, after all others. Python is often built with -fwrapv, which is then passed to its
+# extensions and would hide signed overflow.
+SANITIZE = os.environ.get("LSHFAST_SANITIZE", "")
+SANITIZER_LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
+SANITIZER_FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-wrapv", *SANITIZER_LINK_FLAGS] if SANITIZE else []
+
 # What changes the output of compilers beside their command.
 VARIABLES = ["ARCHFLAGS", "CPATH", "C_INCLUDE_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "INCLUDE", "CL", "_CL_"]
 REFERENCES = re.compile(r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b', re.M)
@@ -104,13 +110,17 @@ class build_kernels(build_ext):
             self.compiler.initialize()
         self.compiler.force = True  # it would compare times, and leave out links
         msvc = self.compiler.compiler_type == "msvc"
-        self.flags, self.generated_flags = (MSVC_FLAGS, MSVC_FLAGS) if msvc else (KERNEL_FLAGS, GENERATED_FLAGS)
+        if msvc and SANITIZE:
+            sys.exit(f"LSHFAST_SANITIZE={SANITIZE} needs GCC or Clang, not MSVC; unset it")
+        self.flags = MSVC_FLAGS if msvc else [*KERNEL_FLAGS, *SANITIZER_FLAGS]
+        self.generated_flags = MSVC_FLAGS if msvc else [*GENERATED_FLAGS, *SANITIZER_FLAGS]
         command = [self.compiler.cc] if msvc else self.compiler.compiler_so  # the path of MSVC holds its version
         version = None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
         self.compiled_by = [command, version, self.compiler.include_dirs, self.compiler.macros]
         self.compiled_by += [sys.version, get_platform(), get_config_var("EXT_SUFFIX")]
         self.compiled_by += map(os.environ.get, VARIABLES)
-        self.kept = Path("build", "kernels" + get_config_var("EXT_SUFFIX")).with_suffix("")
+        kind = f"kernels-{SANITIZE.replace(',', '-')}" if SANITIZE else "kernels"
+        self.kept = Path("build", kind + get_config_var("EXT_SUFFIX")).with_suffix("")
         self.kept.mkdir(parents=True, exist_ok=True)
         self.used = set()
         cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -137,6 +147,7 @@ class build_kernels(build_ext):
             libraries=self.get_libraries(extension),
             export_symbols=self.get_export_symbols(extension),
             debug=self.debug,
+            extra_postargs=SANITIZER_LINK_FLAGS,
             build_temp=self.build_temp,
         )
 

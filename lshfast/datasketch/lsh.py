@@ -455,6 +455,8 @@ class MinHashLSH:
         ------
         ValueError
             If the sketch cannot be compared with those of the index.
+        FormatError
+            If a key found on Redis is damaged, of a type that is not read, or larger than a key may be.
         """
         row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
         if with_scores:

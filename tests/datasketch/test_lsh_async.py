@@ -11,9 +11,10 @@ import fakeredis
 import numpy as np
 import pytest
 
+from lshfast import FormatError
 from lshfast.datasketch import AsyncMinHashLSH, LeanMinHash, MinHash, MinHashLSH
 from lshfast.datasketch.aio.storage import async_ordered_storage, async_unordered_storage
-from tests.datasketch.test_lsh import near
+from tests.datasketch.test_lsh import HOSTILE_KEYS, near
 from tests.index.redis_server import needs_redis, redis_server
 
 __all__ = ["redis_server"]  # a fixture
@@ -58,6 +59,21 @@ def test_beside_an_index_in_memory(config):
                 await index.remove(n)
             assert await index.is_empty()
             assert [await table.size() for table in index.hashtables] == [0] * index.b
+
+    asyncio.run(main())
+
+
+@needs_redis
+def test_queries_refuse_keys_that_take_time_or_memory(redis_server, config):
+    async def main():
+        async with opened(config) as index:
+            await index.insert("good", near(40))
+            with redis_server.client() as client:
+                for name in client.scan_iter(config["basename"] + b"*", count=1000):
+                    if client.type(name) == b"set":
+                        client.sadd(name, HOSTILE_KEYS["a tuple of pairs of pairs"])
+            with pytest.raises(FormatError, match="the stored key b'"):
+                await index.query(near(40))
 
     asyncio.run(main())
 

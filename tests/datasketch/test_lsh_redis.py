@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
+from lshfast import FormatError
 from lshfast.datasketch import LeanMinHash, MinHash, MinHashLSH, MinHashLSHEnsemble
 from lshfast.datasketch.key_pickles import plain_loads
 from tests.datasketch import test_lsh as machine
@@ -193,6 +194,42 @@ def test_keys_that_would_run_code_are_refused(config):
     assert trusting.query(near(40)) == [OrderedDict()]
     with pytest.raises(ValueError, match=r"os.*system|posix.system|nt.system"):
         plain_loads(b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.")
+
+
+def plant(server, config, data):
+    """Put a key into all buckets."""
+    with server.client() as client:
+        for name in client.scan_iter(config["basename"] + b"*", count=1000):
+            if client.type(name) == b"set":
+                client.sadd(name, data)
+
+
+def collected(index, sketch):
+    index.add_to_query_buffer(sketch)
+    return index.collect_query_buffer()
+
+
+QUERIES = {
+    "query": MinHashLSH.query,
+    "scores": lambda index, sketch: index.query(sketch, with_scores=True),
+    "buffer": collected,
+}
+
+
+@pytest.mark.parametrize("way", QUERIES)
+@pytest.mark.parametrize("name", ["a frozenset of a deep tuple", "a tuple of pairs of pairs", "a memo index", "a list"])
+def test_queries_refuse_keys_that_take_time_or_memory(redis_server, config, name, way):
+    index = held(config, [40])
+    plant(redis_server, config, machine.HOSTILE_KEYS[name])
+    with pytest.raises(FormatError, match="the stored key b'"):
+        QUERIES[way](index, near(40))
+
+
+def test_an_ensemble_refuses_keys_that_take_time_or_memory(redis_server, config):
+    made = indexed(config)
+    plant(redis_server, config, machine.HOSTILE_KEYS["a tuple of pairs of pairs"])
+    with pytest.raises(FormatError, match="the stored key b'"):
+        list(made.query(near(10), 60))
 
 
 def test_keys_that_are_not_pickled(config):
