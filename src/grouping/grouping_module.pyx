@@ -600,7 +600,7 @@ cdef class Grouping:
     def add_to_crowd(self, size_t begin, size_t end):
         """Add those of the rows begin..end that later rows are compared with.
 
-        The rows are placed and held. An interrupt ends the crowd.
+        The rows are placed and held, and after those of the crowd. An interrupt ends the crowd.
         """
         cdef size_t row = begin
         cdef int added = 0
@@ -613,6 +613,7 @@ cdef class Grouping:
             if not grouping_is_met(&self.state, row):
                 row += 1
                 continue
+            self._check_order(row)
             try:
                 with nogil:
                     added = crowd_add(&self.state, row, &scratch.scratch)
@@ -673,11 +674,20 @@ cdef class Grouping:
                 pause(&last_pause)
         return made - begin
 
+    cdef int _check_order(self, size_t row) except -1:
+        """Raise ValueError unless the row is after those of the crowd, where searches have room for each row once."""
+        crowd = &self.state.crowd
+        if crowd.count and <int64_t>row <= crowd.members[crowd.count - 1].row:
+            raise ValueError(f"rows of a crowd must ascend: row {row} is not after {crowd.members[crowd.count - 1].row}")
+        return 0
+
     cdef int _step(self, grouping_place* place, size_t end) except -1:
         cdef _Scratch scratch = _Scratch(self)
         cdef int stop = GROUPING_DONE
         if not place.row <= end <= self.n:
             raise ValueError(f"end must be in {place.row}..{self.n}, not {end}")
+        if place.row < end:
+            self._check_order(place.row)
         with nogil:
             stop = grouping_walk(&self.state, place, end, &scratch.scratch)
         if stop == GROUPING_PLACED:

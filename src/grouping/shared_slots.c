@@ -13,7 +13,7 @@ void shared_slots_hash(const uint64_t *signatures, const int64_t *of, size_t k, 
         const uint64_t *row = signatures + (size_t)of[i] * k + first;
         if (i + ROWS_AHEAD < end) {
             const uint64_t *ahead = signatures + (size_t)of[i + ROWS_AHEAD] * k + first;
-            for (size_t at = 0; at < slots * step; at += 8) prefetch(ahead + at);
+            for (size_t at = 0; at <= (slots - 1) * step; at += 8) prefetch(ahead + at);
         }
         for (size_t slot = 0; slot < slots; slot++) {
             hashes[slot * n + i] = (uint32_t)(row[slot * step] * multiplier >> 32);

@@ -13,7 +13,7 @@
 #define SHARED_SLOTS_AT_ONCE 16
 
 /* Write hashes[slot * n + i] for some slots of each row begin <= i < end: `slots` of them, the slot `first` and each
- * `step`th after it. The signature of row i is signatures[of[i] * k..], and the multiplier is odd. */
+ * `step`th after it, all of them below k. The signature of row i is signatures[of[i] * k..], and the multiplier is odd. */
 void shared_slots_hash(const uint64_t *signatures, const int64_t *of, size_t k, size_t first, size_t step, size_t slots,
                        uint64_t multiplier, size_t n, size_t begin, size_t end, uint32_t *hashes);
 

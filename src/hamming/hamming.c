@@ -245,8 +245,9 @@ size_t hamming_add_keys(const struct hamming_keys *table, const uint32_t *rows, 
     return n;
 }
 
-void hamming_drop_keys(const struct hamming_keys *table, const uint32_t *rows, size_t n) {
+size_t hamming_drop_keys(const struct hamming_keys *table, const uint32_t *rows, size_t n) {
     uint32_t *at = table->table;
+    size_t dropped = 0;
     for (size_t i = 0; i < n; i++) {
         size_t hole = place_of_key(table, table->keys[rows[i]]);
         while (at[hole] != rows[i]) {
@@ -263,5 +264,7 @@ void hamming_drop_keys(const struct hamming_keys *table, const uint32_t *rows, s
             }
         }
         at[hole] = HAMMING_NO_ROW;
+        dropped++;
     }
+    return dropped;
 }

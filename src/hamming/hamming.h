@@ -225,8 +225,9 @@ struct hamming_keepers {
 
 /* Lower keeper_of[row - low] to the first row kept before `low` that is within the radius and in less than levels[i] bits
  * of block i, for the rows [low, high) with values [value, end) in this block. Moves `next` of these buckets to `high`.
- * Call it for all values of all blocks, then settle [low, high). */
-void hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_keepers *keepers, size_t i, size_t value,
+ * Call it for all values of all blocks, then settle [low, high). Returns 0, and stops, at a bucket with a row before `low`
+ * for which that was not done; otherwise 1. */
+int hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_keepers *keepers, size_t i, size_t value,
                         size_t end, unsigned radius, const uint8_t *levels, size_t low, size_t high,
                         uint32_t *keeper_of);
 
@@ -250,8 +251,9 @@ struct hamming_keys {
     uint64_t secret;
 };
 void hamming_find_keys(const struct hamming_keys *table, const int64_t *keys, size_t n, int64_t *rows);
-/* Add the keys of rows; return how many were added before one whose key is there already, or n. */
+/* Add the keys of rows, which are not in the table; return how many were added before one whose key is there already, or n. */
 size_t hamming_add_keys(const struct hamming_keys *table, const uint32_t *rows, size_t n);
-void hamming_drop_keys(const struct hamming_keys *table, const uint32_t *rows, size_t n);
+/* Take rows out; return how many were in the table. */
+size_t hamming_drop_keys(const struct hamming_keys *table, const uint32_t *rows, size_t n);
 
 #endif

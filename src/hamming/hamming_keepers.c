@@ -22,9 +22,9 @@ static uint32_t first_near(const struct hamming_kernels *kernels, const struct h
     return HAMMING_NO_ROW;
 }
 
-void hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_keepers *keepers, size_t i, size_t value,
-                        size_t end, unsigned radius, const uint8_t *levels, size_t low, size_t high,
-                        uint32_t *keeper_of) {
+int hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_keepers *keepers, size_t i, size_t value,
+                       size_t end, unsigned radius, const uint8_t *levels, size_t low, size_t high,
+                       uint32_t *keeper_of) {
     const struct hamming_blocks *blocks = &keepers->blocks;
     const struct hamming_block *block = blocks->block + i;
     const uint32_t *heads = block->heads, *kept = keepers->kept[i];
@@ -32,8 +32,9 @@ void hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_ke
         const size_t start = keepers->next[i][v];
         size_t stop = start;
         while (stop < heads[v + 1] && block->rows[stop] < high) stop++;
-        keepers->next[i][v] = (uint32_t)stop;
         if (start == stop) continue;
+        if (block->rows[start] < low) return 0;
+        keepers->next[i][v] = (uint32_t)stop;
         for (unsigned flips = 0; flips < levels[i] && flips <= block->bits; flips++) {
             uint64_t flip = ((uint64_t)1 << flips) - 1;
             do {
@@ -50,6 +51,7 @@ void hamming_match_kept(const struct hamming_kernels *kernels, struct hamming_ke
             } while (flip < hamming_buckets(block));
         }
     }
+    return 1;
 }
 
 /* ---- rows of the batch ---- */

@@ -1,7 +1,7 @@
 """Exact Hamming search: scans of packed codes, blocks of multi-index hashing, keepers, and rows by integer keys."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import os
@@ -82,14 +82,14 @@ cdef extern from "hamming/hamming.h":
     int hamming_pairs(const hamming_kernels*, const hamming_blocks*, size_t, size_t*, size_t, unsigned, const uint8_t*,
                       size_t, hamming_hits*) nogil
     void hamming_distances(const uint64_t*, size_t, const uint64_t*, size_t, uint16_t*) nogil
-    void hamming_match_kept(const hamming_kernels*, hamming_keepers*, size_t, size_t, size_t, unsigned, const uint8_t*,
-                            size_t, size_t, uint32_t*) nogil
+    int hamming_match_kept(const hamming_kernels*, hamming_keepers*, size_t, size_t, size_t, unsigned, const uint8_t*,
+                           size_t, size_t, uint32_t*) nogil
     void hamming_settle(const hamming_kernels*, hamming_keepers*, unsigned, const uint8_t*, size_t, size_t,
                         uint32_t*) nogil
     void hamming_copies(const uint64_t*, size_t, uint64_t, uint32_t*, size_t, size_t, size_t, uint32_t*) nogil
     void hamming_find_keys(const hamming_keys*, const int64_t*, size_t, int64_t*) nogil
     size_t hamming_add_keys(const hamming_keys*, const uint32_t*, size_t) nogil
-    void hamming_drop_keys(const hamming_keys*, const uint32_t*, size_t) nogil
+    size_t hamming_drop_keys(const hamming_keys*, const uint32_t*, size_t) nogil
 
 cdef const int* in_use = level_in_use()
 
@@ -122,15 +122,15 @@ cdef int _check_codes(size_t n, size_t words, str name) except -1:
     return 0
 
 
-cdef int _check_queries(size_t m, size_t words, size_t wanted, long radius, size_t most) except -1:
+cdef int _check_queries(size_t m, size_t words, size_t wanted, long radius, size_t first_row, size_t n) except -1:
     if words != wanted:
         raise ValueError(f"queries must have {wanted} words, not {words}")
     if m > HAMMING_MAX_QUERIES:
         raise ValueError(f"at most {HAMMING_MAX_QUERIES} queries at a time, not {m}")
     if not 0 <= radius <= <long>(64 * wanted):
         raise ValueError(f"radius must be in 0..{64 * wanted}, not {radius}")
-    if most >= <size_t>HAMMING_NO_ROW:
-        raise OverflowError(f"rows must be below {HAMMING_NO_ROW}, not {most}")
+    if n >= <size_t>HAMMING_NO_ROW or first_row >= <size_t>HAMMING_NO_ROW - n:
+        raise OverflowError(f"rows must be below {HAMMING_NO_ROW}, not {n} from {first_row} on")
     return 0
 
 
@@ -246,7 +246,7 @@ def similarities(const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] q
     cdef uint64_t last_pause = 0
     _check_codes(n, words, "codes")
     _check_codes(m, queries.shape[1], "queries")
-    _check_queries(0, queries.shape[1], words, 0, 0)
+    _check_queries(0, queries.shape[1], words, 0, 0, 0)
     out = np.empty(count, np.float64)
     cdef double[::1] found = out
     for i in range(count):
@@ -276,7 +276,7 @@ def scan_within(const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] qu
     cdef const uint8_t* alive = _live(live, n)
     cdef uint64_t last_pause = 0
     _check_codes(n, words, "codes")
-    _check_queries(m, queries.shape[1], words, radius, first_row + n)
+    _check_queries(m, queries.shape[1], words, radius, first_row, n)
     cdef size_t step = _scan_step(m, words)
     with nogil:
         while m and at < n:
@@ -348,7 +348,7 @@ cdef class Counted:
                                uint64_t[::1] scratch) except *:
         """Return the codes for a search of m queries."""
         cdef hamming_counted c = self.c
-        _check_queries(m, words, c.scan.words, 0, first_row + c.scan.n)
+        _check_queries(m, words, c.scan.words, 0, first_row, c.scan.n)
         c.scan.kernels, c.scan.live, c.scan.first_row, c.scan.scratch = kernels(), live, first_row, &scratch[0]
         return c
 
@@ -416,7 +416,7 @@ cdef class Best:
         cdef const uint8_t* alive = _live(live, n)
         cdef uint64_t last_pause = 0
         _check_codes(n, words, "codes")
-        _check_queries(m, queries.shape[1], words, 0, first_row + n)
+        _check_queries(m, queries.shape[1], words, 0, first_row, n)
         self._check(m)
         cdef size_t step = _scan_step(m, words)
         with nogil:
@@ -437,7 +437,7 @@ cdef class Best:
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
         blocks.check_filled()
-        _check_queries(m, queries.shape[1], blocks.c.words, 0, first_row + blocks.c.n)
+        _check_queries(m, queries.shape[1], blocks.c.words, 0, first_row, blocks.c.n)
         self._check(m)
         with nogil:
             while j < m:
@@ -511,6 +511,7 @@ cdef class Blocks:
     cdef hamming_blocks c
     cdef const uint64_t[:, ::1] codes, masks
     cdef list arrays  # (heads, folds, rows) of each block; None if it is not filled
+    cdef set filling  # blocks that are being filled
     cdef bint consumed
 
     def __cinit__(self, const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] masks not None):
@@ -521,7 +522,7 @@ cdef class Blocks:
             raise ValueError(f"there must be 1..{HAMMING_MAX_BLOCKS} blocks, not {m}")
         self.c.codes = &self.codes[0, 0] if n else NULL
         self.c.n, self.c.words, self.c.m = n, words, m
-        self.arrays = [None] * m
+        self.arrays, self.filling = [None] * m, set()
         for i in range(m):
             _check_mask(self.masks[i], words)
             self.c.block[i].mask = &self.masks[i, 0]
@@ -540,6 +541,8 @@ cdef class Blocks:
         codes = aligned_rows(codes)
         if codes.shape[0] != self.codes.shape[0] or codes.shape[1] != self.codes.shape[1]:
             raise ValueError("the codes have another shape")
+        if self.consumed:
+            raise RuntimeError("keepers have taken the blocks, and read the codes where they are")
         self.codes = codes
         self.c.codes = &self.codes[0, 0] if self.c.n else NULL
 
@@ -555,13 +558,21 @@ cdef class Blocks:
 
     def fill(self, size_t i):
         """Sort the codes by block i."""
+        if i >= self.c.m or self.arrays[i] is not None or i in self.filling:
+            raise ValueError(f"block {i} is filled already, or not below {self.c.m}")
+        self.filling.add(i)
+        try:
+            self.arrays[i] = self._filled(i)
+        finally:
+            self.filling.remove(i)
+
+    cdef tuple _filled(self, size_t i):
+        """Return the arrays of block i, which is empty."""
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
         cdef size_t at = 0, n = self.c.n
         cdef uint32_t[::1] heads, rows
         cdef uint64_t[::1] folds
-        if i >= self.c.m or self.arrays[i] is not None:
-            raise ValueError(f"block {i} is filled already, or not below {self.c.m}")
         arrays = (np.zeros((1 << self.c.block[i].bits) + 2, np.uint32), large_empty((n,), np.uint64),
                   large_empty((n,), np.uint32))
         heads, folds, rows = arrays
@@ -579,7 +590,7 @@ cdef class Blocks:
                 hamming_place(level, &self.c, i, at, min(at + STEP_CODES, self.c.n))
                 at += STEP_CODES
                 pause(&last_pause)
-        self.arrays[i] = arrays
+        return arrays
 
     def release(self, size_t i):
         """Release the memory of block i, which can be filled again; nobody else may use this block meanwhile."""
@@ -626,7 +637,7 @@ cdef class Blocks:
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
         self.check_filled()
-        _check_queries(m, queries.shape[1], self.c.words, radius, first_row + self.c.n)
+        _check_queries(m, queries.shape[1], self.c.words, radius, first_row, self.c.n)
         with nogil:
             while done < m:
                 end = min(m, done + STEP_QUERIES)
@@ -648,7 +659,7 @@ cdef class Blocks:
         cdef uint64_t last_pause = 0
         cdef int state = -1
         self.check_block(i)
-        _check_queries(0, self.c.words, self.c.words, radius, 0)
+        _check_queries(0, self.c.words, self.c.words, radius, 0, 0)
         if end > <size_t>1 << self.c.block[i].bits:
             raise ValueError(f"values must be below {1 << self.c.block[i].bits}, not {end}")
         with nogil:
@@ -676,14 +687,15 @@ cdef class Keepers:
     cdef const uint8_t[::1] levels
     cdef list arrays
     cdef unsigned radius
-    cdef size_t decided
+    cdef size_t decided  # rows before it are settled; SIZE_MAX while rows are, and after an interrupt of that
+    cdef size_t matched  # the end of the rows that are matched, and settled next
 
     def __cinit__(self, Blocks blocks not None, long radius, const uint8_t[::1] levels not None):
         cdef uint32_t[::1] kept, following, fresh
         cdef size_t i
         blocks.check_filled()
         blocks.levels_of(levels)
-        _check_queries(0, blocks.c.words, blocks.c.words, radius, 0)
+        _check_queries(0, blocks.c.words, blocks.c.words, radius, 0, 0)
         self.blocks, self.radius, self.levels, self.arrays = blocks, <unsigned>radius, levels.copy(), []
         self.c.blocks = blocks.c
         for i in range(blocks.c.m):
@@ -700,21 +712,25 @@ cdef class Keepers:
         """Lower keeper_of, (high - low,), to the keepers before `low` of the rows low..high - 1 with these values.
 
         Call it for all values of all blocks, then `settle`. Threads may do different values with arrays of their own
-        for each block. `low` is the first row that is not settled.
+        for each block. `low` is the first row that is not settled, and `high` is the same for all of them.
         """
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
+        cdef int complete = 1
         self._check(low, high, keeper_of)
         if i >= self.c.blocks.m or end > <size_t>1 << self.c.blocks.block[i].bits:
             raise ValueError(f"block {i} has no values up to {end}")
         if low == high:
             return
+        self.matched = high
         with nogil:
-            while value < end:
-                hamming_match_kept(level, &self.c, i, value, min(value + STEP_QUERIES, end), self.radius,
-                                   &self.levels[0], low, high, &keeper_of[0])
+            while value < end and complete:
+                complete = hamming_match_kept(level, &self.c, i, value, min(value + STEP_QUERIES, end), self.radius,
+                                              &self.levels[0], low, high, &keeper_of[0])
                 value += STEP_QUERIES
                 pause(&last_pause)
+        if not complete:
+            raise ValueError(f"rows before {low} were settled, and not matched with all values of block {i}")
 
     def settle(self, size_t low, size_t high, uint32_t[::1] keeper_of not None):
         """Decide the rows low..high - 1, given their keepers before them; kept rows become their own keepers."""
@@ -722,6 +738,11 @@ cdef class Keepers:
         cdef uint64_t last_pause = 0
         cdef size_t at = low
         self._check(low, high, keeper_of)
+        if low == high:
+            return
+        if self.matched != high:
+            raise ValueError(f"rows {low} to {high} must be matched before they are settled")
+        self.decided = SIZE_MAX
         for kept, _, fresh in self.arrays:
             fresh[:] = kept
         with nogil:
@@ -733,8 +754,12 @@ cdef class Keepers:
         self.decided = high
 
     cdef int _check(self, size_t low, size_t high, uint32_t[::1] keeper_of) except -1:
+        if self.decided == SIZE_MAX:
+            raise RuntimeError("rows are being settled, or an interrupt ended that: make new keepers")
         if low != self.decided or not low <= high <= self.c.blocks.n or <size_t>len(keeper_of) != high - low:
             raise ValueError(f"rows must be from {self.decided} to at most {self.c.blocks.n}, not {low} to {high}")
+        if self.matched > low and high != self.matched:
+            raise ValueError(f"rows must be to {self.matched}, to which others were matched, not {high}")
         if low < high:
             check_out(&keeper_of[0], sizeof(uint32_t))
         return 0
@@ -792,7 +817,7 @@ cdef class IntKeys:
     cdef size_t count
 
     def __cinit__(self):
-        self.keys = np.empty(16, np.int64)
+        self.keys = np.zeros(16, np.int64)
         self.table = np.full(16, NO_ROW, np.uint32)
 
     def __len__(self):
@@ -827,14 +852,22 @@ cdef class IntKeys:
         cdef size_t i, n = len(keys), added, old
         if <size_t>len(rows) != n or <size_t>len(known) != n:
             raise ValueError(f"there must be a row for each key, not {len(rows)} for {n}")
+        if <size_t>len(live) >= <size_t>HAMMING_NO_ROW:
+            raise OverflowError(f"there can be at most {HAMMING_NO_ROW - 1} rows, not {len(live)}")
         for i in range(n):
             if not 0 <= rows[i] < len(live) or known[i] >= min(len(live), len(self.keys)):
                 raise ValueError(f"rows must be below {len(live)}")
+            if live[rows[i]] or known[i] >= 0 and not live[known[i]]:
+                raise ValueError(f"row {rows[i]} must be free, and row {known[i]} must have a key")
         if n == 0:
             return
+        replaced_rows = np.asarray(known)[np.asarray(known) >= 0]
+        self.take(replaced_rows)  # an error unless these have keys
+        if len(np.unique(replaced_rows)) != len(replaced_rows):
+            raise ValueError("a known row is there twice")
         self._reserve(len(live), self.count + n)
         new_array = np.array(rows, np.uint32)
-        old_array = np.array(np.asarray(known)[np.asarray(known) >= 0], np.uint32)
+        old_array = np.array(replaced_rows, np.uint32)
         cdef uint32_t[::1] new = new_array, replaced = old_array
         cdef hamming_keys c = self.c()
         old = len(replaced)
@@ -865,26 +898,29 @@ cdef class IntKeys:
         cdef uint32_t[::1] old = array
         cdef hamming_keys c = self.c()
         if n:
-            hamming_drop_keys(&c, &old[0], n)
-        self.count -= n
+            self.count -= hamming_drop_keys(&c, &old[0], n)
         for i in range(n):
             live[rows[i]] = 0
 
     def take(self, const int64_t[::1] rows not None):
-        """Return the keys of these rows: int64 (n,)."""
+        """Return the keys of these rows, which have keys: int64 (n,)."""
         rows = aligned(rows)
         cdef size_t i
         for i in range(<size_t>len(rows)):
             if not 0 <= rows[i] < len(self.keys):
-                raise IndexError(f"rows must be in 0..{len(self.keys) - 1}, not {rows[i]}")
-        return np.asarray(self.keys)[np.asarray(rows)]
+                raise IndexError(f"row {rows[i]} has no key")
+        keys = np.asarray(self.keys)[np.asarray(rows)]
+        keyless = np.flatnonzero(self.find(keys) != np.asarray(rows))
+        if len(keyless):
+            raise IndexError(f"row {rows[keyless[0]]} has no key")
+        return keys
 
     cdef _reserve(self, size_t rows, size_t count):
         """Have room for so many rows, and so many keys in the table."""
         cdef size_t size = _table_size(count)
         cdef hamming_keys c
         if rows > <size_t>len(self.keys):
-            larger = np.empty(rows, np.int64)
+            larger = np.zeros(rows, np.int64)
             larger[:len(self.keys)] = self.keys
             self.keys = larger
         if size > <size_t>len(self.table):

@@ -80,7 +80,7 @@ cdef class KmerReader:
     cdef uint8_t[::1] _letters, _name
     cdef size_t _kept
 
-    def __init__(self, unsigned k, uint64_t most):
+    def __cinit__(self, unsigned k, uint64_t most):
         if not 1 <= k <= KMERS_MOST:
             raise ValueError(f"k must be in 1..{KMERS_MOST}, not {k}")
         self.k, self.most, self._kept = k, most, 0

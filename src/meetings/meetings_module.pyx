@@ -97,11 +97,11 @@ cdef class Meetings:
     cdef int32_t[::1] _unequal
     cdef float[::1] _panels, _units, _products
 
-    def __init__(self, const uint64_t[::1] left_keys not None, const int32_t[::1] left_rows not None,
-                 const uint64_t[::1] right_keys not None, const int32_t[::1] right_rows not None,
-                 const uint64_t[:, ::1] codes not None, int32_t most, const int32_t[::1] limits not None,
-                 const int32_t[::1] labels=None, const uint64_t[:, ::1] points=None, tuple measure=None,
-                 const int64_t[::1] order=None, double value=2):
+    def __cinit__(self, const uint64_t[::1] left_keys not None, const int32_t[::1] left_rows not None,
+                  const uint64_t[::1] right_keys not None, const int32_t[::1] right_rows not None,
+                  const uint64_t[:, ::1] codes not None, int32_t most, const int32_t[::1] limits not None,
+                  const int32_t[::1] labels=None, const uint64_t[:, ::1] points=None, tuple measure=None,
+                  const int64_t[::1] order=None, double value=2):
         cdef size_t n = codes.shape[0]
         if <size_t>len(limits) != n:
             raise ValueError(f"limits must have {n} elements, one for each code, not {len(limits)}")

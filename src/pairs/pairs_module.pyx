@@ -1,13 +1,13 @@
 """Pairs of records: the merge of lists of pairs, their scores before strings are compared, and bounds by letters."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import os
 
 import numpy as np
 
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause, sum_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -120,7 +120,7 @@ def rows_by_code(const int64_t[::1] codes not None, size_t count):
     cdef size_t n = len(codes), row, done = 0, some
     cdef uint64_t last_pause = 0
     cdef bint fits = True
-    starts_array = np.zeros(count + 2, np.int64)
+    starts_array = np.zeros(sum_of(count, 2), np.int64)
     cdef int64_t[::1] starts = starts_array, rows
     cdef const int64_t* code = &codes[0] if n else NULL
     cdef int64_t* number = &starts[0] + 2  # one place further: each start becomes the next one, as rows are placed
@@ -266,6 +266,8 @@ cdef pairs_strings _strings(const uint64_t[::1] masks, const int64_t[::1] length
         return own
     if len(left) and not (are_below(&left[0], len(left), n) and are_below(&right[0], len(right), n)):
         raise ValueError(f"places must be below {n}, the number of strings")
+    if not are_below(&lengths[0], n, PTRDIFF_MAX):
+        raise ValueError(f"lengths must be at least 0 and fit into memory, not {min(lengths)} to {max(lengths)}")
     own.masks, own.lengths = &masks[0], &lengths[0]
     if firsts is not None:
         own.firsts = &firsts[0]

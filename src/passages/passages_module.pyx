@@ -1,7 +1,7 @@
 """Runs of words or characters that occur in two texts: samples, texts as numbers of 32 bits, and their comparison."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport PTRDIFF_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memset
 
@@ -140,7 +140,7 @@ cdef class Vocabulary:
     cdef passages_dictionary held
     cdef object slots, ends, bytes
 
-    def __init__(self, uint64_t multiplier):
+    def __cinit__(self, uint64_t multiplier):
         if not 1 <= multiplier < P61:
             raise ValueError("multiplier must be in 1..2**61 - 2")
         cdef hash_key key
@@ -275,6 +275,7 @@ def extend(const uint32_t[::1] a not None, const uint32_t[::1] b not None, x, y,
         raise ValueError("x, y, low and high must be of one length")
     _check_places(xs, k, n, "x")
     _check_places(ys, k, m, "y")
+    least = min(least, <size_t>PTRDIFF_MAX)  # no match is longer
     found = np.empty(count, MATCH)
     if not count or not k:
         return found[:0]
@@ -447,7 +448,7 @@ def have_same_words(texts, i, i_start, i_end, j, j_start, j_end):
     texts = Texts(texts)
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
-    columns = [np.ascontiguousarray(column, np.int64) for column in (i, i_start, i_end, j, j_start, j_end)]
+    columns = [np.require(column, np.int64, "CA") for column in (i, i_start, i_end, j, j_start, j_end)]
     cdef const int64_t[::1] first = columns[0], first_start = columns[1], first_end = columns[2]
     cdef const int64_t[::1] second = columns[3], second_start = columns[4], second_end = columns[5]
     cdef Py_ssize_t k, n = len(texts), count = len(first)

@@ -57,7 +57,7 @@ cdef class _Space:
     cdef uint32_t* chosen
     cdef list arrays
 
-    def __init__(self, size_t rows, size_t ranks, size_t probes, size_t outputs):
+    def __cinit__(self, size_t rows, size_t ranks, size_t probes, size_t outputs):
         if not 1 <= probes <= MAX_PROBES:
             raise ValueError(f"probes must be in 1..{MAX_PROBES}, not {probes}")
         if not 1 <= rows <= MAX_ROWS:

@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, pause, product_of
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause, product_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -131,6 +131,7 @@ def need(rule, uint64_t a, uint64_t b):
 
 def indexed_prefixes(rule, const uint32_t[::1] sizes not None, bint own):
     """Return the length of the prefix of indexed sets of ascending sizes, uint32; `own`: they are the probing sets too."""
+    sizes = aligned(sizes)
     cdef setjoin_rule made = _rule_of(rule)
     cdef size_t i, n = len(sizes)
     _check_sizes(sizes)
@@ -143,6 +144,7 @@ def indexed_prefixes(rule, const uint32_t[::1] sizes not None, bint own):
 
 def longest_prefixes(rule, const uint32_t[::1] sizes not None, bint probing):
     """Return the longest prefix that sets of ascending sizes may need, uint32; `probing`: they will probe an index."""
+    sizes = aligned(sizes)
     cdef setjoin_rule made = _rule_of(rule)
     cdef size_t i, n = len(sizes)
     _check_sizes(sizes)
@@ -500,7 +502,7 @@ cdef class BitSearch:
     cdef readonly bint under_way
 
     def __cinit__(self, SizeClasses index not None, words, SetRecords probes not None, probe_words, bint own):
-        cdef const uint64_t[:, ::1] by_words = words, by_sets = probe_words
+        cdef const uint64_t[:, ::1] by_words = aligned_rows[uint64_t](words), by_sets = aligned_rows[uint64_t](probe_words)
         cdef const uint32_t[::1] sizes = probes.sizes
         if own and probes is not index.sets:
             raise ValueError("pairs within one collection need the same sets twice")
@@ -508,7 +510,7 @@ cdef class BitSearch:
                 by_words.shape[0] != by_sets.shape[1] or by_words.shape[0] > SETJOIN_WIDTH:
             raise ValueError("words must be the bitmaps of the sets")
         self.index, self.probes = index, probes
-        self.words_array, self.probes_array = words, probe_words
+        self.words_array, self.probes_array = by_words, by_sets
         self.needs_array = np.zeros(index.index.classes + 1, np.uint32)
         cdef uint32_t[::1] needs = self.needs_array
         memset(&self.walk, 0, sizeof(self.walk))

@@ -239,7 +239,7 @@ cdef class Components:
     cdef object array
     cdef int64_t[::1] labels
 
-    def __init__(self, size_t n):
+    def __cinit__(self, size_t n):
         self.array = np.arange(n, dtype=np.int64)
         self.labels = self.array
 

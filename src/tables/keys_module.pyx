@@ -17,6 +17,9 @@ from lshfast.kernels.guards cimport aligned
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
+# No index numbers more rows; the lists of a table are as long as the greatest row.
+cdef int64_t MOST_ROWS = <int64_t>1 << 32
+
 
 @cython.auto_pickle(False)
 cdef class _Slot:
@@ -73,10 +76,10 @@ cdef class KeyTable:
         if <size_t>len(new) != n:
             raise ValueError(f"there must be a row for each key, not {n} for {len(new)}")
         for i in range(n):
-            if rows[i] < 0:
-                raise ValueError(f"rows must be 0 or above, not {rows[i]}")
+            if not 0 <= rows[i] < MOST_ROWS:
+                raise ValueError(f"rows must be in 0..{MOST_ROWS - 1}, not {rows[i]}")
             most = max(most, rows[i])
-        self.reserve(most + 1)
+        self.reserve(<size_t>(most + 1))
         try:
             for i in range(n):
                 slot = _Slot.__new__(_Slot)
@@ -134,8 +137,7 @@ cdef class KeyTable:
             for i in range(<size_t>len(rows)):
                 live[rows[i]] = 0
         if len(rows):
-            self.forget(&rows[0], len(rows))
-            self.count -= len(rows)
+            self.count -= self.forget(&rows[0], len(rows))
         self.clean(absent)
 
     def take(self, const int64_t[::1] rows not None):
@@ -168,15 +170,17 @@ cdef class KeyTable:
 
     # None of these asks a key anything, so they cannot fail half-way.
 
-    cdef forget(self, const int64_t* rows, size_t n):
-        """Take rows from their keys, which stay in the dict."""
-        cdef size_t i
+    cdef size_t forget(self, const int64_t* rows, size_t n) except? 0:
+        """Take rows from their keys, which stay in the dict; return how many had one."""
+        cdef size_t i, forgotten = 0
         cdef _Slot slot
         for i in range(n):
             slot = self.places[rows[i]]
             if slot is not None:
                 slot.row = -1
+                forgotten += 1
             self.keys[rows[i]] = self.places[rows[i]] = None
+        return forgotten
 
     cdef move(self, const int64_t* old, const int64_t* new, size_t n):
         """Give the keys of rows to others, which there is room for and which have none."""
@@ -191,8 +195,7 @@ cdef class KeyTable:
 
     cdef withdraw(self, const int64_t* rows, size_t n):
         """Undo the last `add`, of these rows."""
-        self.forget(rows, n)
-        self.count -= n
+        self.count -= self.forget(rows, n)
         self.forget_last()
 
     cdef forget_last(self):
@@ -225,8 +228,7 @@ cdef int keys_move(keys, const int64_t* old, const int64_t* new, size_t n) excep
 
 cdef int keys_forget(keys, const int64_t* rows, size_t n) except -1:
     cdef KeyTable table = keys
-    table.forget(rows, n)
-    table.count -= n
+    table.count -= table.forget(rows, n)
     return 0
 
 

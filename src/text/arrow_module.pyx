@@ -151,14 +151,8 @@ cdef class _ArrowColumn:
     cdef _Chunk chunk
     cdef str source
 
-    def __cinit__(self):
+    def __cinit__(self, source):
         memset(&self.schema, 0, sizeof(ArrowSchema))
-
-    def __dealloc__(self):
-        if self.schema.release != NULL:
-            self.schema.release(&self.schema)
-
-    def __init__(self, source):
         self.source = type(source).__name__
         source = checked_source(source)
         if hasattr(source, "__arrow_c_stream__"):
@@ -168,6 +162,10 @@ cdef class _ArrowColumn:
             source = source.combine_chunks()
         schema, array = source.__arrow_c_array__(None)
         self._open_array(schema, array)
+
+    def __dealloc__(self):
+        if self.schema.release != NULL:
+            self.schema.release(&self.schema)
 
     cdef _open_stream(self, capsule):
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")

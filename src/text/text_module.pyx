@@ -107,7 +107,7 @@ cdef class HashKey:
     """
     cdef hash_key held
 
-    def __init__(self, uint64_t bytes, uint64_t words, uint64_t characters, uint64_t integers):
+    def __cinit__(self, uint64_t bytes, uint64_t words, uint64_t characters, uint64_t integers):
         if not (1 <= bytes < P61 and 1 <= words < P61 and 1 <= characters < P61):
             raise ValueError("multipliers must be in 1..2**61 - 2")
         self.held.bytes, self.held.words, self.held.characters = bytes, words, characters

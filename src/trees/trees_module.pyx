@@ -304,11 +304,9 @@ cdef class Snapshot:
     cdef size_t groups, step_count
     cdef const step* steps
 
-    def __init__(self, const uint64_t[:, ::1] signatures not None, const uint64_t[:, ::1] marks not None,
-                 const uint8_t[::1] live not None, const int64_t[::1] sizes, size_t trees, groups, loose,
-                 const uint32_t[:, ::1] steps not None, list spare not None, bint singles=False):
-        if self.owners is not None:
-            raise TypeError("Snapshot is immutable")
+    def __cinit__(self, const uint64_t[:, ::1] signatures not None, const uint64_t[:, ::1] marks not None,
+                  const uint8_t[::1] live not None, const int64_t[::1] sizes, size_t trees, groups, loose,
+                  const uint32_t[:, ::1] steps not None, list spare not None, bint singles=False):
         signatures, marks, steps = aligned_rows(signatures), aligned_rows(marks), aligned_rows(steps)
         if sizes is not None:
             sizes = aligned(sizes)
