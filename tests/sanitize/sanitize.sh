@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the C of src/ with sanitize.c and the other programs three ways and runs them: with the address and
 # undefined-behaviour sanitizers; the same without SIMD and without 128-bit integers; and as it is shipped. All must pass,
-# and the three of each print one digest.
+# and the three of each print one digest. Then modules.sh runs the tests of the kernels on modules that setup.py built with
+# the sanitizers.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
@@ -46,3 +47,5 @@ for program in $programs; do
         [ "$digest" = "$first" ] || { echo "$program, $name computes something else" >&2; exit 1; }
     done
 done
+
+sh tests/sanitize/modules.sh
