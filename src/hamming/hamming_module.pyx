@@ -801,7 +801,7 @@ cdef size_t _table_size(size_t n) except 0:
 
 @cython.auto_pickle(False)
 cdef class IntKeys:
-    """Rows by int64 keys, with the methods of `lshfast.kernels.keys.KeyTable`, in about 16 bytes per row.
+    """Rows by int64 keys, with the methods of `lshfast.kernels.keys.KeyTable`, in about 17 bytes per row.
 
     Examples
     --------
@@ -813,11 +813,13 @@ cdef class IntKeys:
     ([1, -1], [1, 1, 0, 0])
     """
     cdef int64_t[::1] keys  # of each row
+    cdef uint8_t[::1] keyed  # of each row: whether it has a key
     cdef uint32_t[::1] table
     cdef size_t count
 
     def __cinit__(self):
         self.keys = np.zeros(16, np.int64)
+        self.keyed = np.zeros(16, np.uint8)
         self.table = np.full(16, NO_ROW, np.uint32)
 
     def __len__(self):
@@ -826,7 +828,7 @@ cdef class IntKeys:
     @property
     def nbytes(self):
         """Bytes of the keys and the table."""
-        return self.keys.nbytes + self.table.nbytes
+        return self.keys.nbytes + self.keyed.nbytes + self.table.nbytes
 
     cdef hamming_keys c(self) noexcept:
         return hamming_keys(&self.keys[0], &self.table[0], len(self.table) - 1, _secret)
@@ -857,12 +859,11 @@ cdef class IntKeys:
         for i in range(n):
             if not 0 <= rows[i] < len(live) or known[i] >= min(len(live), len(self.keys)):
                 raise ValueError(f"rows must be below {len(live)}")
-            if live[rows[i]] or known[i] >= 0 and not live[known[i]]:
+            if rows[i] < len(self.keys) and self.keyed[rows[i]] or known[i] >= 0 and not self.keyed[known[i]]:
                 raise ValueError(f"row {rows[i]} must be free, and row {known[i]} must have a key")
         if n == 0:
             return
         replaced_rows = np.asarray(known)[np.asarray(known) >= 0]
-        self.take(replaced_rows)  # an error unless these have keys
         if len(np.unique(replaced_rows)) != len(replaced_rows):
             raise ValueError("a known row is there twice")
         self._reserve(len(live), self.count + n)
@@ -883,16 +884,16 @@ cdef class IntKeys:
             raise ValueError(f"key {keys[added]} has a row already")
         self.count += n - old
         for i in range(old):
-            live[replaced[i]] = 0
+            live[replaced[i]] = self.keyed[replaced[i]] = 0
         for i in range(n):
-            live[rows[i]] = 1
+            live[rows[i]] = self.keyed[rows[i]] = 1
 
     def drop(self, const int64_t[::1] rows not None, uint8_t[::1] live not None):
         """Take these rows, no row twice, from their keys, and set `live` to 0 there."""
         rows = aligned(rows)
         cdef size_t i, n = len(rows)
         for i in range(n):
-            if not 0 <= rows[i] < min(len(live), len(self.keys)) or not live[rows[i]]:
+            if not 0 <= rows[i] < min(len(live), len(self.keys)) or not self.keyed[rows[i]]:
                 raise ValueError(f"row {rows[i]} has no key")
         array = np.array(rows, np.uint32)
         cdef uint32_t[::1] old = array
@@ -900,29 +901,26 @@ cdef class IntKeys:
         if n:
             self.count -= hamming_drop_keys(&c, &old[0], n)
         for i in range(n):
-            live[rows[i]] = 0
+            live[rows[i]] = self.keyed[rows[i]] = 0
 
     def take(self, const int64_t[::1] rows not None):
         """Return the keys of these rows, which have keys: int64 (n,)."""
         rows = aligned(rows)
         cdef size_t i
         for i in range(<size_t>len(rows)):
-            if not 0 <= rows[i] < len(self.keys):
+            if not 0 <= rows[i] < len(self.keys) or not self.keyed[rows[i]]:
                 raise IndexError(f"row {rows[i]} has no key")
-        keys = np.asarray(self.keys)[np.asarray(rows)]
-        keyless = np.flatnonzero(self.find(keys) != np.asarray(rows))
-        if len(keyless):
-            raise IndexError(f"row {rows[keyless[0]]} has no key")
-        return keys
+        return np.asarray(self.keys)[np.asarray(rows)]
 
     cdef _reserve(self, size_t rows, size_t count):
         """Have room for so many rows, and so many keys in the table."""
         cdef size_t size = _table_size(count)
         cdef hamming_keys c
         if rows > <size_t>len(self.keys):
-            larger = np.zeros(rows, np.int64)
+            larger, larger_keyed = np.zeros(rows, np.int64), np.zeros(rows, np.uint8)
             larger[:len(self.keys)] = self.keys
-            self.keys = larger
+            larger_keyed[:len(self.keys)] = self.keyed
+            self.keys, self.keyed = larger, larger_keyed
         if size > <size_t>len(self.table):
             old = np.asarray(self.table)
             held = old[old != NO_ROW]

@@ -117,8 +117,9 @@ static inline struct unshared unshared_of(const uint64_t *masks, int64_t left, i
 void pairs_least_edits(struct pairs_strings own, const int64_t *left, const int64_t *right, size_t n, int64_t *edits) {
     for (size_t p = 0; p < n; p++) {
         struct unshared letters = unshared_of(own.masks, left[p], right[p]);
-        uint64_t first = (uint64_t)own.lengths[left[p]], second = (uint64_t)own.lengths[right[p]];
-        int64_t most = (int64_t)(first > second ? first - second : second - first);
+        uint64_t longer = (uint64_t)own.lengths[left[p]] - (uint64_t)own.lengths[right[p]];
+        uint64_t sign = 0 - (longer >> 63);
+        int64_t most = (int64_t)((longer ^ sign) - sign); /* the absolute value */
         most = letters.left > most ? letters.left : most;
         edits[p] = letters.right > most ? letters.right : most;
     }

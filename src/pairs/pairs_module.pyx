@@ -1,7 +1,7 @@
 """Pairs of records: the merge of lists of pairs, their scores before strings are compared, and bounds by letters."""
 
 cimport cython
-from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import os
 
@@ -266,8 +266,6 @@ cdef pairs_strings _strings(const uint64_t[::1] masks, const int64_t[::1] length
         return own
     if len(left) and not (are_below(&left[0], len(left), n) and are_below(&right[0], len(right), n)):
         raise ValueError(f"places must be below {n}, the number of strings")
-    if not are_below(&lengths[0], n, PTRDIFF_MAX):
-        raise ValueError(f"lengths must be at least 0 and fit into memory, not {min(lengths)} to {max(lengths)}")
     own.masks, own.lengths = &masks[0], &lengths[0]
     if firsts is not None:
         own.firsts = &firsts[0]

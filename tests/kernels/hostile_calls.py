@@ -2,8 +2,9 @@
 
     python -m tests.kernels.hostile_calls CALLS [MODULE...]
 
-calls each function, class and method CALLS times. Errors are expected; it ends by a signal, or says FAULT, where a kernel
-raises SystemError. The last line that it prints is the call that it made last. The arguments are the same in every run.
+calls each function, class and method CALLS times. Errors are expected. If a kernel raises SystemError, the program
+prints FAULT; if it reads or writes foreign memory, it ends by a signal. The last line that it prints is the call that
+it made last. The arguments are the same in every run.
 """
 
 from __future__ import annotations

@@ -197,10 +197,3 @@ def test_no_match_is_longer_than_the_units(least):
     units = np.arange(5, dtype=np.uint32)
     place, low, high = np.array([1]), np.array([0]), np.array([5])
     assert len(passages.extend(units, units, place, place, low, high, 1, least)) == 0
-
-
-@pytest.mark.parametrize("length", [-1, -(2**63), 2**63 - 1])
-def test_lengths_of_strings_are_in_range(length):
-    masks, left, right = np.zeros(2, np.uint64), np.array([0]), np.array([1])
-    with pytest.raises(ValueError, match="lengths must be at least 0"):
-        pairs.least_edits(masks, np.array([3, length]), left, right)
