@@ -52,7 +52,7 @@ struct band_tables {
     int fixed; /* 1: over memory that is not ours, and never written */
     struct tables_heap heap;
     size_t capacity, room, blocks_room; /* rows that there are blocks for; lengths of the arrays of rows, of blocks */
-    uint8_t *alive;                     /* 1 where a row is in use */
+    uint8_t *alive;                     /* by row: a state of rows, see below; 0 where it is not in use */
     uint32_t *free;                     /* the free rows, taken from the end */
     size_t free_count, idle;            /* idle rows: not in use, of kept blocks */
     struct band_tables_kept *kept;      /* of each block */
@@ -128,6 +128,14 @@ size_t band_tables_let_go(struct band_tables *index);
 size_t band_tables_unwritten(const struct band_tables *index, const int64_t *rows, size_t n);
 size_t band_tables_unused(const struct band_tables *index, const int64_t *rows, size_t n);
 
+/* The states of rows: in use; and with a signature that is in the tables, or is being written to them. The third is for
+ * checks. */
+enum { BAND_TABLES_FREE, BAND_TABLES_IN_USE = 1, BAND_TABLES_WRITTEN = 3, BAND_TABLES_CHECKED = 7 };
+
+/* Change the state of rows from one to another; the place of the first that has another state or comes twice, and nothing is
+ * changed, or n. The caller keeps the states of rows that are in use: it changes them when it writes and erases. */
+size_t band_tables_turn(struct band_tables *index, const int64_t *rows, size_t n, uint8_t from, uint8_t to);
+
 /* Take n rows, which there is memory for, without names. */
 void band_tables_allot(struct band_tables *index, size_t n, int64_t *rows);
 
@@ -138,9 +146,7 @@ static inline int band_tables_has(const struct band_tables *index, size_t row) {
     return index->alive[row] && band_tables_unwritten(index, &one, 1);
 }
 
-/* Mark rows as not in use, so that they can be freed; the place of the first that comes twice, and nothing is marked, or
- * n. The second one leaves out those that come twice, and returns how many are left. */
-size_t band_tables_claim(struct band_tables *index, const int64_t *rows, size_t n);
+/* Mark rows as not in use, so that they can be freed. Leaves out those that come twice; returns how many are left. */
 size_t band_tables_claim_once(struct band_tables *index, int64_t *rows, size_t n);
 
 /* Free rows that are in no table; with their names. Nothing fails. */

@@ -285,12 +285,23 @@ size_t band_tables_unused(const struct band_tables *index, const int64_t *rows, 
     return i;
 }
 
+size_t band_tables_turn(struct band_tables *index, const int64_t *rows, size_t n, uint8_t from, uint8_t to) {
+    for (size_t i = 0; i < n; i++) {
+        if (index->alive[rows[i]] != from) {
+            for (size_t j = 0; j < i; j++) index->alive[rows[j]] = from;
+            return i;
+        }
+        index->alive[rows[i]] = to;
+    }
+    return n;
+}
+
 /* Take a row, which there is memory for. */
 static size_t take_row(struct band_tables *index) {
     size_t row = index->limit;
     if (index->free_count) row = index->free[--index->free_count];
     else index->limit = index->names.limit = row + 1;
-    index->alive[row] = 1;
+    index->alive[row] = BAND_TABLES_IN_USE;
     return row;
 }
 
@@ -302,17 +313,6 @@ void band_tables_allot(struct band_tables *index, size_t n, int64_t *rows) {
         if (names->kind == NAMES_STRINGS) names->starts[row] = names->lengths[row] = 0;
         rows[i] = (int64_t)row;
     }
-}
-
-size_t band_tables_claim(struct band_tables *index, const int64_t *rows, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (!index->alive[rows[i]]) {
-            for (size_t j = 0; j < i; j++) index->alive[rows[j]] = 1;
-            return i;
-        }
-        index->alive[rows[i]] = 0;
-    }
-    return n;
 }
 
 size_t band_tables_claim_once(struct band_tables *index, int64_t *rows, size_t n) {

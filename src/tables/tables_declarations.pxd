@@ -122,7 +122,9 @@ cdef extern from "tables/band_tables.h":
     size_t band_tables_unwritten(const band_tables*, const int64_t*, size_t) nogil
     size_t band_tables_unused(const band_tables*, const int64_t*, size_t) nogil
     void band_tables_allot(band_tables*, size_t, int64_t*) nogil
-    size_t band_tables_claim(band_tables*, const int64_t*, size_t) nogil
+    enum:
+        BAND_TABLES_FREE, BAND_TABLES_IN_USE, BAND_TABLES_WRITTEN, BAND_TABLES_CHECKED
+    size_t band_tables_turn(band_tables*, const int64_t*, size_t, uint8_t, uint8_t) nogil
     size_t band_tables_claim_once(band_tables*, int64_t*, size_t) nogil
     void band_tables_release(band_tables*, const int64_t*, size_t) nogil
     tables_outcome band_tables_admit(band_tables*, const names_one*, size_t, int64_t*, uint8_t*, size_t*) nogil

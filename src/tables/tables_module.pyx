@@ -153,18 +153,36 @@ cdef class BandTables:
         if first < n:
             raise ValueError(f"row {rows[first]} has no signature")
 
+    cdef inline void _note_written(self, int64_t row) noexcept:
+        if row >= 0:
+            self.c.alive[row] = BAND_TABLES_WRITTEN
+
+    cdef _check_in_tables(self, const int64_t* rows, size_t n):
+        cdef size_t i
+        for i in range(n):
+            if self.c.alive[rows[i]] != BAND_TABLES_WRITTEN:
+                raise ValueError(f"row {rows[i]} has no signature")
+
     cdef _check_signatures(self, const uint64_t[:, ::1] signatures, size_t n):
         if <size_t>signatures.shape[0] != n or <size_t>signatures.shape[1] != self.c.k:
             raise ValueError(f"signatures must be ({n}, {self.c.k}), not ({signatures.shape[0]}, {signatures.shape[1]})")
 
-    cdef _claim(self, const int64_t[::1] rows):
-        """Mark rows as no longer in use, or raise ValueError where one is not or comes twice."""
-        cdef size_t again, n = len(rows)
+    cdef _turn(self, const int64_t[::1] rows, uint8_t state, uint8_t other):
+        """Change the state of rows, or raise ValueError where one has another state or comes twice."""
+        cdef size_t first, n = len(rows)
+        cdef uint8_t found
         self._check_in_use(rows)
-        if n:
-            again = band_tables_claim(&self.c, &rows[0], n)
-            if again < n:
-                raise ValueError(f"row {rows[again]} comes twice")
+        if n == 0:
+            return
+        first = band_tables_turn(&self.c, &rows[0], n, state, other)
+        if first == n:
+            return
+        found = self.c.alive[rows[first]]
+        if found == state:
+            raise ValueError(f"row {rows[first]} comes twice")
+        if state == BAND_TABLES_IN_USE:
+            raise ValueError(f"row {rows[first]} has a signature in the tables: erase it before")
+        raise ValueError(f"row {rows[first]} has no signature")
 
     # ---- rows and names ----
 
@@ -224,7 +242,7 @@ cdef class BandTables:
         """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
         rows = aligned(rows)
         self._check_writable()
-        self._claim(rows)
+        self._turn(rows, BAND_TABLES_IN_USE, BAND_TABLES_FREE)
         if len(rows):
             self._release(&rows[0], len(rows))
 
@@ -329,9 +347,15 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         self._check_signatures(given, len(rows))
-        if len(rows):
+        self._turn(rows, BAND_TABLES_IN_USE, BAND_TABLES_WRITTEN)
+        if len(rows) == 0:
+            return
+        try:
             self._place(&rows[0], len(rows), signatures, copy)
             self._write(&rows[0], &given[0, 0], len(rows))
+        except BaseException:
+            band_tables_turn(&self.c, &rows[0], len(rows), BAND_TABLES_WRITTEN, BAND_TABLES_IN_USE)
+            raise
 
     cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
         """Put signatures into rows, which there is memory for, and into the tables."""
@@ -373,6 +397,7 @@ cdef class BandTables:
             if not read_name(self.c.names.kind, name, &one):
                 return None
             check_outcome(band_tables_insert_one(&self.c, &self.one, &one, <const uint64_t*>slots.buf, &row))
+            self._note_written(row)
             self._let_go()
         finally:
             PyBuffer_Release(&slots)
@@ -389,6 +414,7 @@ cdef class BandTables:
         cdef const uint64_t* slots = slots_of(signature, self.c.k)
         if slots != NULL and read_name(self.c.names.kind, name, &one):
             check_outcome(band_tables_insert_one(&self.c, &self.one, &one, slots, &row))
+            self._note_written(row)
             self._let_go()
         return row >= 0
 
@@ -486,11 +512,15 @@ cdef class BandTables:
         self._check_in_use(new)
         if <size_t>len(new) != n:
             raise ValueError(f"there must be as many new rows as old ones, not {len(new)} for {n}")
-        self._check_in_use(old)
+        self._turn(old, BAND_TABLES_WRITTEN, BAND_TABLES_FREE)
         if n == 0:
             return
-        self._check_written(&old[0], n)
-        self._claim(old)
+        try:
+            self._turn(new, BAND_TABLES_WRITTEN, BAND_TABLES_CHECKED)
+        except BaseException:
+            band_tables_turn(&self.c, &old[0], n, BAND_TABLES_FREE, BAND_TABLES_WRITTEN)
+            raise
+        band_tables_turn(&self.c, &new[0], n, BAND_TABLES_CHECKED, BAND_TABLES_WRITTEN)
         self._hand_over(&old[0], &new[0], n, None)
 
     cdef _hand_over(self, const int64_t* old, const int64_t* new, size_t n, keys):
@@ -508,9 +538,8 @@ cdef class BandTables:
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
         rows = aligned(rows)
         self._check_writable()
-        self._check_in_use(rows)
+        self._turn(rows, BAND_TABLES_WRITTEN, BAND_TABLES_IN_USE)
         if len(rows):
-            self._check_written(&rows[0], len(rows))
             self._erase(&rows[0], len(rows))
 
     cdef _erase(self, const int64_t* rows, size_t n):
@@ -533,7 +562,7 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):
-            self._check_written(&rows[0], len(rows))
+            self._check_in_tables(&rows[0], len(rows))
             if keys is not None:
                 absent = keys_of_rows(keys, rows)
             n = band_tables_claim_once(&self.c, &once[0], len(once))
@@ -555,7 +584,7 @@ cdef class BandTables:
         row = find_name(&self.c, &one)
         if row < 0:
             return False
-        self._check_written(&row, 1)
+        self._check_in_tables(&row, 1)
         band_tables_erase(&self.c, &self.one, &row, 1)
         self._release(&row, 1)
         return True

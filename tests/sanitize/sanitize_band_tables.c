@@ -267,7 +267,7 @@ static void hand_over(struct side *side) {
     band_tables_allot(&side->index, n, new);
     for (size_t i = 0; i < n; i++) draw_signature(signatures + i * K);
     CHECK(write_rows(side, new, n, signatures) == TABLES_DONE);
-    CHECK(band_tables_claim(&side->index, old, n) == n);
+    CHECK(band_tables_turn(&side->index, old, n, BAND_TABLES_IN_USE, BAND_TABLES_FREE) == n);
     fail(1, 1);
     band_tables_hand_over(&side->index, &side->many, old, new, n);
     fail(0, 0);
@@ -334,7 +334,7 @@ static void check_crowd(void) {
     CHECK(names_find_integers(&read, names, MANY, rows, SIZE_MAX, &compared) == MANY && compared == 0);
     for (size_t i = 0; i < MANY; i++) CHECK(rows[i] == (int64_t)i);
     names_end_crowd(&gathered);
-    band_tables_claim(&index, rows, MANY);
+    band_tables_turn(&index, rows, MANY, BAND_TABLES_IN_USE, BAND_TABLES_FREE);
     band_tables_release(&index, rows, MANY);
     CHECK(index.limit == 0 && index.names.table->count == 0 && !index.names.crowd.table.entries);
     free(names);

@@ -110,7 +110,7 @@ static void begin_table(struct world *world, size_t t, const uint64_t *base) {
     for (size_t i = 0; i < n; i++) {
         if (below(5) == 0) rows[gone++] = (int64_t)i;
     }
-    CHECK(band_tables_claim(index, rows, gone) == gone);
+    CHECK(band_tables_turn(index, rows, gone, BAND_TABLES_IN_USE, BAND_TABLES_FREE) == gone);
     band_tables_erase(index, &batch, rows, gone);
     band_tables_release(index, rows, gone);
     if (celled && !index->cells.count && index->limit > index->free_count) make_cells(index);
