@@ -8,8 +8,8 @@ __test__: dict[str, str]
 
 @final
 class Meetings:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         left_keys: npt.NDArray[np.uint64],
         left_rows: npt.NDArray[np.int32],
         right_keys: npt.NDArray[np.uint64],
@@ -22,7 +22,7 @@ class Meetings:
         measure: tuple[str, str, int] | None = None,
         order: npt.NDArray[np.int64] | None = None,
         value: float = 2,
-    ) -> None: ...
+    ) -> Meetings: ...
     @property
     def done(self) -> bool: ...
     @property

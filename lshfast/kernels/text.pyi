@@ -20,7 +20,7 @@ __test__: dict[str, str]
 
 @final
 class HashKey:
-    def __init__(self, bytes: int, words: int, characters: int, integers: int) -> None: ...
+    def __new__(cls, bytes: int, words: int, characters: int, integers: int) -> HashKey: ...
 
 _Seed: TypeAlias = int | HashKey
 

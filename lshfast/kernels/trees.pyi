@@ -44,8 +44,8 @@ class Run:
 
 @disjoint_base
 class Snapshot:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         signatures: _UInt64,
         marks: _UInt64,
         live: _UInt8,
@@ -56,7 +56,7 @@ class Snapshot:
         steps: _UInt32,
         spare: list[Any],
         singles: bool = False,
-    ) -> None: ...
+    ) -> Snapshot: ...
     def top(self, queries: _UInt64, k: int) -> tuple[_Int64, _Int64, _Int64]: ...
     def within(
         self, queries: _UInt64, query_sizes: _Int64, counts: _UInt32, threshold: float, slack: float = 0.0
