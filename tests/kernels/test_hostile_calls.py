@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lshfast.kernels
-from lshfast.kernels import grouping, hamming, keys, kmers, pairs, passages, setjoin
+from lshfast.kernels import grouping, hamming, keys, kmers, pairs, passages, setjoin, tables
 from tests.kernels import hostile_calls
 
 TREE = Path(__file__).parents[2]
@@ -197,3 +197,46 @@ def test_no_match_is_longer_than_the_units(least):
     units = np.arange(5, dtype=np.uint32)
     place, low, high = np.array([1]), np.array([0]), np.array([5])
     assert len(passages.extend(units, units, place, place, low, high, 1, least)) == 0
+
+
+def tables_of_four():
+    """Return tables in which rows 0 and 1 have signatures, 2 has none, and 3 is free."""
+    table = tables.BandTables(4, 2, 2)
+    rows = table.allot(4)
+    table.write(rows[:2], np.ones((2, 4), np.uint64))
+    table.release(rows[3:])
+    return table
+
+
+SIGNATURE = np.ones((1, 4), np.uint64)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda table: table.release(np.array([0])), "row 0 has a signature in the tables: erase it before"),
+        (lambda table: table.release(np.array([2, 2])), "row 2 comes twice"),
+        (lambda table: table.release(np.array([3])), "row 3 is not in use"),
+        (lambda table: table.write(np.array([0]), SIGNATURE), "row 0 has a signature in the tables: erase it before"),
+        (lambda table: table.write(np.array([2, 2]), np.repeat(SIGNATURE, 2, axis=0)), "row 2 comes twice"),
+        (lambda table: table.write(np.array([3]), SIGNATURE), "row 3 is not in use"),
+        (lambda table: table.erase(np.array([2])), "row 2 has no signature"),
+        (lambda table: table.erase(np.array([1, 1])), "row 1 comes twice"),
+        (lambda table: table.erase(np.array([3])), "row 3 is not in use"),
+        (lambda table: table.discard(np.array([0, 2])), "row 2 has no signature"),
+        (lambda table: table.hand_over(np.array([2]), np.array([0])), "row 2 has no signature"),
+        (lambda table: table.hand_over(np.array([0]), np.array([2])), "row 2 has no signature"),
+        (lambda table: table.hand_over(np.array([0]), np.array([0])), "row 0 is not in use"),
+        (lambda table: table.hand_over(np.array([0, 0]), np.array([1, 1])), "row 0 comes twice"),
+    ],
+)
+def test_rows_of_tables_are_written_erased_and_freed_in_this_order(call, message):
+    table = tables_of_four()
+    with pytest.raises(ValueError, match=message):
+        call(table)
+    rows = table.query(SIGNATURE)[1]  # nothing was changed
+    assert rows.tolist() == [0, 1]
+    assert table.rows_in_use().tolist() == [0, 1, 2]
+    table.erase(np.array([0, 1]))
+    table.release(np.array([0, 1, 2]))
+    assert len(table.query(SIGNATURE)[1]) == 0
