@@ -303,6 +303,7 @@ cdef class Snapshot:
     cdef list spare
     cdef size_t groups, step_count
     cdef const step* steps
+    cdef bint is_ready
 
     def __cinit__(self, const uint64_t[:, ::1] signatures not None, const uint64_t[:, ::1] marks not None,
                   const uint8_t[::1] live not None, const int64_t[::1] sizes, size_t trees, groups, loose,
@@ -346,6 +347,11 @@ cdef class Snapshot:
                 self.forest.sizes = &sizes[0]
         if len(apart):
             self.forest.loose = &apart[0]
+
+    def __init__(self, *arguments, **options):
+        if self.is_ready:
+            raise TypeError("Snapshot is immutable")
+        self.is_ready = True
 
     cdef const uint64_t* _queries(self, const uint64_t[:, ::1] queries) except? NULL:
         if <size_t>queries.shape[1] != self.forest.shape.k:

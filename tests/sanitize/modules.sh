@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/tree"
 LSHFAST_SANITIZE=address,undefined "$python" setup.py -q build_ext --build-lib "$folder/built"
 tar -cf - --exclude='*.so' lshfast tests pyproject.toml | tar -xf - -C "$folder/tree"
-cp "$folder"/built/lshfast/kernels/*.so "$folder/tree/lshfast/kernels"
+cp "$folder"/built/lshfast/kernels/* "$folder/tree/lshfast/kernels"
 
 # The leak check needs ptrace, which containers often forbid, and Python frees little at its end. Frames on a fake stack, for
 # use after return, are not aligned as registers of 64 bytes need it. Arguments that ask for too much memory are tested.
