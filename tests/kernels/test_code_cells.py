@@ -19,7 +19,7 @@ class World:
     def __init__(self, n, dtype="float32", clusters=TOPICS):
         rng = np.random.default_rng(n)
         topics = rng.standard_normal((clusters, DIM))
-        self.form = PointFormat("cosine", DIM, dtype, None)
+        self.form = PointFormat("angle", DIM, dtype, None)
         self.planes = rng.standard_normal((DIM, 64 * WORDS))
         self.rows = self.rows_of(topics[rng.integers(0, clusters, n)] + rng.standard_normal((n, DIM)) / 4)
         self.queries = self.rows_of(topics[rng.integers(0, clusters, 30)] + rng.standard_normal((30, DIM)) / 4)

@@ -87,7 +87,7 @@ def points_around_one(n, dim, dtype, seed=3):
     rng = np.random.default_rng(seed)
     points = rng.standard_normal(dim) + 0.3 * rng.standard_normal((n, dim))
     points[: n // 8] = points[n // 4 : n // 4 + n // 8] + 0.01 * rng.standard_normal((n // 8, dim))
-    layout = PointFormat("cosine", dim, dtype, None)
+    layout = PointFormat("angle", dim, dtype, None)
     return layout, layout.check(points.astype(dtype))[1]
 
 
@@ -158,7 +158,7 @@ def test_points_whose_norm_is_wrong_leave_out_no_pair():
     assert len(find(Meetings(keys, rows, keys, rows, *options))) == 600 * 599 // 2
 
 
-@pytest.mark.parametrize(("metric", "nonzeros"), [("euclidean", None), ("manhattan", None), ("cosine", 16)])
+@pytest.mark.parametrize(("metric", "nonzeros"), [("euclidean", None), ("manhattan", None), ("angle", 16)])
 def test_points_of_other_measures_leave_out_no_pair(metric, nonzeros):
     layout = PointFormat(metric, 16, "float32", nonzeros)
     words = layout.check(np.random.default_rng(1).standard_normal((600, 16)))[1]
