@@ -14,8 +14,8 @@ from lshfast.common.progress import Progress
 from lshfast.drivers.inputs import Inputs
 from lshfast.readers import Corpus
 from lshfast.readers.advice import advising
-from lshfast.readers.files import File, Reject
-from lshfast.readers.lines import Lines, long_row, whole_lines
+from lshfast.readers.files import File, Reject, long_row
+from lshfast.readers.lines import Lines, whole_lines
 
 # The bytes that bytes.split() takes for white space.
 _WHITE = np.isin(np.arange(256, dtype=np.uint8), np.frombuffer(b" \t\n\r\v\f", np.uint8))

@@ -15,7 +15,7 @@ import numpy as np
 
 from lshfast.common.arrow_columns import check_arrow
 from lshfast.common.extras import optional
-from lshfast.readers.files import DataError, File, Rows, reason_of, steady
+from lshfast.readers.files import File, Rows, content_faults, steady
 from lshfast.readers.views import holds_dictionary, selectable, without_views
 
 _MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
@@ -73,15 +73,10 @@ def _opened(file: File) -> Iterator[_Bounded]:
     """Open a file; any error of pyarrow is raised as an error that names the file."""
     pa = optional("pyarrow")
     try:
-        with steady(file), closing(file.source.open()) as stream:
+        with content_faults(file, "Arrow"), steady(file), closing(file.source.open()) as stream:
             yield _Bounded(stream, file.size)
     except pa.ArrowMemoryError as error:
         raise file.fault(None, f"a batch is damaged or does not fit into memory: {error}") from error
-    except (DataError, MemoryError):
-        raise
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise file.fault(None, f"cannot be read as Arrow: {reason or type(error).__name__}") from error
 
 
 def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:

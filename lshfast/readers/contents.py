@@ -8,6 +8,8 @@ from lshfast.readers.files import Format, codec_of_bytes
 
 HEAD_BYTES = 64  # that `content_of` looks at
 
+_ZIP = rb"PK\x03\x04"
+
 # The first bytes of files that are read with another option, and their formats.
 _READ = (
     (rb"PAR1", "a Parquet file", "parquet"),
@@ -17,7 +19,7 @@ _READ = (
 )
 # And of files that are not read.
 _UNREAD = (
-    (rb"PK\x03\x04", "a ZIP archive or an Excel workbook", "unpack it, or save its sheet as CSV"),
+    (_ZIP, "a ZIP archive or an Excel workbook", "unpack it, or save its sheet as CSV"),
     (rb"\xd0\xcf\x11\xe0", "an old Excel workbook or Word document", "save it as CSV or as text"),
     (rb"%PDF-", "a PDF", "extract its text first, as `pdftotext` does"),
     (rb"SQLite format 3\x00", "a SQLite database", "export its table as CSV first"),
@@ -54,8 +56,10 @@ def content_of(head: bytes) -> tuple[str, str] | None:
 
 
 def has_format(head: bytes, format: Format) -> bool:
-    """Return whether a file begins like those of a format."""
-    return any(kind == format and re.match(start, head, re.DOTALL) for start, _, kind in _READ)
+    """Return whether a file begins like those of a format; an .npz file is a ZIP archive of arrays."""
+    starts = [start for start, _, kind in _READ if kind == format]
+    starts += [_ZIP] if format == "npy" else []
+    return any(re.match(start, head, re.DOTALL) for start in starts)
 
 
 def not_compressed(codec: str, head: bytes) -> str:

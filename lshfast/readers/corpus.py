@@ -39,9 +39,9 @@ from lshfast.readers.files import (
     OnError,
     Reject,
     Rows,
+    long_row,
 )
 from lshfast.readers.keys import IDS, ORDERS, Ids, RowKeys
-from lshfast.readers.lines import long_row
 from lshfast.readers.listing import list_files
 from lshfast.readers.row_types import RowTypes
 from lshfast.readers.shown import check_column, values_of
@@ -245,6 +245,7 @@ class Corpus:
         self.layout, self.files, self._convert = layout, files, convert
         self._longest_text: int | None = None
         self._folder: str | None = None
+        self._reject_folder: str | None = None
         self.total_bytes = sum(file.size for file in files)
         self._reset()
 
@@ -254,7 +255,8 @@ class Corpus:
         Errors name the remedy. Call it before rows are read.
         """
         if most < self.layout.max_row_bytes:
-            self.layout, self._longest_text = replace(self.layout, max_row_bytes=most, remedy=remedy), most
+            self.layout = replace(self.layout, max_row_bytes=most, remedy=remedy)
+            self._longest_text = None if self.converts else most
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
     def hold_in_files(self, folder: str) -> None:
@@ -263,10 +265,16 @@ class Corpus:
         Call it before rows are read or restored. The folder may be removed when the outputs have been written.
         """
         self._folder = folder
+        self.hold_rejects_in_file(folder)
+
+    def hold_rejects_in_file(self, folder: str) -> None:
+        """Keep rejected rows in a file of a folder, not in memory; see `hold_in_files`."""
+        self._reject_folder = folder
 
     def hold_in_memory(self) -> None:
         """Read the ids into memory, and close all files of `hold_in_files`."""
-        self._folder, self.rejected = None, list[Reject]()
+        self._folder = self._reject_folder = None
+        self.rejected = []
         self._keys.restore(list(self._keys.ids), array("q"), self._keys.by)
 
     def _reset(self) -> None:
@@ -380,8 +388,8 @@ class Corpus:
             If an input needs pyarrow, and it is not installed.
         """
         self._reset()
-        if self._folder is not None and self.layout.on_error == "skip":
-            self.rejected = RejectFile(os.path.join(self._folder, REJECTS))
+        if self._reject_folder is not None and self.layout.on_error == "skip":
+            self.rejected = RejectFile(os.path.join(self._reject_folder, REJECTS))
         others = [file for file in self.files if file.format != "jsonl"]
         if len(others) < len(self.files) and self.layout.judged:
             self._row_types = RowTypes(self.layout, others, self.types)
@@ -418,6 +426,8 @@ class Corpus:
         try:
             yield from _READERS[file.format].blocks(replace(file, types=self.types) if file.delimited else file)
         except MemoryError as error:
+            if str(error).startswith(file.name):
+                raise
             rows = f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what one row takes"
             raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 

@@ -22,8 +22,8 @@ from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
 from lshfast.readers.delimiters import delimiter_of
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import BLOCK_ROWS, MOST_CELLS, ROW_CELLS, Block, File, Rows, column_index
-from lshfast.readers.lines import Lines, line_numbers, long_row, too_long
+from lshfast.readers.files import BLOCK_ROWS, MOST_CELLS, ROW_CELLS, Block, File, Rows, column_index, long_row
+from lshfast.readers.lines import Lines, line_numbers, too_long
 from lshfast.readers.record_end import RecordEnd
 
 _NUL = "\ud800"  # replaces NUL if the csv module refuses it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -35,6 +35,9 @@ BLOCK_ROWS = 1 << 15
 # The most cells that are Python objects at a time; a row takes as much as so many cells.
 MOST_CELLS = 1 << 17
 ROW_CELLS = 8
+
+# The most characters of the error of a library in a message.
+MOST_REASON = 200
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _MAGIC = {
@@ -240,14 +243,45 @@ def reason_of(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
+def long_row(file: File) -> str:
+    """Return the message for a row of more than `Layout.max_row_bytes`."""
+    return f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
+
+
+@contextmanager
+def content_faults(file: File, what: str) -> Iterator[None]:
+    """Raise any error of the libraries that read the bytes of a file as one that names the file.
+
+    Which errors damaged bytes raise is not documented: of numpy they are tokenize.TokenError and SyntaxError, too.
+    """
+    try:
+        yield
+    except (DataError, ImportError):
+        raise
+    except MemoryError as error:
+        raise error if str(error) else MemoryError(f"{file.name}: its rows, or lengths in a damaged file") from error
+    except Exception as error:
+        raise file.fault(None, f"cannot be read as {what}: {content_reason(error)}") from error
+
+
+def content_reason(error: Exception) -> str:
+    """Return the first line of an error of a library, shortened, since some quote what they have read."""
+    reason = reason_of(error) if isinstance(error, OSError) else str(error)
+    line = reason.strip().partition("\n")[0] or type(error).__name__
+    return line if len(line) <= MOST_REASON else f"{line[:MOST_REASON]}..."
+
+
 def kind_of(value: Any) -> str:
     """Return the name of a value's JSON type, with its article."""
     return _KINDS.get(type(value).__name__, type(value).__name__)
 
 
-def shortened(value: Any) -> str:
+def shortened(value: Any, shown_by: Callable[[Any], str] = repr) -> str:
     """Return a value as at most 60 characters of a message."""
-    shown = repr(value)
+    try:
+        shown = shown_by(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        shown = f"a value of type {type(value).__name__}"
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 

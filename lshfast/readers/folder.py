@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lshfast.readers.encodings import decode_whole
-from lshfast.readers.files import Block, File, Rows
-from lshfast.readers.lines import long_row, read_whole
+from lshfast.readers.files import Block, File, Rows, long_row
+from lshfast.readers.lines import read_whole
 
 
 def columns(file: File) -> list[str]:

@@ -22,9 +22,9 @@ from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, s
 from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of
+from lshfast.readers.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of, long_row
 from lshfast.readers.json_text import loads
-from lshfast.readers.lines import Lines, has_places, long_row, opened, whole_lines
+from lshfast.readers.lines import Lines, has_places, opened, whole_lines
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
 GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call

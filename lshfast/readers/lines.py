@@ -9,7 +9,7 @@ from typing import Any
 from lshfast.common.extras import optional
 from lshfast.kernels.json import PADDING
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
-from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, reason_of, steady
+from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, content_reason, long_row, steady
 from lshfast.readers.sources import LocalFile, Spool
 
 _BOM = b"\xef\xbb\xbf"
@@ -140,11 +140,6 @@ def too_long(file: File, line: int | None, hint: str = "") -> DataError:
     return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))
 
 
-def long_row(file: File) -> str:
-    """Return the message for a row of more than `Layout.max_row_bytes`."""
-    return f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
-
-
 @contextmanager
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
     """Open a file and check that it does not change while it is read.
@@ -177,11 +172,12 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
             yield stream, raw
     except UnicodeError as error:
         raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
-    except (OSError, EOFError, _damage(codec)) as error:
+    except (DataError, MemoryError, ImportError):
+        raise
+    except Exception as error:
         what = f"damaged or cut off {codec} data" if codec else "cannot be read"
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
         other = _other_content(file, codec) if codec else ""
-        raise file.fault(None, other or f"{what}: {reason}") from error
+        raise file.fault(None, other or f"{what}: {content_reason(error)}") from error
 
 
 def _other_content(file: File, codec: str) -> str:
@@ -191,19 +187,6 @@ def _other_content(file: File, codec: str) -> str:
     with suppress(OSError), file.source.open() as raw:
         return not_compressed(codec, raw.read(HEAD_BYTES))
     return ""
-
-
-def _damage(codec: str | None) -> type[Exception]:
-    """Return the exception, besides OSError, that a codec raises for damaged data."""
-    if codec == "gzip":
-        import zlib
-
-        return zlib.error
-    if codec == "xz":
-        import lzma
-
-        return lzma.LZMAError
-    return EOFError
 
 
 def line_numbers(wanted: Rows) -> Iterator[int]:

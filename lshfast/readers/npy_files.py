@@ -7,7 +7,6 @@ Files are read in batches, and never as pickles. The array of an .npy file is th
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from math import prod
@@ -17,17 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
-from lshfast.readers.files import File, reason_of, steady
+from lshfast.readers.files import File, content_faults, long_row, shortened, steady
 
 MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK"
 
-# The most coordinates of a row, and rows of a batch.
+# The most coordinates of a row, rows of a batch, and rows of a file, whose numbers are int64.
 MOST_COORDINATES = 1 << 24
 MOST_ROWS = 1 << 16
+MOST_FILE_ROWS = (1 << 63) - 1
+
+# The characters of the types that are read, whatever their byte order: those that Arrow has, and strings.
+_TYPES = "?bBhHiIlLqQefdUS"
 
 # The most bytes of the header of an array; numpy writes far fewer.
 MOST_HEADER = 1 << 16
+
+_HEADERS: dict[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_WHAT = "an array of numpy"
 
 
 class _StoredArray(NamedTuple):
@@ -45,7 +54,13 @@ class _StoredArray(NamedTuple):
 
     @property
     def row_bytes(self) -> int:
+        """The bytes of a row in the file."""
         return self.width * self.dtype.itemsize
+
+    @property
+    def decoded_bytes(self) -> int:
+        """The bytes of the values of a row as Python has them, which counts each number as one of 64 bits."""
+        return self.width * max(8, self.dtype.itemsize)
 
 
 def schema_of(file: File) -> Any:
@@ -74,55 +89,60 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
 @contextmanager
 def _opened(file: File) -> Iterator[list[_StoredArray]]:
     """Open the arrays of a file; any error of its format is raised as an error that names the file."""
-    try:
-        with steady(file), ExitStack() as stack:
-            stream = stack.enter_context(closing(file.source.open()))
-            start = stream.read(len(MAGIC))
-            stream.seek(0)
-            if start.startswith(ZIP_MAGIC):
-                archive = stack.enter_context(zipfile.ZipFile(stream))
-                members = [name for name in archive.namelist() if name.endswith(".npy")]
-                arrays = [
-                    _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name))) for name in members
-                ]
-            else:
-                arrays = [_array(file, file.layout.column, stream)]
-            if not arrays:
-                raise file.fault(None, "there is no array in it")
-            if len({array.shape[0] for array in arrays}) > 1:
-                lengths = ", ".join(f"{array.name!r} has {array.shape[0]:,}" for array in arrays[:12])
-                raise file.fault(None, f"its arrays must have one length, but {lengths}")
-            yield arrays
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise file.fault(None, f"cannot be read as an array of numpy: {reason}") from error
+    with content_faults(file, _WHAT), steady(file), ExitStack() as stack:
+        stream = stack.enter_context(closing(file.source.open()))
+        start = stream.read(len(MAGIC))
+        stream.seek(0)
+        if start.startswith(ZIP_MAGIC):
+            archive = stack.enter_context(zipfile.ZipFile(stream))
+            members = [name for name in archive.namelist() if name.endswith(".npy")]
+            arrays = [
+                _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name))) for name in members
+            ]
+        else:
+            arrays = [_array(file, file.layout.column, stream)]
+        if not arrays:
+            raise file.fault(None, "there is no array in it")
+        if len({array.shape[0] for array in arrays}) > 1:
+            lengths = ", ".join(f"{array.name!r} has {array.shape[0]:,}" for array in arrays[:12])
+            raise file.fault(None, f"its arrays must have one length, but {lengths}")
+        if sum(array.decoded_bytes for array in arrays) > file.layout.max_row_bytes:
+            raise file.fault(None, long_row(file))
+        yield arrays
 
 
 def _array(file: File, name: str, stream: Any) -> _StoredArray:
     """Read the header of an array."""
+    version = np.lib.format.read_magic(stream)
+    if version not in _HEADERS:
+        major, minor = version
+        raise file.fault(None, f"cannot be read as {_WHAT}: version {major}.{minor} of the format is not known")
     try:
-        version = np.lib.format.read_magic(stream)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
-        if read is None:
-            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-        shape, fortran, dtype = read(stream, max_header_size=MOST_HEADER)
-    except (ValueError, EOFError) as error:
-        raise file.fault(None, f"cannot be read as an array of numpy: {_first_line(error)}") from error
+        shape, fortran, dtype = _HEADERS[version](stream, max_header_size=MOST_HEADER)
+    except Exception as error:  # numpy parses it as Python: its errors quote it, or name nodes of its syntax
+        damage = f"the header of an array is damaged, cut off or longer than {MOST_HEADER:,} bytes"
+        raise file.fault(None, f"cannot be read as {_WHAT}: {damage}") from error
     array = _StoredArray(name, stream, dtype, shape)
-    if dtype.hasobject or dtype.names is not None or dtype.kind not in "biufUS":
+    if dtype.hasobject or dtype.names is not None or dtype.char not in _TYPES:
+        shown_type = shortened(dtype, str)
         raise file.fault(
-            None, f"array {name!r} has the type {dtype}: only numbers and strings are read, and no objects"
+            None, f"array {name!r} has the type {shown_type}: only numbers and strings are read, and no objects"
         )
     if not 1 <= len(shape) <= 2 or (dtype.kind in "US" and len(shape) > 1):
+        shown_shape = shortened(shape)
         raise file.fault(
-            None, f"array {name!r} has the shape {shape}: rows must be numbers, strings, or lists of numbers"
+            None, f"array {name!r} has the shape {shown_shape}: rows must be numbers, strings, or lists of numbers"
         )
     if fortran and array.width > 1:
         raise file.fault(None, f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)")
+    if not 0 <= shape[0] <= MOST_FILE_ROWS:
+        shown_rows = shortened(shape[0])
+        raise file.fault(None, f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}")
     if len(shape) == 2 and not 1 <= array.width <= MOST_COORDINATES:
-        raise file.fault(
-            None, f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not {array.width:,}"
-        )
+        shown_width = shortened(array.width)
+        raise file.fault(None, f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not {shown_width}")
+    if not dtype.itemsize:
+        raise file.fault(None, f"array {name!r} has the type {dtype}, whose values take no bytes")
     return array
 
 
@@ -134,7 +154,7 @@ def _read(file: File, array: _StoredArray, count: int) -> bytes:
         parts.append(part)
         size += len(part)
     if size < wanted:
-        raise file.fault(None, f"cannot be read as an array of numpy: array {array.name!r} is cut off")
+        raise file.fault(None, f"cannot be read as {_WHAT}: array {array.name!r} is cut off")
     return b"".join(parts)
 
 
@@ -150,7 +170,3 @@ def _column(array: _StoredArray, data: bytes, count: int) -> Any:
     if len(array.shape) == 1:
         return pa.array(values)
     return pa.FixedSizeListArray.from_arrays(pa.array(values), array.width)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0] or type(error).__name__

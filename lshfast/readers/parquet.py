@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from lshfast.common.nearest import no_column
 from lshfast.readers import arrow_files, npy_files
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
+from lshfast.readers.files import Block, File, Layout, Rows, content_faults, steady
 from lshfast.readers.row_groups import bounded_batches, dictionary_columns
 from lshfast.readers.sources import LocalFile
 from lshfast.readers.views import selectable, without_views
@@ -211,19 +211,9 @@ def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
         yield stack.enter_context(read)
 
 
-@contextmanager
-def _faults_of(file: File) -> Iterator[None]:
+def _faults_of(file: File) -> AbstractContextManager[None]:
     """Convert any error of pyarrow to an error that names the file."""
-    pa = optional("pyarrow")
-    try:
-        yield
-    except (DataError, MemoryError):
-        raise
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise file.fault(
-            None, f"cannot be read as {file.format.capitalize()}: {reason or type(error).__name__}"
-        ) from error
+    return content_faults(file, file.format.capitalize())
 
 
 def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from lshfast.kernels.text import Texts
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, column_index
-from lshfast.readers.lines import Lines, long_row, whole_lines
+from lshfast.readers.files import Block, File, Rows, column_index, long_row
+from lshfast.readers.lines import Lines, whole_lines
 
 
 def columns(file: File) -> list[str]:

@@ -116,7 +116,8 @@ class PairsWithin:
         places = np.arange(len(rows), dtype=np.int64)
         is_first = np.diff(rows, prepend=-1) != 0
         starts = np.maximum.accumulate(np.where(is_first, places, 0))
-        gaps = np.append(~is_first[1:] & (values[1:] < MARGIN * values[:-1]), False)
+        gaps = np.zeros(len(rows), bool)
+        gaps[:-1] = ~is_first[1:] & (values[1:] < MARGIN * values[:-1])
         before = np.cumsum(gaps, dtype=np.int64) - gaps
         before -= before[starts]
         has_gap = np.zeros(self._size, bool)

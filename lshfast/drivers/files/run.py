@@ -126,8 +126,13 @@ def run_files(
         cap = cap or cap_for_points(corpus, inputs)
         if cap is None:
             return _run_held(job)
+        corpus.limit_rows(cap.longest_row, "more memory (--memory) raises this limit")
         with cap.folder(inputs, corpus, plan, keep, outputs.first_local, pairs, indexes) as folder:
-            return _run_held(job, folder.path, cap.memory)
+            corpus.hold_rejects_in_file(folder.path)
+            result = _run_held(job, folder.path, cap.memory)
+            if sys.platform == "win32":  # which removes no open files
+                corpus.hold_in_memory()
+            return result
     if cap is not None:
         held = {"save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
