@@ -58,11 +58,12 @@ def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterat
     if overwrite:
         _check_replaceable(real, name)
     _remove_abandoned(real)
-    with _named(name):
-        hidden = _HiddenFile(real, overwrite, name)
+    hidden = _HiddenFile(real, overwrite, name)
     waiting = _waiting.get()
     queued = False
     try:
+        with _named(name):
+            hidden.create()
         stream = io.BufferedWriter(hidden.raw, 1 << 20)
         try:
             yield stream
@@ -141,17 +142,23 @@ def _named(name: str) -> Iterator[None]:
 class _HiddenFile:
     """A new file under a hidden name, locked until it is published or discarded.
 
-    The lock tells other writers that the file is in use. It belongs to the open file, so it ends with the process. On
+    It exists from `create` on, which is called where `discard` follows whatever interrupts it. The lock tells other writers that the file is in use. It belongs to the open file, so it ends with the process. On
     Windows there is no lock: an open file cannot be removed there.
     """
 
+    raw: _NamedFile
+    _lock: int | None = None
+
     def __init__(self, real: str, overwrite: bool, name: str) -> None:
-        self._lock: int | None = None
         self._real, self._overwrite, self._name = real, overwrite, name
-        private = overwrite and os.path.exists(real)  # it may be less readable than the umask says
+        self._hidden: str | None = None
+
+    def create(self) -> None:
+        """Create the file."""
+        private = self._overwrite and os.path.exists(self._real)  # it may be less readable than the umask says
         while True:
-            self._hidden = f"{_hidden_prefix(real)}{os.urandom(8).hex()}.part"
-            self.raw = _NamedFile(self._hidden, name, 0o600 if private else 0o666)
+            self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
+            self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)
             self._lock = None if sys.platform == "win32" else os.dup(self.raw.fileno())
             if self._lock is None or (_lock(self._lock) and os.path.exists(self._hidden)):
                 return
@@ -160,13 +167,15 @@ class _HiddenFile:
 
     def publish(self) -> None:
         """Rename the file to its final name."""
+        assert self._hidden is not None
         with _named(self._name):
             _rename(self._hidden, self._real, self._overwrite)
 
     def discard(self) -> None:
         """Remove the file unless it is published, and release the lock."""
-        with suppress(FileNotFoundError):
-            os.unlink(self._hidden)
+        if self._hidden is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._hidden)
         self._release()
 
     def _release(self) -> None:

@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 
 from lshfast.common.atomic_files import printable
@@ -15,6 +16,8 @@ MOST_NAMES = 10_000
 # The most columns, and characters of each, that a message shows.
 MOST_SHOWN = 30
 MOST_CHARACTERS = 60
+# The most columns of which a message is remembered.
+MOST_REMEMBERED = 1_000
 # The most files that a message shows.
 MOST_FILES = 5
 
@@ -84,7 +87,13 @@ def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> st
     >>> no_column("txt", ["id", "text"])
     "no column 'txt'; columns are: id, text; did you mean 'text'?"
     """
-    there = list(columns)
+    there = tuple(columns)
+    return (_no_column if len(there) <= MOST_REMEMBERED else _no_column.__wrapped__)(name, there, fault)
+
+
+@lru_cache(16)
+def _no_column(name: str, there: tuple[str, ...], fault: str) -> str:
+    """Return the message of `no_column`; rows that are rejected for one reason mostly have equal columns."""
     shown = ", ".join(
         one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..." for one in there[:MOST_SHOWN]
     )

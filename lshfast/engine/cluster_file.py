@@ -89,6 +89,7 @@ class ClusterOutput:
         lock = nullcontext() if self.dry else locked(f"{real}.lock", f"{name}: another run uses this file", remove=True)
         with lock:
             earlier = read_clusters(self.path) if os.path.exists(real) else ClusterTable()
+            _check_room(name, earlier.runs + 1, earlier.next_id)
             yield OpenClusters(self, earlier)
 
 
@@ -119,14 +120,16 @@ class OpenClusters:
         Raises
         ------
         ValueError
-            If the keys are of another type than those of earlier runs.
+            If the keys are of another type than those of earlier runs, or there are no further ids.
         """
         some = (self.earlier.keys, () if links is None else links[1], keys)
         kinds = [_NAMES[type(part[0])] for part in some if len(part)]
         if len(set(kinds)) > 1:
             text = f"the keys of earlier rows are {kinds[0]}, those of this run {kinds[-1]}"
             raise ValueError(f"{printable(self.output.path)}: {text}")
-        return update_clusters(self.earlier, keys, labels, links)
+        update = update_clusters(self.earlier, keys, labels, links)
+        _check_room(printable(self.output.path), update.table.runs, update.table.next_id)
+        return update
 
     def updated_by(self, result: DedupResult) -> tuple[ClusterUpdate, DedupResult]:
         """Return the groups after a run with this result, and the result with their figures in its summary.
@@ -204,6 +207,14 @@ def read_clusters(path: str) -> ClusterTable:
     if reason or total != _sum_of(table):
         raise FormatError(f"{name}: damaged: {reason or 'the checksum of its columns differs'}")
     return table
+
+
+def _check_room(name: str, runs: int, next_id: int) -> None:
+    """Raise ValueError if the file of a run with these numbers could not be read again."""
+    for what, number in (("number of the run", runs), ("next id of a cluster", next_id)):
+        if number > MOST:
+            reason = f"the {what} would be {number}, and at most {MOST} can be stored"
+            raise ValueError(f"{name}: {reason}; begin a new file of clusters")
 
 
 def _fault(table: ClusterTable, rows: int) -> str:

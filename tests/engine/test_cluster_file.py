@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast import FormatError
+from lshfast import FormatError, dedup_files
 from lshfast.common import locks
-from lshfast.engine.cluster_file import METADATA, ClusterOutput, cluster_output, read_clusters, write_clusters
+from lshfast.engine.cluster_file import METADATA, MOST, ClusterOutput, cluster_output, read_clusters, write_clusters
 from lshfast.engine.clusters import ClusterTable
 
 TABLE = ClusterTable(["a", "bé", "c"], np.array([1, 2, 1]), np.array([1, 1, 2]), 2, 4)
@@ -210,3 +210,19 @@ def test_keys_of_another_type_are_refused(path):
         ),
     ):
         clusters.update([1], np.array([0]))
+
+
+@pytest.mark.parametrize(("runs", "next_id", "number"), [(MOST, 2, "run"), (1, MOST, "cluster"), (1, MOST - 1, "")])
+def test_a_run_writes_no_file_that_the_next_run_refuses(tmp_path, runs, next_id, number):
+    path, rows, output = tmp_path / "groups.parquet", tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    write_clusters(str(path), ClusterTable(["a"], np.array([1]), np.array([1]), runs, next_id), {})
+    rows.write_text('{"id": "b", "text": "one two three"}\n')
+    before = path.read_bytes()
+    if not number:
+        dedup_files(rows, output, id_column="id", clusters=path)
+        assert read_clusters(str(path)).next_id == MOST
+        return
+    with pytest.raises(ValueError, match=rf"groups\.parquet: the .*{number} would be .* at most {MOST}"):
+        dedup_files(rows, output, id_column="id", clusters=path)
+    assert path.read_bytes() == before
+    assert not output.exists()

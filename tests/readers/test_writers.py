@@ -30,6 +30,7 @@ from lshfast.readers import (
     write_table,
 )
 from tests.corpora import BATCH_BYTES, FORMATS, ROWS, keep_all, load, make, pa, pack, pq, read, unpack
+from tests.interrupts import interrupted, places
 
 # Pass two
 
@@ -730,3 +731,26 @@ def test_any_csv_round_trip(tmp_path: Path, rows: list[tuple[str, str]], batch_b
     assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
     write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus), overwrite=True)
     assert load(tmp_path / "b.jsonl") == [{"text": a, "b": b} for a, b in rows]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("exists", [False, True])
+def test_an_interrupt_at_any_place_leaves_the_file_or_nothing(tmp_path: Path, exists: bool) -> None:
+    path = tmp_path / "a.csv"
+
+    def write() -> None:
+        write_table(path, {"a": [1, 2]}, overwrite=True)
+
+    def prepare() -> None:
+        path.unlink(missing_ok=True)
+        if exists:
+            path.write_text("old")
+
+    prepare()
+    count, _ = interrupted(write, 0)
+    whole = path.read_text()
+    for place in places(count, count):
+        prepare()
+        interrupted(write, place)
+        assert [one.name for one in tmp_path.iterdir()] in (["a.csv"], [] if not exists else ["a.csv"])
+        assert not path.exists() or path.read_text() in (whole, "old")
