@@ -166,10 +166,8 @@ def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = Non
 
 def account_table(account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None) -> str:
     """Return an account as lines of text: `figures`, by default all of them; advice, with options; and times."""
-    from lshfast.engine.display import delimiter_figures
-
     shown = account.figures() if figures is None else figures
-    lines = table_lines([*shown, *delimiter_figures(account.delimiters)])
+    lines = table_lines([*shown, *account.input_figures()])
     if account.advice:
         options = r"--unit \1 --size \2 --threshold \3"
         lines.append("note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice))

@@ -454,9 +454,9 @@ def tune(
         from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.files.cap import cap_of
         from lshfast.drivers.files.run import recommend_for
-        from lshfast.drivers.inputs import Inputs, measure_inputs
+        from lshfast.drivers.inputs import Inputs, input_notes, measure_inputs
         from lshfast.engine.any_plan import plan_for
-        from lshfast.engine.display import delimiter_figures
+        from lshfast.engine.display import input_figures
         from lshfast.engine.plan import check_bands_only
         from lshfast.engine.short_texts import threshold_for
         from lshfast.kinds.measures import PointPlan
@@ -536,7 +536,7 @@ def tune(
             expected = forecast(source, plan, cap.memory)
             table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
             print(f"\n{table}")
-        if corpus is not None and (other := table_lines(delimiter_figures(corpus.delimiters))):
+        if corpus is not None and (other := table_lines(input_figures(**input_notes(corpus)))):
             print("\n" + "\n".join(other))
         better = recommend_for(corpus) if corpus is not None and not plan.sets else None
         if better is not None:

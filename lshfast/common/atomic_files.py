@@ -142,8 +142,9 @@ def _named(name: str) -> Iterator[None]:
 class _HiddenFile:
     """A new file under a hidden name, locked until it is published or discarded.
 
-    It exists from `create` on, which is called where `discard` follows whatever interrupts it. The lock tells other writers that the file is in use. It belongs to the open file, so it ends with the process. On
-    Windows there is no lock: an open file cannot be removed there.
+    It exists from `create` on, which is called where `discard` follows whatever interrupts it. The
+    lock tells other writers that the file is in use. It belongs to the open file, so it ends with
+    the process. On Windows there is no lock: an open file cannot be removed there.
     """
 
     raw: _NamedFile

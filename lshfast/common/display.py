@@ -37,8 +37,9 @@ class Shown:
 
 def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
     """Return a title, the table and the advice, if there is any, as lines of text."""
-    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in figures]
-    return "\n".join([title, *lines, *([f"  {advice}"] if advice else [])])
+    cells = (map(visible, one) for one in figures)
+    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in cells]
+    return "\n".join([visible(title, lines=True), *lines, *([f"  {visible(advice, lines=True)}"] if advice else [])])
 
 
 def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,9 @@ from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast.readers.advice import advising
 from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast.readers.folder import files_of_lines
 from lshfast.readers.jsonl import first_value
+from lshfast.readers.listing import left_out_of
 from lshfast.readers.parquet import schema_of, type_of
 from lshfast.readers.sources import Source
 from lshfast.readers.stored_texts import ReadTexts
@@ -236,6 +238,30 @@ def measure_inputs(corpus: Corpus) -> tuple[int, int]:
     column = Texts(first.texts) if corpus.layout.kind == "text" else first.texts
     scale = corpus.total_bytes / first.source_bytes
     return round(len(column) * scale), round(int(np.sum(column.nbytes)) * scale)
+
+
+class ReadFiles(Protocol):
+    """Inputs that were read."""
+
+    @property
+    def files(self) -> Sequence[object]:
+        """All input files."""
+        ...
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        ...
+
+
+def input_notes(*sources: ReadFiles) -> dict[str, Any]:
+    """Return what an account says about how inputs were read: its attributes `delimiters`, `left_out` and `lines`."""
+    files = [file for source in sources for file in source.files if isinstance(file, File)]
+    return {
+        "delimiters": {name: delimiter for source in sources for name, delimiter in source.delimiters.items()},
+        "left_out": left_out_of(files),
+        "lines": files_of_lines(files),
+    }
 
 
 @contextmanager

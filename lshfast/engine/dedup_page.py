@@ -13,7 +13,7 @@ from lshfast.common.choices import plural
 from lshfast.common.display import Figure, counted
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan, plan_of_options
-from lshfast.engine.display import SIMILARITY_NAMES, bound_name, delimiter_figures
+from lshfast.engine.display import SIMILARITY_NAMES, bound_name
 from lshfast.engine.evidence import COLUMNS, Decided, Evidence, InputRows, closeness, counts_of, group_sizes_of
 from lshfast.engine.libraries import LibraryDefaults
 from lshfast.engine.plan import Plan
@@ -64,7 +64,7 @@ def page_of(
         summary=summary,
         removing=removing,
         funnel=_funnel(summary) if removing else None,
-        account=[*replace(summary, by=None).figures(removing), *delimiter_figures(summary.delimiters)],
+        account=[*replace(summary, by=None).figures(removing), *summary.input_figures()],
         advice=summary.advice,
         refusal=refusal,
         similarities=_similarities(summary, plan, evidence.similarities, what),

@@ -31,6 +31,9 @@ SIMILARITY_NAMES: dict[ItemMeasure, str] = {
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
 
+# The most suffixes that an account names.
+SHOWN_SUFFIXES = 8
+
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Account(Shown):
@@ -47,6 +50,10 @@ class Account(Shown):
         Seconds and bytes of the stages that were measured.
     delimiters : dict of str to str
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+    left_out : dict of str to int
+        How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
+    lines : dict of str to int
+        Files that were read as one text each and may have a text on each line, with their numbers of lines.
     advice : str
         What would be better for these rows, or "".
 
@@ -67,6 +74,8 @@ class Account(Shown):
     stages: dict[str, Stage] = field(default_factory=dict, compare=False, repr=False)
     seconds: float = field(compare=False, repr=False)
     delimiters: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
     advice: str = ""
 
     def __post_init__(self) -> None:
@@ -88,17 +97,33 @@ class Account(Shown):
         return " + ".join(f"{getattr(self, name):,} {name}" for name in self.PARTS)
 
     def figures(self) -> Iterator[Figure]:
-        """Yield the lines of a table, without delimiters and times."""
+        """Yield the lines of a table, without those of the inputs and times."""
         raise NotImplementedError
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         took = figure("seconds", f"{self.seconds:,.2f}")
-        return type(self).__name__, [*self.figures(), *delimiter_figures(self.delimiters), took], self.advice
+        return type(self).__name__, [*self.figures(), *self.input_figures(), took], self.advice
+
+    def input_figures(self) -> list[Figure]:
+        """Return the lines of how the inputs were read."""
+        return input_figures(self.delimiters, self.left_out, self.lines)
 
 
-def delimiter_figures(delimiters: Mapping[str, str]) -> list[Figure]:
-    """Return a line for each delimiter that is not that of a format."""
-    return [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
+def input_figures(delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]) -> list[Figure]:
+    """Return lines for delimiters that are not those of a format, files that were not read, and texts of many lines."""
+    figures = [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
+    if left_out:
+        named = [f"{count:,} {suffix or 'without a suffix'}" for suffix, count in left_out.items()]
+        if len(named) > SHOWN_SUFFIXES:
+            named[SHOWN_SUFFIXES:] = [counted(len(named) - SHOWN_SUFFIXES, "more suffix", "more suffixes")]
+        note = f"files of folders that are not read: {', '.join(named)}"
+        figures.append(figure("left out", sum(left_out.values()), note))
+    if lines:
+        name, count = next(iter(lines.items()))
+        more_files = f" and {len(lines) - 1:,} more" if len(lines) > 1 else ""
+        note = f"lines of {name} are one text{more_files}; format lines (--format lines) reads a text from each line"
+        figures.append(figure("lines", count, note))
+    return figures
 
 
 def groups_figure(groups: int, largest: int, noun: str) -> Figure:

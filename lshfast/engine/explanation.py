@@ -107,16 +107,17 @@ class Explanation(Shown):
             yield from (f"    {visible(short(passage, PASSAGE_CHARACTERS))}" for passage in self.shared.passages)
         if self.differences is not None:
             left, right = self.differences
-            yield f"\n  {short(self.key)}  (words of this row only are between [- and -], moved ones between < and >)"
+            legend = "words of this row only are between [- and -], moved ones between < and >"
+            yield f"\n  {_shown_key(self.key)}  ({legend})"
             yield _indented(marked(left, "[-", "-]"))
-            yield f"\n  {short(self.kept_key)}  (words of this row only are between {{+ and +}})"
+            yield f"\n  {_shown_key(self.kept_key)}  (words of this row only are between {{+ and +}})"
             yield _indented(marked(right, "{+", "+}"))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        what = "kept" if self.kept else f"removed; {short(self.kept_key)} is kept instead"
+        what = "kept" if self.kept else f"removed; {_shown_key(self.kept_key)} is kept instead"
         if self.similarity is None and not self.kept:
-            what = f"compared with {short(self.kept_key)}"
-        return f"{short(self.key)}: {what}", self._figures(), self.note
+            what = f"compared with {_shown_key(self.kept_key)}"
+        return f"{_shown_key(self.key)}: {what}", self._figures(), self.note
 
     def _figures(self) -> Iterator[Figure]:
         name = SIMILARITY_NAMES[self.measure]
@@ -124,8 +125,8 @@ class Explanation(Shown):
             yield figure(name, f"{self.similarity:.4f}", f"the {bound_name(self.measure)} is {self.threshold:g}")
         if self.group_size > 1:
             others = self.group_size - 1 - (not self.kept) - len(self.group)  # that are not named
-            named = [*map(short, self.group), *([f"{others:,} more"] if others > 0 else [])]
-            kept = "this row is kept" if self.kept else f"{short(self.kept_key)} is kept"
+            named = [*map(_shown_key, self.group), *([f"{others:,} more"] if others > 0 else [])]
+            kept = "this row is kept" if self.kept else f"{_shown_key(self.kept_key)} is kept"
             also = f"also removed: {', '.join(named)}" if named else "no other row was removed for it"
             yield figure("group", counted(self.group_size, "row"), kept, also)
         elif self.kept:
@@ -140,6 +141,11 @@ class Explanation(Shown):
             else:
                 probability = "the probability that bands find a pair of this similarity"
                 yield figure("found with", f"{s.found:.4f}", probability)
+
+
+def _shown_key(key: object) -> str:
+    """Return a key as one line."""
+    return visible(short(key))
 
 
 def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:

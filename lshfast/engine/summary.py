@@ -14,7 +14,6 @@ from lshfast.engine.display import (
     SIMILARITY_NAMES,
     Account,
     contents_of,
-    delimiter_figures,
     empty_note,
     groups_figure,
     place_of_recall,
@@ -76,6 +75,10 @@ class Summary(Account):
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
     delimiters : dict of str to str
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+    left_out : dict of str to int
+        How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
+    lines : dict of str to int
+        Files that were read as one text each and may have a text on each line, with their numbers of lines.
     ignored_shingles : int or None
         Different shingles that did not count because they are common; None without `ignore_common`.
     top, most : int or None, float or None
@@ -192,5 +195,5 @@ def short_figures(s: Summary) -> Iterator[Figure]:
         yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
     if s.by is not None:
         yield from s.by.figures()
-    yield from delimiter_figures(s.delimiters)
+    yield from s.input_figures()
     yield Figure("seconds", f"{s.seconds:,.2f}")

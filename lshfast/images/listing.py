@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import DataError
 from lshfast.common.nearest import nearest_file
+from lshfast.readers.listing import suffixes_of
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
@@ -26,8 +27,8 @@ class ImageFiles:
     ----------
     paths : list of str
         The files, in the order of the inputs; those of a folder are sorted.
-    other : int
-        Files of folders with another suffix, which are not read.
+    left_out : dict of str to int
+        How many files of folders have another suffix, by the suffix; they are not read.
 
     See Also
     --------
@@ -36,7 +37,12 @@ class ImageFiles:
     """
 
     paths: list[str] = field(default_factory=list)
-    other: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def other(self) -> int:
+        """Files of folders with another suffix, which are not read."""
+        return sum(self.left_out.values())
 
 
 def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> ImageFiles:
@@ -83,17 +89,19 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     if not given:
         raise ValueError("no inputs")
     files, seen = ImageFiles(), set[str]()
+    others: list[str] = []
     for path in given:
-        for found in _files_of(os.fspath(path), files):
+        for found in _files_of(os.fspath(path), others):
             real = os.path.realpath(found)
             if real not in seen:
                 seen.add(real)
                 files.paths.append(found)
+    files.left_out = suffixes_of(others)
     return files
 
 
-def _files_of(path: str, files: ImageFiles) -> Iterator[str]:
-    """Return the image files of an input; count the other files of a folder."""
+def _files_of(path: str, others: list[str]) -> Iterator[str]:
+    """Return the image files of an input; add the other files of a folder to `others`."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -102,7 +110,7 @@ def _files_of(path: str, files: ImageFiles) -> Iterator[str]:
         return iter([path])
     if not stat.S_ISDIR(mode):
         raise DataError(printable(path), None, "is neither a file nor a folder")
-    found = list(_inside(path, files))
+    found = list(_inside(path, others))
     if not found:
         raise DataError(printable(path), None, f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}")
     links = {name for name in found if os.path.islink(name)}
@@ -111,7 +119,7 @@ def _files_of(path: str, files: ImageFiles) -> Iterator[str]:
     return iter(sorted(found, key=lambda name: name.replace(os.sep, "/")))
 
 
-def _inside(path: str, files: ImageFiles) -> Iterator[str]:
+def _inside(path: str, others: list[str]) -> Iterator[str]:
     for folder, folders, names in os.walk(path, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -121,7 +129,7 @@ def _inside(path: str, files: ImageFiles) -> Iterator[str]:
             if os.path.splitext(name)[1].lower() in SUFFIXES:
                 yield whole
             else:
-                files.other += 1
+                others.append(whole)
 
 
 def _unreadable(error: OSError) -> None:

@@ -24,7 +24,7 @@ from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import BoolArray
-from lshfast.drivers.inputs import Inputs, faults_of, item_batches
+from lshfast.drivers.inputs import Inputs, faults_of, input_notes, item_batches
 from lshfast.drivers.pages import PageOutput, check_page_output
 from lshfast.engine.clock import Clock, naming_stage
 from lshfast.engine.display import Account
@@ -227,7 +227,7 @@ class Job:
             "rejected": sum(len(source.rejected) for source in self.sources),
             "stages": self.clock.stages,
             "seconds": self.clock.seconds,
-            "delimiters": {name: mark for source in self.sources for name, mark in source.delimiters.items()},
+            **input_notes(*self.sources),
         }
         return kind(**common | figures)
 

@@ -154,6 +154,7 @@ class File:
     layout: Layout
     types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
     found: dict[str, str] = field(default_factory=dict, compare=False)  # the delimiter, detected; copies share it
+    beside: Mapping[str, int] = field(default_factory=dict, compare=False)  # see `left_out_of`
 
     @property
     def location(self) -> str:

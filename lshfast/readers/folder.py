@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lshfast.readers.encodings import decode_whole
 from lshfast.readers.files import Block, File, Rows, long_row
 from lshfast.readers.lines import read_whole
+
+# Where the number of the lines of a text is remembered, in `File.found`.
+LINES = "lines"
+
+# The lines of a text that may be a list of texts.
+MANY_LINES = 1_000
+
+
+def files_of_lines(files: Sequence[File]) -> dict[str, int]:
+    """Return the files of one text that may have one text on each line, and how many lines they have.
+
+    That is a file that is the only input and has several lines, or one that has very many.
+    """
+    least = 2 if len(files) == 1 else MANY_LINES
+    lines = {file.name: int(file.found[LINES]) for file in files if file.format == "text" and LINES in file.found}
+    return {name: count for name, count in lines.items() if count >= least}
 
 
 def columns(file: File) -> list[str]:
@@ -27,6 +43,7 @@ def blocks(file: File) -> Iterator[Block]:
         if data is None:
             raise ValueError(long_row(file))
         block.size = len(data)
+        file.found[LINES] = str(len(data.splitlines()))
         block.texts = [_text(file, data)]
     except ValueError as error:
         block.bad[0] = str(error)

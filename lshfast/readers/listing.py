@@ -9,7 +9,9 @@ import posixpath
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from lshfast.common.atomic_files import printable
@@ -21,6 +23,8 @@ from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url
 _SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
+# What other programs write beside the data: marks of Hive and Spark, and the state of a saved dataset.
+_DESCRIBES = re.compile(rf"(^|[/{re.escape(os.sep)}])(_[^/]*|state\.json|dataset_info\.json)$")
 MOST_STATE_BYTES = 16 << 20
 _KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
 
@@ -33,6 +37,7 @@ class _Found(NamedTuple):
     source: Source
     identity: str
     matched: bool = False  # by `Layout.glob`
+    beside: Mapping[str, int] = MappingProxyType({})  # see `left_out_of`
 
 
 def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
@@ -70,7 +75,7 @@ def _file(found: _Found, layout: Layout) -> File:
         size, version = found.source.state()
     except OSError as error:
         raise DataError(found.name, None, f"cannot be read: {reason_of(error)}") from error
-    return File(found.path, found.name, *known, found.source, size, version, layout)
+    return File(found.path, found.name, *known, found.source, size, version, layout, beside=found.beside)
 
 
 def _listed(given: str, layout: Layout) -> Iterator[_Found]:
@@ -118,6 +123,7 @@ def _local_file(path: str) -> _Found:
 def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     """List the files of a folder to read, sorted."""
     inside: list[str] = []
+    beside: Mapping[str, int] = {}
     for folder, folders, names in os.walk(path, onerror=_unreadable):
         if layout.glob is None:
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -126,7 +132,9 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     from pathlib import Path
 
     if layout.glob is None:
-        chosen = [str(Path(path, name)) for name in _chosen(inside, printable(path), layout)]
+        names = _chosen(inside, printable(path), layout)
+        beside = _left_out(inside, names)
+        chosen = [str(Path(path, name)) for name in names]
         chosen = _without_caches(
             chosen, [str(Path(path, name)) for name in inside], lambda found: LocalFile(found).open()
         )
@@ -141,7 +149,8 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     real = os.path.realpath(path)
     for found in files:
         identity = os.path.join(real, os.path.relpath(found, path))
-        yield _Found(found, printable(found), LocalFile(found), identity, layout.glob is not None)
+        yield _Found(found, printable(found), LocalFile(found), identity, layout.glob is not None, beside)
+        beside = {}
 
 
 def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
@@ -155,6 +164,33 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
         if chosen:
             return chosen
     raise _nothing(name, layout)
+
+
+def suffixes_of(paths: Iterable[str]) -> dict[str, int]:
+    """Count files by the end of their names, such as .docx or .txt.gz, the most frequent first; "" stands for none."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        name = os.path.basename(path).lower()
+        stem, suffix = os.path.splitext(name)
+        counts[f"{os.path.splitext(stem)[1]}{suffix}" if codec_of(name) else suffix] += 1
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def left_out_of(files: Iterable[File]) -> dict[str, int]:
+    """Return how many files of the folders that were listed are not read, by the end of their names.
+
+    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out: it says what is read.
+    """
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts.update(file.beside)
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _left_out(inside: Iterable[str], chosen: Iterable[str]) -> dict[str, int]:
+    """Count the files of a folder that are not read, but for hidden ones and those that describe a data set."""
+    others = set(inside) - set(chosen)
+    return suffixes_of(path for path in others if not (_HIDDEN.search(path) or _DESCRIBES.search(path)))
 
 
 def _without_caches(chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]) -> list[str]:
@@ -212,17 +248,22 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
         return
     try:
         with remote_errors():
-            paths = _remote_paths(system, path, printable(url), layout)
+            paths, beside = _remote_paths(system, path, printable(url), layout)
     except OSError as error:
         raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
     for found in paths:
         source = RemoteFile(system, found)
         name = printable(url if paths == [path] else source.url)
-        yield _Found(found, name, source, source.url, found != path and layout.glob is not None)
+        yield _Found(found, name, source, source.url, found != path and layout.glob is not None, beside)
+        beside = {}
 
 
-def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str]:
-    """List the files to read at a path: the file itself, the files of a folder, or the matches of a pattern."""
+def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> tuple[list[str], Mapping[str, int]]:
+    """List the files to read at a path: the file itself, the files of a folder, or the matches of a pattern.
+
+    With them are the numbers of the files of a folder that are not read; see `left_out_of`.
+    """
+    beside: Mapping[str, int] = {}
     try:
         kind = system.info(path)["type"]
     except FileNotFoundError:
@@ -231,15 +272,17 @@ def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str
         matches = sorted(match for match in system.glob(path) if system.isfile(match))
         if not matches:
             raise DataError(name, None, "no file matches this pattern") from None
-        return matches
+        return matches, beside
     if kind != "directory":
-        return [path]
+        return [path], beside
     if layout.glob is not None:
         found = sorted(match for match in system.glob(f"{path.rstrip('/')}/{layout.glob}") if system.isfile(match))
     else:
         inside = {posixpath.relpath(member, path): member for member in system.find(path)}
-        chosen = [inside[member] for member in _chosen(list(inside), name, layout)]
+        members = _chosen(list(inside), name, layout)
+        beside = _left_out(inside, members)
+        chosen = [inside[member] for member in members]
         found = sorted(_without_caches(chosen, inside.values(), lambda member: system.open(member, "rb")))
     if not found:
         raise _nothing(name, layout)
-    return found
+    return found, beside

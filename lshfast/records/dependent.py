@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshfast.common.types import Int64Array
+from lshfast.common.visible import visible
 from lshfast.records.tables import RecordTable, as_text, plain_value
 from lshfast.records.values import normal_forms
 
@@ -41,7 +42,7 @@ class DependentField:
     sources: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.name}: follows from {', '.join(self.sources)}; not counted"
+        return visible(f"{self.name}: follows from {', '.join(self.sources)}; not counted")
 
 
 def dependent_fields(tables: Sequence[RecordTable], names: Sequence[str], seed: int = 1) -> list[DependentField]:

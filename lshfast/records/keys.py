@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
 from lshfast.records.linkage import Linkage
 from lshfast.records.overlap import TermVectors
 from lshfast.records.tables import CodedField, Int32Array
@@ -58,7 +59,7 @@ class LeftOut:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.reason}, not compared"
+        return visible(f"{self.name}: {self.reason}, not compared")
 
 
 def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]:

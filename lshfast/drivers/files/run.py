@@ -20,7 +20,7 @@ from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parque
 from lshfast.drivers.files.outputs import Outputs
 from lshfast.drivers.files.writing import annotations_of, check_places, kinds_of, write_all, write_similar
 from lshfast.drivers.indexes import Indexes
-from lshfast.drivers.inputs import Inputs, faults_of, item_batches, order_ranks, policy_of, text_batches
+from lshfast.drivers.inputs import Inputs, faults_of, input_notes, item_batches, order_ranks, policy_of, text_batches
 from lshfast.drivers.pages import NoPage
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.any_run import run_items
@@ -207,7 +207,7 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters, opened as index:
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _find(job, index, page, folder, memory)
+                result = _with_notes(_find(job, index, page, folder, memory), corpus)
             update = None
             if clusters is not None:
                 with naming_stage("group"):
@@ -234,8 +234,7 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
-    summary = replace(result.summary, stages=stages, delimiters=corpus.delimiters, index_change=index_change)
-    return replace(result, summary=summary)
+    return replace(result, summary=replace(result.summary, stages=stages, index_change=index_change))
 
 
 def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
@@ -261,14 +260,20 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
                 if found.similar is not None:
                     write_similar(corpus, outputs, page.seeing(found.similar), plan)
             result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by)
-            result = page.refused = replace(result, options=result.options | {"keep": keep})
+            result = _with_notes(replace(result, options=result.options | {"keep": keep}), corpus)
+            page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 job.write(result, outputs, index, page)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
-    return replace(result, summary=replace(result.summary, stages=clock.stages, delimiters=corpus.delimiters))
+    return replace(result, summary=replace(result.summary, stages=clock.stages))
+
+
+def _with_notes(result: DedupResult, corpus: Corpus) -> DedupResult:
+    """Return a result whose summary says how the inputs were read."""
+    return replace(result, summary=replace(result.summary, **input_notes(corpus)))
 
 
 def _find(job: _Job, index: Any, page: NoPage, folder: str | None, memory: int | None) -> DedupResult:

@@ -21,6 +21,7 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.preference import check_keep_measure
 from lshfast.readers import Output, OutputFormat, check_rows
 from lshfast.readers.files import File, file_format
+from lshfast.readers.listing import left_out_of
 from lshfast.readers.output import output_format
 from lshfast.readers.sources import LocalFile, RemoteFile, is_url, source_of
 
@@ -97,6 +98,7 @@ def make_stage_plan(
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
         **({} if inputs.by is None else {"by": inputs.by}),
+        **({} if not (left_out := left_out_of(files)) else {"left_out": left_out}),
         **({} if max_removed is None else {"max_removed": max_removed}),
         **{name: places.get(name) for name in outputs},
         "suffixes": suffixes,
