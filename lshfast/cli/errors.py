@@ -9,6 +9,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -37,8 +39,9 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     A run that would have removed too many rows has a status of its own.
     """
 
-    def leave(message: object, status: int) -> typer.Exit:
+    def leave(message: object, status: int, usage: bool = False) -> typer.Exit:
         said = " ".join(str(message).split())
+        said = said if usage else with_own_options(said)
         say(f"lshfast: error: {said}{next_step(said)}", stream or sys.stderr)
         return typer.Exit(status)
 
@@ -49,7 +52,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # a command without arguments shows its help
             raise
-        raise leave(usage_message(error), 2) from None
+        raise leave(usage_message(error), 2, usage=True) from None
     except (DataError, FormatError) as error:
         raise leave(error, 1) from None
     except TooManyRemovedError as error:
@@ -73,6 +76,49 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         if ended is None and isinstance(error, SystemError):
             raise
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
+
+
+@dataclass(frozen=True)
+class CommandOptions:
+    """The options of the command that runs, and those of other commands that it lacks."""
+
+    own: frozenset[str]
+    foreign: frozenset[str]
+
+
+_options: ContextVar[CommandOptions | None] = ContextVar("_options", default=None)
+
+
+def options_below(command: Any) -> Iterator[str]:
+    """Yield the options of a command and of all commands below it."""
+    for parameter in command.params:
+        yield from (*parameter.opts, *parameter.secondary_opts)
+    for below in getattr(command, "commands", {}).values():
+        yield from options_below(below)
+
+
+def has_options(*names: str) -> list[str]:
+    """Return which of these options the command that runs has; all if none runs."""
+    options = _options.get()
+    return [name for name in names if options is None or name in options.own]
+
+
+def with_own_options(message: str) -> str:
+    """Return a message of the library without advice that names options which the command that runs lacks.
+
+    Advice is a clause after a semicolon; in the first clause, only the name in parentheses is left out. A clause that
+    names a command of its own stays.
+    """
+    options = _options.get()
+    if options is None:
+        return message
+    first, *advice = message.split("; ")
+    first = re.sub(r" \((--[a-z-]+)[^()]*\)", lambda found: "" if found[1] in options.foreign else found[0], first)
+    own_advice = [
+        clause for clause in advice
+        if "lshfast " in clause or options.foreign.isdisjoint(re.findall(r"(?<![\w-])--[a-z][a-z-]*", clause))
+    ]  # fmt: skip
+    return "; ".join([first, *own_advice])
 
 
 # What comes before a value that is no number, in the words of click and in those of later versions of Typer.
@@ -159,7 +205,10 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
-            return super().resolve_command(ctx, args)
+            resolved = super().resolve_command(ctx, args)
+            own = frozenset(options_below(resolved[1]))
+            _options.set(CommandOptions(own, frozenset(options_below(ctx.find_root().command)) - own))
+            return resolved
         except UsageError as error:
             if "Did you mean" not in error.message:
                 error.message = f"{error.message.rstrip('.')}{self._meant(args[0])}"
