@@ -66,6 +66,13 @@ class PointBatch:
         return PointBatch(self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places])
 
 
+# About codes of which none has a digit from a to f; of 10 random ones of 64 bits, that has a chance of 1e-33.
+DECIMAL_CODES = (
+    "all codes are texts of decimal digits, and were read as hexadecimal; "
+    "for decimal numbers, give integers: a number of JSONL, or a uint64 of Parquet or .npy"
+)
+
+
 class PointReader:
     """Converts columns of vectors or codes to batches of points of one format, which the first row decides.
 
@@ -90,6 +97,11 @@ class PointReader:
         self._kind, self._metric = kind, METRICS.get(measure, measure)
         self._form = _CodeForm(None if format is None or kind == "vector" else format.measure.words, self._like)
         self._set_bits = measure == "tanimoto"
+
+    @property
+    def advice(self) -> str:
+        """What may be meant otherwise by the rows that were read, or ""."""
+        return DECIMAL_CODES if self._form.decimal else ""
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the points of a column, and the reasons of its bad rows, which have no points."""
@@ -286,6 +298,7 @@ class _CodeForm:
     words: int | None
     like: str
     length: tuple[type, int] | None = None
+    decimal: bool | None = None  # whether all codes are texts of decimal digits; None before the first
 
 
 def _codes(column: Any, form: _CodeForm) -> Read:
@@ -359,6 +372,8 @@ def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     rows = np.flatnonzero(given)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
     length = _length_of(codes[0]) if codes else None
+    if codes and form.decimal is not False:
+        form.decimal = all(isinstance(code, str) and code.isdecimal() for code in codes)
     try:
         words = codes_of(codes, None) if codes and form.length in (None, length) else None
     except (TypeError, ValueError, RecursionError):
