@@ -10,6 +10,7 @@ import io
 import json
 import random
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,19 @@ import pyarrow.parquet as pq
 from lshfast.readers import DataError, open_corpus, write_rows
 from tests.corpora import pack
 
-KINDS = [".parquet", ".arrow", ".feather", ".jsonl", ".csv", ".jsonl.gz", ".csv.zst", ".csv.bz2", ".jsonl.xz"]
+KINDS = [
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".jsonl",
+    ".csv",
+    ".jsonl.gz",
+    ".csv.zst",
+    ".csv.bz2",
+    ".jsonl.xz",
+    ".npy",
+    ".npz",
+]
 
 
 def sample(kind: str, chance: random.Random) -> bytes:
@@ -41,6 +54,18 @@ def sample(kind: str, chance: random.Random) -> bytes:
                 writer.write_table(table, max_chunksize=3)
             return sink.getvalue()
         pq.write_table(table, sink, row_group_size=3, compression=chance.choice(["none", "snappy", "zstd"]))
+        return sink.getvalue()
+    if kind in (".npy", ".npz"):
+        sink = io.BytesIO()
+        texts = np.array([row["text"] for row in rows])
+        if kind == ".npy":
+            np.save(sink, texts)
+            return sink.getvalue()
+        method = chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+        with zipfile.ZipFile(sink, "w", method) as archive:
+            for name, column in ("text", texts), ("id", np.array([row["id"] for row in rows])):
+                with archive.open(f"{name}.npy", "w") as member:
+                    np.lib.format.write_array(member, column)
         return sink.getvalue()
     if ".csv" in kind:
         return b"id,text\n" + b"".join(b'%d,"%s"\r\n' % (i, row["text"].encode()) for i, row in enumerate(rows))

@@ -335,3 +335,36 @@ def test_progress_ends_with_the_last_stage(tables):
     told = []
     match_records(*tables, id_column="id", progress=lambda *step: told.append(step))
     assert told == [("link", done, 6) for done in range(1, 6)]
+
+
+def table_of(kind, rows):
+    """Return a table whose records say little about each other."""
+    numbers = range(rows)
+    return {
+        "equal": {"name": ["bob smith"] * rows, "city": ["oslo"] * rows},
+        "different": {
+            "name": [f"n{row}q{row * 7919 % 1000003}" for row in numbers],
+            "city": [f"c{row * 104729 % 1000003}" for row in numbers],
+        },
+        "invoices": {
+            "number": [f"inv{row:06d}" for row in numbers],
+            "date": [f"2024-01-{row % 28 + 1:02d}" for row in numbers],
+        },
+        "null": {"name": [None] * rows, "city": [None] * rows},
+        "empty": {"name": [""] * rows, "city": [""] * rows},
+        "one column": {"name": [f"bob {row}" for row in numbers]},
+        "numbers": {"a": list(numbers), "b": [7] * rows},
+    }[kind]
+
+
+TABLES = "equal", "different", "invoices", "null", "empty", "one column", "numbers"
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 210])
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_without_similar_records_has_a_result(kind, rows):
+    table = table_of(kind, rows)
+    assert len(dedup_records(table, threads=1)) <= rows * rows
+    for other in (0, 1, rows):
+        found = match_records(table, table_of(kind, other), threads=1)
+        assert len(found) <= rows * max(other, 1)
