@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -78,15 +77,8 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
-@dataclass(frozen=True)
-class CommandOptions:
-    """The options of the command that runs, and those of other commands that it lacks."""
-
-    own: frozenset[str]
-    foreign: frozenset[str]
-
-
-_options: ContextVar[CommandOptions | None] = ContextVar("_options", default=None)
+# The options of the command that runs.
+_own_options: ContextVar[frozenset[str] | None] = ContextVar("_own_options", default=None)
 
 
 def options_below(command: Any) -> Iterator[str]:
@@ -99,27 +91,28 @@ def options_below(command: Any) -> Iterator[str]:
 
 def has_options(*names: str) -> list[str]:
     """Return which of these options the command that runs has; all if none runs."""
-    options = _options.get()
-    return [name for name in names if options is None or name in options.own]
+    own_options = _own_options.get()
+    return [name for name in names if own_options is None or name in own_options]
 
 
 def with_own_options(message: str) -> str:
-    """Return a message of the library without advice that names options which the command that runs lacks.
+    """Return a message of the library without options, named as in ``column (--column)``, that the command lacks.
 
-    Advice is a clause after a semicolon; in the first clause, only the name in parentheses is left out. A clause that
-    names a command of its own stays.
+    Advice after a semicolon is left out with its option, unless it names a command. Otherwise the parentheses are.
     """
-    options = _options.get()
-    if options is None:
+    own_options = _own_options.get()
+    if own_options is None:
         return message
-    first, *advice = message.split("; ")
-    first = re.sub(r" \((--[a-z-]+)[^()]*\)", lambda found: "" if found[1] in options.foreign else found[0], first)
-    own_advice = [
-        clause for clause in advice
-        if "lshfast " in clause or options.foreign.isdisjoint(re.findall(r"(?<![\w-])--[a-z][a-z-]*", clause))
-    ]  # fmt: skip
-    return "; ".join([first, *own_advice])
 
+    def is_own(clause: str) -> bool:
+        return "lshfast " in clause or own_options.issuperset(_IN_PARENTHESES.findall(clause))
+
+    first, *advice = message.split("; ")
+    first = _IN_PARENTHESES.sub(lambda found: found[0] if found[1] in own_options else "", first)
+    return "; ".join([first, *filter(is_own, advice)])
+
+
+_IN_PARENTHESES = re.compile(r" \((--[a-z][a-z-]*)[^()]*\)")
 
 # What comes before a value that is no number, in the words of click and in those of later versions of Typer.
 NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
@@ -206,8 +199,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
             resolved = super().resolve_command(ctx, args)
-            own = frozenset(options_below(resolved[1]))
-            _options.set(CommandOptions(own, frozenset(options_below(ctx.find_root().command)) - own))
+            _own_options.set(frozenset(options_below(resolved[1])))
             return resolved
         except UsageError as error:
             if "Did you mean" not in error.message:

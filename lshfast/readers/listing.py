@@ -167,9 +167,14 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
 
 
 def suffixes_of(paths: Iterable[str]) -> dict[str, int]:
-    """Count files by the end of their names, such as .docx or .txt.gz, the most frequent first; "" stands for none."""
+    """Count files by the end of their names, such as .docx or .txt.gz, the most frequent first; "" stands for none.
+
+    Files that describe a data set are left out.
+    """
     counts: Counter[str] = Counter()
     for path in paths:
+        if _DESCRIBES.search(path):
+            continue
         name = os.path.basename(path).lower()
         stem, suffix = os.path.splitext(name)
         counts[f"{os.path.splitext(stem)[1]}{suffix}" if codec_of(name) else suffix] += 1
@@ -188,9 +193,9 @@ def left_out_of(files: Iterable[File]) -> dict[str, int]:
 
 
 def _left_out(inside: Iterable[str], chosen: Iterable[str]) -> dict[str, int]:
-    """Count the files of a folder that are not read, but for hidden ones and those that describe a data set."""
+    """Count the files of a folder that are not read, but for hidden ones."""
     others = set(inside) - set(chosen)
-    return suffixes_of(path for path in others if not (_HIDDEN.search(path) or _DESCRIBES.search(path)))
+    return suffixes_of(path for path in others if not _HIDDEN.search(path))
 
 
 def _without_caches(chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]) -> list[str]:

@@ -180,7 +180,7 @@ def test_a_bad_row_is_named_with_its_row(tmp_path):
     ["dedup", "rows.jsonl", "-o", "out.jsonl", "--against", "PATH"],
     ["dedup", "rows.jsonl", "-o", "out.jsonl", "--clusters", "PATH"],
     ["records", "dedup", "PATH", "-o", "out.csv"], ["genomes", "PATH", "-o", "out.csv"],
-    ["explain", "PATH", "a", "rows.jsonl"],
+    ["explain", "a", "rows.jsonl", "--removed", "PATH"],
 ])  # fmt: skip
 def test_other_files_of_commands(tmp_path, monkeypatch, data, command):
     monkeypatch.chdir(tmp_path)

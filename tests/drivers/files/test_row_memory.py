@@ -6,8 +6,10 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from lshfast import DataError, dedup_files
 from lshfast.drivers.budget import Budget
 from lshfast.engine.plan import make_plan
 
@@ -130,3 +132,38 @@ def test_memory_counts_what_rows_become(tmp_path, write):
         [sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )
     assert int(said.stdout) <= 1.05 * (int(memory[:-1]) << 20)
+
+
+def write_wide(path, rows, coordinates, arrays, dtype):
+    """Write an .npz file with vectors, and arrays of zeros of which all rows of a column are in one row of the file."""
+    columns = {f"m{number}": np.zeros((rows, coordinates), dtype) for number in range(arrays)}
+    np.savez_compressed(path, text=np.random.default_rng(0).normal(size=(rows, 8)), **columns)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_a_row_of_an_archive_counts_with_all_of_its_arrays(tmp_path, dtype, name):
+    path, out = tmp_path / "wide.npz", tmp_path / name
+    write_wide(path, 2, 1 << 16, 4, dtype)
+    with pytest.raises(DataError, match=r"wide\.npz: a row of more than 1,966,080 bytes; more memory \(--memory\)"):
+        dedup_files(path, out, memory="60M")
+    with pytest.raises(DataError, match=r"wide\.npz: a row of more than 2,000,000 bytes; max_row_bytes"):
+        dedup_files(path, out, max_row_bytes=2_000_000)
+    assert not out.exists()
+    assert dedup_files(path, out, memory="100M", threads=1).summary.read == 2
+
+
+def test_rejected_rows_of_vectors_wait_in_a_file(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(500, 4))
+    vectors[100:] = 0
+    np.save(tmp_path / "rows.npy", vectors)
+    options = {"on_error": "skip", "threads": 1, "overwrite": True}
+    within = dedup_files(tmp_path / "rows.npy", tmp_path / "a.jsonl", memory="300M", **options).summary
+    rejects = (tmp_path / "a.jsonl.rejects.jsonl").read_bytes()
+    free = dedup_files(tmp_path / "rows.npy", tmp_path / "b.jsonl", **options).summary
+    assert within == free
+    assert within.rejected == 400
+    assert rejects == (tmp_path / "b.jsonl.rejects.jsonl").read_bytes()
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "a.jsonl", "a.jsonl.rejects.jsonl", "b.jsonl", "b.jsonl.rejects.jsonl", "rows.npy",
+    ]  # fmt: skip
