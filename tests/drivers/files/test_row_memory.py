@@ -150,7 +150,7 @@ def test_a_row_of_an_archive_counts_with_all_of_its_arrays(tmp_path, dtype, name
     with pytest.raises(DataError, match=r"wide\.npz: a row of more than 2,000,000 bytes; max_row_bytes"):
         dedup_files(path, out, max_row_bytes=2_000_000)
     assert not out.exists()
-    assert dedup_files(path, out, memory="100M", threads=1).summary.read == 2
+    assert dedup_files(path, out, memory="300M", threads=1).summary.read == 2
 
 
 def test_rejected_rows_of_vectors_wait_in_a_file(tmp_path):
