@@ -9,13 +9,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
+from lshfast.cli.own_options import options_below, own_options, with_own_options
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast.common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
@@ -76,43 +76,6 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
             raise
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
-
-# The options of the command that runs.
-_own_options: ContextVar[frozenset[str] | None] = ContextVar("_own_options", default=None)
-
-
-def options_below(command: Any) -> Iterator[str]:
-    """Yield the options of a command and of all commands below it."""
-    for parameter in command.params:
-        yield from (*parameter.opts, *parameter.secondary_opts)
-    for below in getattr(command, "commands", {}).values():
-        yield from options_below(below)
-
-
-def has_options(*names: str) -> list[str]:
-    """Return which of these options the command that runs has; all if none runs."""
-    own_options = _own_options.get()
-    return [name for name in names if own_options is None or name in own_options]
-
-
-def with_own_options(message: str) -> str:
-    """Return a message of the library without options, named as in ``column (--column)``, that the command lacks.
-
-    Advice after a semicolon is left out with its option, unless it names a command. Otherwise the parentheses are.
-    """
-    own_options = _own_options.get()
-    if own_options is None:
-        return message
-
-    def is_own(clause: str) -> bool:
-        return "lshfast " in clause or own_options.issuperset(_IN_PARENTHESES.findall(clause))
-
-    first, *advice = message.split("; ")
-    first = _IN_PARENTHESES.sub(lambda found: found[0] if found[1] in own_options else "", first)
-    return "; ".join([first, *filter(is_own, advice)])
-
-
-_IN_PARENTHESES = re.compile(r" \((--[a-z][a-z-]*)[^()]*\)")
 
 # What comes before a value that is no number, in the words of click and in those of later versions of Typer.
 NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
@@ -199,7 +162,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
             resolved = super().resolve_command(ctx, args)
-            _own_options.set(frozenset(options_below(resolved[1])))
+            own_options.set(frozenset(options_below(resolved[1])))
             return resolved
         except UsageError as error:
             if "Did you mean" not in error.message:

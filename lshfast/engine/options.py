@@ -89,7 +89,9 @@ OPTIONS: dict[str, Option] = {
         Option("glob", None, "Files of a folder to read; by default data files, or else .txt.", OF_TASKS),
         Option("encoding", "utf-8", "Encoding of JSONL, CSV, TSV and texts, any that Python knows.", OF_TASKS),
         Option("format", None, "What the inputs are, whatever their names say; lines: one text a line.", OF_TASKS),
-        Option("max_row_bytes", MAX_ROW_BYTES, "Most bytes of a row of JSONL, CSV, TSV or .npz, or of a text.", OF_TASKS),
+        Option(
+            "max_row_bytes", MAX_ROW_BYTES, "Most bytes of a row of JSONL, CSV, TSV or .npz, or of a text.", OF_TASKS
+        ),
         Option(
             "delimiter",
             None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import DataError
 from lshfast.common.nearest import nearest_file
-from lshfast.readers.listing import suffixes_of
+from lshfast.common.suffixes import suffixes_of
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {

@@ -20,6 +20,7 @@ from lshfast.common.choices import Kind as Kind
 from lshfast.common.choices import OnError as OnError
 from lshfast.common.errors import DataError as DataError
 from lshfast.common.nearest import nearest_file, no_column
+from lshfast.common.suffixes import CODECS
 from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import RemoteFile, Source
@@ -39,7 +40,6 @@ ROW_CELLS = 8
 # The most characters of the error of a library in a message.
 MOST_REASON = 200
 
-_CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _MAGIC = {
     rb"\x1f\x8b\x08": "gzip",
     rb"\x28\xb5\x2f\xfd": "zstd",
@@ -227,7 +227,7 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
 
 def codec_of(path: str | os.PathLike[str]) -> str | None:
     """Return the compression by a file's name."""
-    return _CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
+    return CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
 
 
 def codec_of_bytes(head: bytes) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, get_args
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.nearest import files_of
+from lshfast.common.suffixes import suffixes_of
 from lshfast.readers.contents import unknown_suffix
 from lshfast.readers.files import COLUMNAR, DataError, File, Format, Layout, codec_of, file_format, reason_of
 from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url, opened_url, remote_errors
@@ -23,8 +24,6 @@ from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url
 _SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
-# What other programs write beside the data: marks of Hive and Spark, and the state of a saved dataset.
-_DESCRIBES = re.compile(rf"(^|[/{re.escape(os.sep)}])(_[^/]*|state\.json|dataset_info\.json)$")
 MOST_STATE_BYTES = 16 << 20
 _KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
 
@@ -164,21 +163,6 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
         if chosen:
             return chosen
     raise _nothing(name, layout)
-
-
-def suffixes_of(paths: Iterable[str]) -> dict[str, int]:
-    """Count files by the end of their names, such as .docx or .txt.gz, the most frequent first; "" stands for none.
-
-    Files that describe a data set are left out.
-    """
-    counts: Counter[str] = Counter()
-    for path in paths:
-        if _DESCRIBES.search(path):
-            continue
-        name = os.path.basename(path).lower()
-        stem, suffix = os.path.splitext(name)
-        counts[f"{os.path.splitext(stem)[1]}{suffix}" if codec_of(name) else suffix] += 1
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 def left_out_of(files: Iterable[File]) -> dict[str, int]:
