@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lshfast import dedup_files
+from lshfast import dedup_files, stages
 from lshfast.genomes import sketch_files
 from lshfast.images import list_images
 from tests.cli.commands import run
@@ -115,3 +115,11 @@ def test_a_text_of_many_lines(tmp_path, files, lines, named):
     read = run("dedup", tmp_path / "0.txt", "--format", "lines", "-o", tmp_path / "lines.jsonl").output
     assert f"read {lines:,}" in " ".join(read.split())
     assert "reads a text from each line" not in read
+
+
+def test_tasks(folder, tmp_path):
+    stages.plan(folder, tmp_path / "work", tmp_path / "kept", shards=2)
+    for stage in stages.STAGES:
+        for task in range(stages.tasks(tmp_path / "work", stage)):
+            stages.run(tmp_path / "work", stage, task)
+    assert stages.status(tmp_path / "work").summary.left_out == LEFT_OUT

@@ -73,7 +73,9 @@ def test_messages_name_own_options_alone(tmp_path, monkeypatch, path, name):
 
 def test_a_table_of_hashes_without_its_column(tmp_path):
     (tmp_path / "hashes.csv").write_text("path,code\na.png,00\n")
+    (tmp_path / "a.png").write_bytes(b"no image")
     said = run("images", tmp_path, "--against", tmp_path / "hashes.csv", "-o", tmp_path / "out.csv").output
+    assert "no column 'hash'" in said
     assert "--column" not in said
 
 

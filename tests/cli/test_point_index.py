@@ -629,3 +629,25 @@ def test_an_output_that_is_no_index_is_not_replaced_by_weighted_sets(files, tmp_
     command = ["dedup", files / "old.parquet", *options, "-o", tmp_path / "o.parquet"]
     assert "exists" in failing(2, *command, "--save-index", tmp_path / "x.lsh")
     assert [path.name for path in tmp_path.iterdir()] == ["x.lsh"]
+
+
+@pytest.mark.parametrize("name", ["codes.jsonl", "codes.csv", "codes.txt"])
+@pytest.mark.parametrize(("digit", "remarked"), [("7", True), ("a", False)])
+def test_texts_of_decimal_digits_are_remarked(tmp_path, name, digit, remarked):
+    codes = ["1234567812345678", f"123456781234567{digit}", "9234567812345670"]
+    lines = {
+        "jsonl": [f'{{"text": "{code}"}}' for code in codes], "csv": ["text", *codes], "txt": codes,
+    }[name.partition(".")[2]]  # fmt: skip
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    format = ["--format", "lines"] if name.endswith("txt") else []
+    options = ["--as", "code", "--measure", "hamming", "--radius", "3"]
+    said = run("dedup", tmp_path / name, "-o", tmp_path / "out.jsonl", *options, *format).output
+    assert ("were read as hexadecimal" in " ".join(said.split())) == remarked
+
+
+def test_integers_are_decimal_without_a_remark(tmp_path):
+    (tmp_path / "codes.jsonl").write_text('{"text": 1234567812345678}\n{"text": 9234567812345670}\n')
+    options = ["--as", "code", "--measure", "hamming", "--radius", "3"]
+    result = run("dedup", tmp_path / "codes.jsonl", "-o", tmp_path / "out.jsonl", *options)
+    assert result.exit_code == 0
+    assert "hexadecimal" not in result.output
