@@ -255,11 +255,11 @@ class ReadFiles(Protocol):
 
 
 def input_notes(*sources: ReadFiles) -> dict[str, Any]:
-    """Return what an account says about how inputs were read: its attributes `delimiters`, `left_out` and `lines`."""
+    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread` and `lines`."""
     files = [file for source in sources for file in source.files if isinstance(file, File)]
     return {
         "delimiters": {name: delimiter for source in sources for name, delimiter in source.delimiters.items()},
-        "left_out": left_out_of(files),
+        "unread": left_out_of(files),
         "lines": files_of_lines(files),
     }
 

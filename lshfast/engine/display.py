@@ -50,7 +50,7 @@ class Account(Shown):
         Seconds and bytes of the stages that were measured.
     delimiters : dict of str to str
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
-    left_out : dict of str to int
+    unread : dict of str to int
         How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
     lines : dict of str to int
         Files that were read as one text each and may have a text on each line, with their numbers of lines.
@@ -74,7 +74,7 @@ class Account(Shown):
     stages: dict[str, Stage] = field(default_factory=dict, compare=False, repr=False)
     seconds: float = field(compare=False, repr=False)
     delimiters: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, int] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     advice: str = ""
 
@@ -106,7 +106,7 @@ class Account(Shown):
 
     def input_figures(self) -> list[Figure]:
         """Return the lines of how the inputs were read."""
-        return input_figures(self.delimiters, self.left_out, self.lines)
+        return input_figures(self.delimiters, self.unread, self.lines)
 
 
 def input_figures(delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]) -> list[Figure]:

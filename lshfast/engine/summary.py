@@ -75,7 +75,7 @@ class Summary(Account):
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
     delimiters : dict of str to str
         The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
-    left_out : dict of str to int
+    unread : dict of str to int
         How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
     lines : dict of str to int
         Files that were read as one text each and may have a text on each line, with their numbers of lines.

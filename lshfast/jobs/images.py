@@ -197,7 +197,7 @@ def dedup_images(
         known=0 if known is None else len(known.paths),
         found=int(np.count_nonzero(result.known >= 0)),
         other=listed.other,
-        left_out=listed.left_out,
+        unread=listed.left_out,
         hash=options.hash,
         radius=result.radius,
     )

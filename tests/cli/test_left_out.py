@@ -45,7 +45,7 @@ def test_the_account_names_what_was_left_out(folder, monkeypatch, command):
 def test_the_page_and_the_summary_name_it(folder, tmp_path):
     page = tmp_path / "page.html"
     summary = dedup_files(folder, tmp_path / "out.jsonl", html=page).summary
-    assert summary.left_out == LEFT_OUT
+    assert summary.unread == LEFT_OUT
     assert SHOWN in page.read_text()
     assert "left out" in repr(summary)
 
@@ -53,14 +53,14 @@ def test_the_page_and_the_summary_name_it(folder, tmp_path):
 def test_nothing_is_left_out_of_named_files_and_patterns(folder, tmp_path):
     for inputs, options in ([folder / "a.jsonl"], {}), (folder, {"glob": "*.jsonl"}), (str(folder / "*.jsonl"), {}):
         summary = dedup_files(inputs, tmp_path / "out.jsonl", overwrite=True, **options).summary
-        assert summary.left_out == {}
+        assert summary.unread == {}
 
 
 def test_a_folder_of_texts(tmp_path):
     (tmp_path / "texts").mkdir()
     for name in ("a.txt", "b.txt", "c.md"):
         (tmp_path / "texts" / name).write_text(name)
-    assert dedup_files(tmp_path / "texts", tmp_path / "out.jsonl").summary.left_out == {".md": 1}
+    assert dedup_files(tmp_path / "texts", tmp_path / "out.jsonl").summary.unread == {".md": 1}
 
 
 def test_two_folders_add_up(folder, tmp_path):
@@ -68,7 +68,7 @@ def test_two_folders_add_up(folder, tmp_path):
     (tmp_path / "more" / "z.jsonl").write_text('{"text": "a b"}\n')
     (tmp_path / "more" / "z.docx").write_text("")
     summary = dedup_files([tmp_path / "more", folder], tmp_path / "out.jsonl").summary
-    assert summary.left_out == LEFT_OUT | {".docx": 4}
+    assert summary.unread == LEFT_OUT | {".docx": 4}
 
 
 def test_many_suffixes_are_counted(tmp_path):
@@ -122,4 +122,4 @@ def test_tasks(folder, tmp_path):
     for stage in stages.STAGES:
         for task in range(stages.tasks(tmp_path / "work", stage)):
             stages.run(tmp_path / "work", stage, task)
-    assert stages.status(tmp_path / "work").summary.left_out == LEFT_OUT
+    assert stages.status(tmp_path / "work").summary.unread == LEFT_OUT

@@ -76,7 +76,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
         delimiters={name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()},
-        left_out=plan.content.get("left_out", {}),
+        unread=plan.content.get("left_out", {}),
         advice=_advice(plan, figures["collect"]),
         by=None if by is None else by.summary(),
     )
