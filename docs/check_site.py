@@ -1,6 +1,9 @@
-"""Check the built site: every link leads to a page and an anchor, the search finds, and narrow pages do not overflow.
+"""Check the built site: links lead somewhere, code is shown as code, the search finds, and pages fit the window.
 
     python docs/check_site.py [docs/build/html]
+
+Code is shown as code if no prompt stands in running text, no quotation is in another one (Markdown makes three of a
+prompt outside a fence), and a lexer of Pygments reads each block.
 
 `make -C docs check` builds the site first. The search and the widths need the package playwright and the program
 chromium; without them this part is left out, and says so.
@@ -9,11 +12,15 @@ chromium; without them this part is left out, and says so.
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from pygments.lexers import get_all_lexers
 
 WIDTHS = (400, 1280)
 PAGES = (
@@ -24,19 +31,31 @@ PAGES = (
     "reference/commands",
     "how-to/records",
 )
+NO_PAGES = {"_static"}
+# Sphinx's own name for code without a language, which it reads as Python with or without prompts.
+KNOWN_LANGUAGES = {"default"}.union(*(aliases for _, aliases, _, _ in get_all_lexers()))
 WORD, FOUND = "hamming", "how-to/hamming.html"  # a word to search for, and a page that has to be among the answers
 
 
+CODE_TAGS = ("pre", "code", "script", "style")
+LANGUAGE_CLASS = re.compile(r"highlight-(\S+)")
+
+
 class Page(HTMLParser):
-    """The links of a page, and the anchors that others can link to."""
+    """The links of a page, the anchors that others can link to, and what is wrong with its code."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.links: set[str] = set()
         self.anchors: set[str] = set()
+        self.faults: list[str] = []
+        self.open_tags: Counter[str] = Counter()
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open_tags[tag] += 1
+        if tag == "blockquote" and self.open_tags[tag] > 1:
+            self.report("a quotation within a quotation")
         for name, value in attrs:
             if value is None:
                 continue
@@ -44,11 +63,39 @@ class Page(HTMLParser):
                 self.anchors.add(value)
             elif name in ("href", "src") and tag != "use":
                 self.links.add(value)
+            elif name == "class":
+                self.check_code(tag, value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open_tags[tag] -= 1
+
+    def handle_data(self, data: str) -> None:
+        if ">>>" in data and not any(self.open_tags[tag] > 0 for tag in CODE_TAGS):
+            self.report("a prompt outside a fence")
+
+    def check_code(self, tag: str, classes: str) -> None:
+        """Report a block of a language that Pygments does not know, and characters that its lexer could not read."""
+        language = LANGUAGE_CLASS.match(classes)
+        if tag == "div" and language and language[1] not in KNOWN_LANGUAGES:
+            self.report(f"a block of code in {language[1]!r}, which no lexer reads")
+        if tag == "span" and classes == "err":
+            self.report("code that the lexer of its block cannot read")
+
+    def report(self, fault: str) -> None:
+        self.faults.append(f"line {self.getpos()[0]}: {fault}")
 
 
-def broken_links(site: Path) -> list[str]:
+def read_pages(site: Path) -> dict[Path, Page]:
+    return {path.resolve(): Page(path) for path in site.rglob("*.html") if not NO_PAGES.intersection(path.parts)}
+
+
+def wrong_code(site: Path, pages: dict[Path, Page]) -> list[str]:
+    """Return a line for each prompt in running text, each nested quotation and each block that no lexer reads."""
+    return [f"{path.relative_to(site.resolve())}: {fault}" for path, page in pages.items() for fault in page.faults]
+
+
+def broken_links(site: Path, pages: dict[Path, Page]) -> list[str]:
     """Return a line for each link within the site that leads nowhere."""
-    pages = {path.resolve(): Page(path) for path in site.rglob("*.html") if "_static" not in path.parts}
     if not pages:
         return [f"{site} has no pages"]
     broken = []
@@ -95,7 +142,8 @@ def seen_in_browser(site: Path) -> list[str]:
 
 def main() -> int:
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "build" / "html"
-    wrong = broken_links(site)
+    pages = read_pages(site)
+    wrong = broken_links(site, pages) + wrong_code(site, pages)
     if importlib.util.find_spec("playwright") and shutil.which("chromium"):
         wrong += seen_in_browser(site)
     else:

@@ -74,7 +74,7 @@ def summary(value: Any) -> str:
 def introduction(module: ModuleType) -> str:
     """The docstring of a module as Markdown: its examples become blocks of code."""
     paragraphs = re.split(r"\n\n+", inspect.getdoc(module) or "")
-    return "\n\n".join(f"```python\n{part}\n```" if part.startswith(">>>") else part for part in paragraphs)
+    return "\n\n".join(f"```pycon\n{part}\n```" if part.startswith(">>>") else part for part in paragraphs)
 
 
 def directive(value: Any, name: str) -> list[str]:
