@@ -471,7 +471,7 @@ def test_filters_of_countless_hashes_are_refused():
 def test_rows_without_keys_are_refused():
     table = keys.KeyTable()
     table.add(["a", "b"], np.array([0, 2]))
-    with pytest.raises(ValueError, match="0 or above"):
+    with pytest.raises(ValueError, match="rows must be in 0"):
         table.add(["c"], np.array([-1]))
     with pytest.raises(ValueError, match="row 1 has no key"):
         table.drop(np.array([0, 1]))
