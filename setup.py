@@ -32,6 +32,7 @@ FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
     "bits": ["bits", "sketch", "slots"],
     "grouping": ["grouping", "bits", "sets", "slots"],
+    "leaders": ["leaders", "hamming"],
     "meetings": ["meetings", "bits", "distances", "sketch", "slots"],
     "names": TABLES,
     "passages": ["passages", "text"],
