@@ -126,6 +126,13 @@ def contract(
     target_column: TargetColumn = "target",
     threshold: Annotated[float, typer.Option(help="Least similarity of two link sets, in (0, 1].")] = 0.9,
     min_links: Annotated[int, typer.Option(help="Nodes with fewer links are not compared.")] = 1,
+    max_block: Annotated[
+        int | None,
+        typer.Option(
+            help="Most pairs of a block, the link sets that share a link; larger blocks are left out and counted.",
+            show_default=False,
+        ),
+    ] = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
@@ -148,6 +155,6 @@ def contract(
             summary = contract_files(
                 source, output_of(output, source, output_format, defuse_formulas),
                 labels=output_of(labels, source, None, defuse_formulas), same=same or (), threshold=threshold,
-                min_links=min_links, overwrite=overwrite, progress=watch,
+                min_links=min_links, max_block=max_block, overwrite=overwrite, progress=watch,
             )  # fmt: skip
         finish(summary, quiet)

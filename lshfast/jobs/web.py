@@ -74,6 +74,8 @@ class ContractionSummary(Account):
     nodes, kept, removed : int
         Nodes, classes, and nodes that are merged into another one: nodes = kept + removed.
     rounds : int
+    left_out, partly_compared : int
+        Nodes whose blocks `max_block` left out, and classes that were not compared with all that may be similar.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "links", "repeated", "same", "rejected"
@@ -85,6 +87,8 @@ class ContractionSummary(Account):
     kept: int
     removed: int
     rounds: int
+    left_out: int
+    partly_compared: int
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
@@ -93,6 +97,9 @@ class ContractionSummary(Account):
         yield figure("read", self.read, f"{links}{same} + {self.rejected:,} rejected")
         yield figure("nodes", self.nodes, f"{self.kept:,} kept + {self.removed:,} merged into them")
         yield figure("rounds", self.rounds, "with merges")
+        if self.left_out:
+            partly = f"above --max-block; {counted(self.partly_compared, 'node')} kept that may be similar to others"
+            yield figure("left out", self.left_out, f"linked nodes {partly}")
 
 
 def mirrors_of_files(
@@ -186,6 +193,7 @@ def contract_files(
     same: Sequence[str] = (),
     threshold: Threshold = 0.9,
     min_links: int = 1,
+    max_block: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> ContractionSummary:
@@ -203,7 +211,7 @@ def contract_files(
         A table of the merged nodes: node, merged_into.
     same : paths
         Files of pairs of nodes that are known to be the same, in the columns of the inputs.
-    threshold, min_links
+    threshold, min_links, max_block
         As for `contract`.
     overwrite : bool
         Whether existing files are replaced.
@@ -223,7 +231,14 @@ def contract_files(
     source, target = _links_of(reader, numbers, progress)
     pairs = None if others is None else np.column_stack(_links_of(others, numbers, None))
     found = contract(
-        source, target, threshold=threshold, nodes=len(numbers), same=pairs, min_links=min_links, progress=progress
+        source,
+        target,
+        threshold=threshold,
+        nodes=len(numbers),
+        same=pairs,
+        min_links=min_links,
+        max_block=max_block,
+        progress=progress,
     )
     names = list(numbers)
     with job.writing():
@@ -242,6 +257,8 @@ def contract_files(
         kept=found.kept,
         removed=found.removed,
         rounds=found.rounds,
+        left_out=len(found.left_out),
+        partly_compared=len(found.partly_compared),
     )
 
 

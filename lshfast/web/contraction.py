@@ -24,7 +24,7 @@ from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.leaders import leaders_of_sets
 from lshfast.kernels.sets import components
 from lshfast.tokens import TokenSets, places_of_rows
-from lshfast.web.prefixes import Prefixes
+from lshfast.web.prefixes import Prefixes, prefix_places
 
 MAX_NODES = 2**31
 
@@ -44,6 +44,12 @@ class Contraction(Shown):
         The links between classes, named by their smallest nodes; sorted, each once, without links of a class to itself.
     rounds : int
         Rounds with at least one merge.
+    left_out : ndarray of int64, shape (l,)
+        With `max_block`: the nodes, in ascending order, that are among the rarest links of a set and whose blocks were
+        left out. They are named by their classes at the time.
+    partly_compared : ndarray of int64, shape (c,)
+        The classes, in ascending order, that have one of these nodes among their rarest links, and may be similar to
+        another class that they were not compared with. Empty if nothing was left out.
 
     See Also
     --------
@@ -54,6 +60,8 @@ class Contraction(Shown):
     source: Int64Array
     target: Int64Array
     rounds: int
+    left_out: Int64Array
+    partly_compared: Int64Array
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         figures = [
@@ -62,6 +70,9 @@ class Contraction(Shown):
             Figure("links", f"{len(self.source):,}", "between classes"),
             Figure("rounds", f"{self.rounds:,}", "with merges"),
         ]
+        if len(self.left_out):
+            figures.append(Figure("left out", f"{len(self.left_out):,}", "linked nodes, above max_block"))
+            figures.append(Figure("partly compared", f"{len(self.partly_compared):,}", "classes that are left"))
         return f"Contraction of {counted(len(self.labels), 'node')}", figures, ""
 
     @property
@@ -83,6 +94,7 @@ def contract(
     nodes: int | None = None,
     same: npt.ArrayLike | None = None,
     min_links: int = 1,
+    max_block: int | None = None,
     progress: Progress | None = None,
 ) -> Contraction:
     """Merge the nodes of a link graph whose link sets are nearly equal, until no two such nodes are left.
@@ -110,6 +122,11 @@ def contract(
         Pairs of nodes that are known to be the same, such as pages with equal contents. They are merged first.
     min_links : int, default 1
         Least number of links of a class that is compared. With 2, pages that only link to their home page stay.
+    max_block : int, optional
+        The most pairs of a block, at least 1. A block is the different link sets with a link to the same node, among
+        those that a round compares. Larger blocks are left out: sets that share no rare link but those of larger blocks
+        are not compared, so similar classes may be left. `left_out` and `partly_compared` of the result say which. All
+        merges are of similar sets. By default, nothing is left out.
     progress : callable, optional
         Called with ("merge", merged nodes, None) after each round.
 
@@ -157,7 +174,10 @@ def contract(
     if n > MAX_NODES:
         raise ValueError(f"nodes must be in 0..{MAX_NODES - 1}, not {largest}")
     left, right = np.ascontiguousarray(pairs.T)
-    graph = _Graph(*links, components(left, right, n), rule, check_int("min_links", min_links, 1))
+    min_links = check_int("min_links", min_links, 1)
+    if max_block is not None:
+        max_block = check_int("max_block", max_block, 1)
+    graph = _Graph(*links, components(left, right, n), rule, min_links, max_block)
     rounds = merged = 0
     changed: Int64Array | None = None  # all
     while len(merges := graph.merges(changed)):
@@ -167,7 +187,10 @@ def contract(
         if progress:
             progress("merge", merged, None)
     graph.compact()
-    return Contraction(graph.now, *graph.links(), rounds)
+    nodes = np.arange(n, dtype=np.int64)
+    left_out = np.flatnonzero(graph.left_out)
+    partly_compared = np.flatnonzero(graph.partly_compared & (graph.now == nodes))
+    return Contraction(graph.now, *graph.links(), rounds, left_out, partly_compared)
 
 
 class _Rows(NamedTuple):
@@ -185,12 +208,24 @@ class _Graph:
     `members` are the nodes of the classes that were merged since then, and `links` their links. `now` is the class of
     each of these nodes, and at a compaction of all nodes. A compaction costs as much as the whole graph, so it is
     repeated after as many links were looked at. `prefixes` lists the present link sets, once a round looks at a part of
-    the graph only.
+    the graph only. `left_out` and `partly_compared` mark what `max_block` has left out so far.
     """
 
-    def __init__(self, source: Int64Array, target: Int64Array, now: Int64Array, rule: Rule, min_links: int) -> None:
+    def __init__(
+        self,
+        source: Int64Array,
+        target: Int64Array,
+        now: Int64Array,
+        rule: Rule,
+        min_links: int,
+        max_block: int | None,
+    ) -> None:
         self.now = now
-        self._rule, self._min_links = rule, min_links
+        self.left_out = np.zeros(len(now), bool)
+        self.partly_compared = np.zeros(len(now), bool)
+        self._rule = rule
+        self._min_links = min_links
+        self._max_block = max_block
         self._compact(source, target)
 
     def links(self) -> tuple[Int64Array, Int64Array]:
@@ -323,24 +358,62 @@ class _Graph:
         copies = find_copies(sets)
         kinds = np.flatnonzero(copies == np.arange(len(copies), dtype=np.int64))
         leaders = np.arange(len(copies), dtype=np.int64)
-        leaders[kinds] = kinds[_leaders_of(sets.take(kinds), self._rule, len(self.now))]
+        ranked = _RankedSets.of(sets.take(kinds), len(self.now), self._max_block)
+        leaders[kinds] = kinds[ranked.leaders(self._rule)]
+        if ranked.common < len(ranked.nodes):
+            rows_left, nodes_left = ranked.left_out(self._rule)
+            self.left_out[nodes_left] = True
+            self.partly_compared[rows.classes[compared[kinds[rows_left]]]] = True
         leaders = leaders[copies]
         gone = np.flatnonzero(leaders != np.arange(len(leaders), dtype=np.int64))
         names = rows.classes[compared]
         return np.column_stack([names[leaders[gone]], names[gone]])
 
 
-def _leaders_of(sets: TokenSets, rule: Rule, nodes: int) -> Int64Array:
-    """Return the leader of each of some different sets of nodes."""
-    links = sets.tokens.astype(np.int64)
-    if 4 * len(links) < nodes:
-        used, links = np.unique(links, return_inverse=True)
-        nodes = len(used)
-    rank_of = np.empty(nodes, np.int64)
-    rank_of[np.argsort(np.bincount(links, minlength=nodes), kind="stable")] = np.arange(nodes, dtype=np.int64)
-    rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
-    numbers = _sorted(_joined(rows, rank_of[links], same=True))
-    return leaders_of_sets(sets.offsets, (numbers & _LOW).astype(np.uint32), nodes, rule.p, rule.q)
+class _RankedSets(NamedTuple):
+    """Different sets of nodes as ranks, ascending within a set: the nodes that the fewest sets have come first.
+
+    `nodes` are the nodes by rank. Those from rank `common` on are in so many sets that these are not compared for them.
+    """
+
+    offsets: Int64Array
+    ranks: npt.NDArray[np.uint32]
+    nodes: Int64Array
+    common: int
+
+    @classmethod
+    def of(cls, sets: TokenSets, nodes: int, max_block: int | None) -> _RankedSets:
+        """Rank the nodes of sets of nodes below `nodes`."""
+        links = sets.tokens.astype(np.int64)
+        names = None
+        if 4 * len(links) < nodes:
+            names, links = np.unique(links, return_inverse=True)
+            nodes = len(names)
+        counts = np.bincount(links, minlength=nodes)
+        order = np.argsort(counts, kind="stable")
+        rank_of = np.empty(nodes, np.int64)
+        rank_of[order] = np.arange(nodes, dtype=np.int64)
+        rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
+        numbers = _sorted(_joined(rows, rank_of[links], same=True))
+        common = nodes
+        if max_block is not None:
+            pairs = counts * (counts - 1) // 2
+            common = int(np.count_nonzero(pairs <= max_block))
+        nodes_by_rank = order if names is None else names[order]
+        return cls(sets.offsets, (numbers & _LOW).astype(np.uint32), nodes_by_rank, common)
+
+    def leaders(self, rule: Rule) -> Int64Array:
+        """Return the leader of each set."""
+        return leaders_of_sets(self.offsets, self.ranks, len(self.nodes), rule.p, rule.q, self.common)
+
+    def left_out(self, rule: Rule) -> tuple[Int64Array, Int64Array]:
+        """Return the sets that were not looked up by all of their rarest nodes, and the nodes that were left out."""
+        sizes = np.diff(self.offsets)
+        rows, places = prefix_places(sizes, rule, 1)
+        ranks = self.ranks[self.offsets[rows] + places]
+        other_is_similar = rule.p * (sizes + 1) <= (rule.q - rule.p) * sizes  # a set with one node more
+        left = other_is_similar[rows] & (ranks >= self.common)
+        return np.unique(rows[left]), np.unique(self.nodes[ranks[left]])
 
 
 def _joined(high: Int64Array, low: Int64Array, same: bool = False) -> UInt64Array:

@@ -28,6 +28,17 @@ class _Level(NamedTuple):
     versions: Int64Array
 
 
+def prefix_places(sizes: Int64Array, rule: Rule, least: int) -> tuple[Int64Array, Int64Array]:
+    """Return the rows and places of the links under which sets with at least `least` links are listed.
+
+    A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one more than the
+    others.
+    """
+    taken = np.where(sizes >= max(least, 1), sizes - -(-rule.p * sizes // (rule.q - rule.p)) + 1, 0)
+    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
+    return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken, dtype=np.int64) - taken, taken)
+
+
 class Prefixes:
     """Lists of sets by their rarest links.
 
@@ -52,7 +63,7 @@ class Prefixes:
     def put(self, names: Int64Array, offsets: Int64Array, ranks: Int64Array) -> None:
         """Enter sets in the place of their earlier states; ranks of links ascend within a set, the rarest first."""
         self.drop(names)
-        rows, places = self._places(offsets)
+        rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
         keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(np.uint64)
         owners = names[rows]
         level = self._sorted([_Level(keys, owners, self._versions[owners])])
@@ -71,7 +82,7 @@ class Prefixes:
         The names are None if there are more than `most` entries.
         """
         p, q = self._rule.p, self._rule.q
-        rows, places = self._places(offsets)
+        rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
         sizes = np.diff(offsets)[rows]
         last = np.minimum((sizes - places) * (q - p) // p - sizes, _MOST_PLACE)
         rows, places, last = (part[last >= 0] for part in (rows, places, last))
@@ -88,17 +99,6 @@ class Prefixes:
             owners = level.owners[at]
             found.append(owners[level.versions[at] == self._versions[owners]])
         return np.unique(np.concatenate(found)), count
-
-    def _places(self, offsets: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the rows and places of the links under which sets are listed.
-
-        A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one more than the
-        others.
-        """
-        sizes, p, q = np.diff(offsets), self._rule.p, self._rule.q
-        taken = np.where(sizes >= max(self._least, 1), sizes - -(-p * sizes // (q - p)) + 1, 0)
-        rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
-        return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken, dtype=np.int64) - taken, taken)
 
     def _sorted(self, levels: list[_Level]) -> _Level:
         """Return the entries of levels that still count, sorted."""

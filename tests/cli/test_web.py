@@ -124,6 +124,23 @@ def test_contraction_of_every_input(tmp_path, kind):
     assert "5   3 kept + 2 merged into them" in result.stderr
 
 
+def test_blocks_that_are_left_out_are_counted(tmp_path):
+    edges, out = tmp_path / "edges.txt", tmp_path / "out.csv"
+    pages = [f"p{page} h{hub}" for page in range(8) for hub in range(9) if hub != page]
+    edges.write_text("\n".join(pages))
+    result = run("web", "contract", edges, "-o", out, "--threshold", 0.7, "--max-block", 20)
+    assert result.exit_code == 0, result.stderr
+    assert "17   17 kept + 0 merged into them" in result.stderr
+    assert "linked nodes above --max-block; 8 nodes kept that may be similar to others" in result.stderr
+    summary = contract_files(
+        Inputs([str(edges)], "source", "target"), str(out), threshold=0.7, max_block=28, overwrite=True
+    )
+    assert (summary.removed, summary.left_out, summary.partly_compared) == (7, 0, 0)
+    assert "max_block must be at least 1, not 0" in failing(
+        2, "web", "contract", edges, "-o", out, "--max-block", 0, "--overwrite"
+    )
+
+
 def test_nodes_known_to_be_the_same(tmp_path):
     edges, same, out = tmp_path / "edges.txt", tmp_path / "same.txt", tmp_path / "out.csv"
     edges.write_text("u1 v1\nu2 v2\n")

@@ -58,6 +58,50 @@ def test_many_rows(least):
     assert leaders(list(rows), least, 300) == by_all_pairs(list(rows), least)
 
 
+def by_products(rows, least, universe):
+    """The same as by_all_pairs, from the products of all rows."""
+    ones = np.zeros((len(rows), universe), np.float32)
+    for row, ranks in enumerate(rows):
+        ones[row, list(ranks)] = 1
+    shared = (ones @ ones.T).astype(np.int64)
+    sizes = ones.sum(1).astype(np.int64)
+    p, q = least.numerator, least.numerator + least.denominator
+    similar = shared * q >= p * (sizes[:, None] + sizes)
+    is_leader = np.zeros(len(rows), bool)
+    expected = []
+    for row in range(len(rows)):
+        first = np.flatnonzero(similar[row, :row] & is_leader[:row])[:1].tolist()
+        is_leader[row] = not first
+        expected += first or [row]
+    return expected
+
+
+@pytest.mark.parametrize(
+    ("n", "universe", "smallest", "largest", "least"),
+    [
+        (2300, 40, 18, 21, Fraction(9, 10)),
+        (1500, 400, 40, 41, Fraction(1, 2)),
+        (1500, 400, 30, 60, Fraction(1, 8)),
+        (400, 3000, 5, 300, Fraction(1, 10)),
+        (150, 9000, 600, 1500, Fraction(1, 9)),
+        (1200, 100, 1, 30, Fraction(1, 3)),
+    ],
+)
+def test_crowds_without_rare_ranks(n, universe, smallest, largest, least, level):
+    """Sets of common ranks, some of which are nearly copies of earlier ones."""
+    generator = np.random.default_rng(n)
+    rows = []
+    for _ in range(n):
+        row = set(generator.choice(universe, generator.integers(smallest, largest), replace=False).tolist())
+        if rows and generator.random() < 0.1:
+            row = set(sorted(row)[:1]) | set(rows[generator.integers(len(rows))])
+        rows.append(frozenset(row))
+    rows = list(dict.fromkeys(rows))
+    expected = by_products(rows, least, universe)
+    assert leaders(rows, least, universe) == expected
+    assert len(set(expected)) < len(rows)
+
+
 def test_unaligned_and_read_only_inputs():
     offsets, ranks = np.array([0, 2, 4], I64), np.array([0, 1, 0, 2], U32)
     offsets.flags.writeable = ranks.flags.writeable = False

@@ -121,6 +121,53 @@ def test_rounds_of_one_merge_look_at_few_sets(graph, monkeypatch):
         assert compared < 8 * len(links)
 
 
+def crowd_and_twins(n):
+    """Links of n pages to 12 of 40 hubs, and of two similar pages to the same 9 rare nodes and to the first hub.
+
+    Pages are 0..n + 1, hubs n + 2..n + 41, rare nodes the last ones.
+    """
+    generator = np.random.default_rng(n)
+    hubs = [(page, n + 2 + int(hub)) for page in range(n) for hub in generator.choice(40, 12, replace=False)]
+    twins = [(page, n + 42 + rare) for page in (n, n + 1) for rare in range(9)]
+    return [*hubs, *twins, (n, n + 2)]
+
+
+def test_larger_blocks_are_left_out_and_counted():
+    n = 300
+    links = crowd_and_twins(n)
+    complete = contracted(links, threshold=0.4)
+    assert len(complete.left_out) == len(complete.partly_compared) == 0
+    capped = contracted(links, threshold=0.4, max_block=1000)
+    assert set(capped.left_out.tolist()) < set(range(n + 2, n + 42))
+    assert len(capped.left_out) > 30
+    assert capped.partly_compared.tolist() == list(range(n))
+    assert complete.removed > 100
+    assert np.flatnonzero(capped.labels != np.arange(len(capped.labels))).tolist() == [n + 1]
+    assert capped.labels[n + 1] == n
+    assert "left out" in str(capped)
+    assert "left out" not in str(complete)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5, Fraction(3, 4), 0.9])
+@pytest.mark.parametrize("max_block", [1, 10, 100, 10**6])
+def test_what_a_largest_block_misses_is_named(threshold, max_block):
+    """Merges are those of similar sets, and if two similar classes are left, both have links that were left out."""
+    generator = np.random.default_rng(max_block)
+    links = [
+        (page, 200 + int(link))
+        for page in range(200)
+        for link in {*generator.choice(12, 3), *(page // 4 * 5 + generator.choice(5, 3) + 12)}
+    ]
+    capped = contracted(links, threshold=threshold, max_block=max_block)
+    again = contracted(np.column_stack([capped.source, capped.target]), threshold=threshold, nodes=len(capped.labels))
+    missed = np.flatnonzero(again.labels != np.arange(len(again.labels)))
+    assert set(missed.tolist()) <= set(capped.partly_compared.tolist())
+    if max_block == 10**6:
+        complete = contracted(links, threshold=threshold)
+        assert as_lists(capped) == as_lists(complete)
+        assert len(capped.left_out) == len(capped.partly_compared) == 0
+
+
 def test_a_site_and_its_mirror():
     """Two copies of a site that link within themselves and to the same pages outside become one."""
     generator = np.random.default_rng(9)
