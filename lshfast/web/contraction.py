@@ -187,9 +187,9 @@ def contract(
         if progress:
             progress("merge", merged, None)
     graph.compact()
-    nodes = np.arange(n, dtype=np.int64)
+    is_class = graph.now == np.arange(n, dtype=np.int64)
     left_out = np.flatnonzero(graph.left_out)
-    partly_compared = np.flatnonzero(graph.partly_compared & (graph.now == nodes))
+    partly_compared = np.flatnonzero(graph.partly_compared & is_class)
     return Contraction(graph.now, *graph.links(), rounds, left_out, partly_compared)
 
 
