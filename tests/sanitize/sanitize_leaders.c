@@ -22,7 +22,7 @@ static int equal_to_another(const int64_t *offsets, const uint32_t *ranks, size_
     return 0;
 }
 
-static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q) {
+static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q, int level) {
     int64_t *offsets = buffer((rows + 1) * sizeof *offsets);
     uint32_t *drawn = buffer(rows * universe * sizeof *drawn);
     size_t made = 0, row = 0, room = 0, work = 0;
@@ -40,7 +40,15 @@ static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q) 
     }
     rows = row;
     uint32_t *ranks = copy_of(drawn, made * sizeof *drawn);
-    struct leaders leaders = {.offsets = offsets, .ranks = ranks, .p = p, .q = q, .postings = 0};
+    struct leaders leaders = {.offsets = offsets, .ranks = ranks, .common = universe, .p = p, .q = q};
+    const size_t groups = (rows + HAMMING_GROUP - 1) / HAMMING_GROUP;
+    leaders.kernels = hamming_levels[level];
+    leaders.words = 2 + below(2);
+    leaders.secret = UINT64_C(0x9E3779B97F4A7C15);
+    leaders.exact = universe <= 64 * leaders.words;
+    leaders.columns = calloc(groups * HAMMING_GROUP * leaders.words, sizeof(uint64_t));
+    leaders.leader_rows = buffer(rows * sizeof(uint32_t));
+    leaders.near = buffer(HAMMING_PIECE * sizeof(uint64_t));
     unsigned bits = 1;
     while ((size_t)1 << bits <= room) bits++;
     leaders.shift = 64 - bits;
@@ -51,7 +59,7 @@ static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q) 
     leaders.next = buffer(room * sizeof(uint32_t));
     leaders.met = calloc(rows + 1, sizeof(uint32_t));
     leaders.held = calloc(universe + 1, sizeof(uint32_t));
-    CHECK(leaders.met && leaders.held);
+    CHECK(leaders.met && leaders.held && leaders.columns);
     for (size_t i = 0; i < (size_t)1 << bits; i++) leaders.first[i] = LEADERS_NONE;
     size_t *found = buffer(rows * sizeof *found);
     for (size_t i = 0; i < rows; i++) {
@@ -76,14 +84,17 @@ static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q) 
     free(leaders.next);
     free(leaders.met);
     free(leaders.held);
+    free(leaders.columns);
+    free(leaders.leader_rows);
+    free(leaders.near);
     free(found);
 }
 
 int main(void) {
     for (size_t round = 0; round < 300; round++) {
         uint64_t p = 1 + below(9), q = 2 * p + below(9);
-        size_t rows = 1 + below(60), universe = 1 + below(round % 10 ? 24 : 90);
-        check_leaders(rows, universe, p, q);
+        size_t rows = 1 + below(round % 30 ? 60 : 1500), universe = 1 + below(round % 10 ? 24 : 250);
+        check_leaders(rows, universe, p, q, (int)round % (top_level() + 1));
     }
     return print_digest();
 }
