@@ -100,7 +100,7 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     if array.ndim not in (1, 2) or words != wanted or (bits is None and not 1 <= words <= MAX_WORDS):
         in_rows = f"(n, {wanted})" if bits is not None else f"(n, words) with 1..{MAX_WORDS} words"
         in_a_row = "(n,) with a word for each code" if one_word_each else f"({wanted},)"
-        raise ValueError(f"{name} must have shape {in_a_row} or {in_rows}, not {array.shape}")
+        raise ValueError(f"{name} must have shape {in_rows} or {in_a_row}, not {array.shape}")
     words_of: UInt64Array = np.asarray(array)
     return words_of
 

@@ -36,8 +36,8 @@ def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int
     if decoded.width * decoded.height <= SMALL_PIXELS and decoded.blocks == (1, 1):
         return _by_package(decoded.image, turns)
     sampling = _Sampling(decoded)
-    bits = np.array([_bits(_transform() @ sampling.samples(turn) @ _transform().T) for turn in turns])
-    return bits, _quality(sampling.samples(None))
+    hashes = [_bits(_transform() @ sampling.samples(turn) @ _transform().T) for turn in turns]
+    return np.array(hashes, np.uint8), _quality(sampling.samples(None))
 
 
 def pdq_quality(decoded: Decoded) -> int:
@@ -97,21 +97,23 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
     """
     if n > FINEST * blocks:
         n, block = -(-n * FINEST // block), FINEST
-    centers = ((np.arange(SIDE) + 0.5) * n / SIDE).astype(np.int64)
+    centers = ((np.arange(SIDE, dtype=np.int64) + 0.5) * n / SIDE).astype(np.int64)
     first, last = _windows(centers, n)
     sizes = last - first
-    sample = np.repeat(np.arange(SIDE), sizes)
-    place = np.arange(len(sample)) + np.repeat(last - np.cumsum(sizes), sizes)  # in the windows of all samples
+    sample = np.repeat(np.arange(SIDE, dtype=np.int64), sizes)
+    place = np.arange(len(sample), dtype=np.int64) + np.repeat(
+        last - np.cumsum(sizes, dtype=np.int64), sizes
+    )  # in the windows of all samples
     starts, stops = _windows(place, n)
     share = 1 / (np.repeat(sizes, sizes) * (stops - starts))
     begins = _windows(first, n)[0]
     width = int((_windows(last - 1, n)[1] - begins).max()) + 1
     at = sample * width - begins[sample]
     changes = np.bincount(at + starts, share, SIDE * width) - np.bincount(at + stops, share, SIDE * width)
-    weights = np.cumsum(changes.reshape(SIDE, width), axis=1)
-    pixel = np.minimum(begins[:, None] + np.arange(width), n - 1)  # beyond the side, weights are 0
+    weights = np.cumsum(changes.reshape(SIDE, width), axis=1, dtype=np.float64)
+    pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)  # beyond the side, weights are 0
     missing = blocks * block - n if reversed else 0
-    cell = np.arange(SIDE)[:, None] * blocks + (pixel + missing) // block
+    cell = np.arange(SIDE, dtype=np.int64)[:, None] * blocks + (pixel + missing) // block
     sums = np.bincount(cell.ravel(), weights.ravel(), SIDE * blocks)
     return sums.reshape(SIDE, blocks).astype(np.float32)
 
@@ -126,8 +128,8 @@ def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
 @cache
 def _transform() -> Float64Array:
     """Return the rows 1 to 16 of the cosine transform, (16, 64)."""
-    frequencies = np.arange(1, COEFFICIENTS + 1)[:, None]
-    places = 2 * np.arange(SIDE) + 1
+    frequencies = np.arange(1, COEFFICIENTS + 1, dtype=np.int64)[:, None]
+    places = 2 * np.arange(SIDE, dtype=np.int64) + 1
     return np.asarray(np.sqrt(2 / SIDE) * np.cos(np.pi / (2 * SIDE) * frequencies * places))
 
 

@@ -143,7 +143,7 @@ class BucketPlan:
         if shared.mean() < CROWDED:
             return False
         angles, places = np.unique(np.ceil(distances * (ANGLES / math.pi)), return_inverse=True)
-        passing = np.array([self._passing(angle * math.pi / ANGLES) for angle in angles])
+        passing = np.array([self._passing(angle * math.pi / ANGLES) for angle in angles], np.float64)
         return bool((shared * passing[places.reshape(-1)]).mean() >= CROWDED)
 
 

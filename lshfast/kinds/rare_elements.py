@@ -138,7 +138,7 @@ class RareElementsOf:
         weights = elements[:, 2].copy().view(np.float64)[order]
         totals = np.bincount(owners, weights, minlength=len(rows))
         shares = weights / totals[owners]
-        before = np.concatenate([[0.0], np.cumsum(shares)])
+        before = np.concatenate([[0.0], np.cumsum(shares, dtype=np.float64)])
         left = 1 - (before[:-1] - before[offsets[:-1]][owners])  # the share of an element and of those after it
         rare = left >= self._as_heavier - SLACK
         counts = np.bincount(owners[rare], minlength=len(rows))

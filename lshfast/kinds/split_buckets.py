@@ -61,8 +61,12 @@ class _Lookup:
 
     @classmethod
     def of(cls, left: _Side, right: _Side, left_is_lighter: bool) -> _Lookup:
-        of_left = np.flatnonzero(left.rare.as_lighter) if left_is_lighter else np.arange(len(left.mixed))
-        entries = np.arange(len(right.mixed)) if left_is_lighter else np.flatnonzero(right.rare.as_lighter)
+        of_left = (
+            np.flatnonzero(left.rare.as_lighter) if left_is_lighter else np.arange(len(left.mixed), dtype=np.int64)
+        )
+        entries = (
+            np.arange(len(right.mixed), dtype=np.int64) if left_is_lighter else np.flatnonzero(right.rare.as_lighter)
+        )
         of_left = of_left[np.argsort(left.mixed[of_left], kind="stable")]
         mixed, searched = left.mixed[of_left], right.mixed[entries]
         low, high = (np.searchsorted(mixed, searched, side=side) for side in ("left", "right"))
@@ -123,8 +127,8 @@ class SplitBuckets:
         start, stop = np.searchsorted(of_entries, [piece.start, piece.stop])
         chosen = start + np.flatnonzero(is_split[of_entries[start:stop]])
         counts = lookup.high[chosen] - lookup.low[chosen]
-        first = np.repeat(lookup.low[chosen] - (np.cumsum(counts) - counts), counts)
-        left = lookup.left_places[first + np.arange(len(first))]
+        first = np.repeat(lookup.low[chosen] - (np.cumsum(counts, dtype=np.int64) - counts), counts)
+        left = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
         right = np.repeat(of_entries[chosen], counts)
         return right.astype(np.uint64) << _HALF | left.astype(np.uint64)
 
@@ -146,7 +150,10 @@ def _sample_of(side: SortedRows, buckets: UInt64Array, first: int) -> SortedRows
     """Return rows of each of some buckets, from its row `first` on, at regular even distances."""
     starts, ends = (np.searchsorted(side[0], buckets, side=end) for end in ("left", "right"))
     steps = np.maximum(2, (ends - starts) // (2 * SAMPLE_ROWS) * 2)
-    parts = [np.arange(start + first, end, step) for start, end, step in zip(starts, ends, steps, strict=True)]
+    parts = [
+        np.arange(start + first, end, step, dtype=np.int64)
+        for start, end, step in zip(starts, ends, steps, strict=True)
+    ]
     places = np.concatenate([np.empty(0, np.int64), *parts])
     return side[0][places], side[1][places]
 

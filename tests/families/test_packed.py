@@ -108,11 +108,11 @@ def test_families_take_words_in_a_row(function):
 @pytest.mark.parametrize(
     ("bits", "shape", "allowed"),
     [
-        (64, (1, 3), r"\(n,\) with a word for each code or \(n, 1\), not \(1, 3\)"),
-        (20, (2, 1, 1), r"\(n,\) with a word for each code or \(n, 1\), not \(2, 1, 1\)"),
+        (64, (1, 3), r"\(n, 1\) or \(n,\) with a word for each code, not \(1, 3\)"),
+        (20, (2, 1, 1), r"\(n, 1\) or \(n,\) with a word for each code, not \(2, 1, 1\)"),
         (65, (3,), r"\(n, 2\) or \(2,\), not \(3,\)"),
         (128, (1,), r"\(n, 2\) or \(2,\), not \(1,\)"),
-        (None, (2, 1, 1), r"\(n,\) with a word for each code or \(n, words\) with 1..64 words, not"),
+        (None, (2, 1, 1), r"\(n, words\) with 1..64 words or \(n,\) with a word for each code, not"),
     ],
 )
 def test_errors_name_the_shapes_that_are_taken(bits, shape, allowed):

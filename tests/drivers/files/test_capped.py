@@ -297,7 +297,7 @@ def test_bad_arguments(tmp_path):
         ({"memory": "4 elephants"}, "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'"),
         (
             {"memory": "1G", "exact": True},
-            "^exact is not an option of lshfast dedup --memory: it takes memory for what it finds$",
+            "^exact is not an option of lshfast dedup --memory: it takes memory for what it finds. Run",
         ),
         ({"memory": "1G", "save_index": tmp_path / "i"}, "^save_index is not an option of lshfast dedup --memory"),
         ({"memory": "1G", "resume": True}, "resume needs the work folder"),
