@@ -311,7 +311,7 @@ CODES = np.zeros((3, 2), np.uint64)
     [
         (lambda: hamming_pairs(CODES, 129), ValueError, r"radius must be in 0\.\.128, not 129"),
         (lambda: hamming_pairs(CODES, 0.5), TypeError, r"radius must be an int, not 0\.5"),
-        (lambda: hamming_pairs(np.zeros((2, 65), np.uint64), 1), ValueError, r"with a word for each code, not \(2, 65\)"),
+        (lambda: hamming_pairs(np.zeros((2, 65), np.uint64), 1), ValueError, r"a word for each code, not \(2, 65\)"),
         (lambda: hamming_pairs(CODES, 1, recall=0), ValueError, "recall must be above 0 and at most 1, not 0"),
         (lambda: hamming_pairs(CODES, 1, recall=1.1), ValueError, r"above 0 and at most 1, not 1\.1"),
         (lambda: hamming_pairs(CODES, 1, recall="all"), TypeError, "recall must be a number, not 'all'"),
