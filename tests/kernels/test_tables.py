@@ -416,6 +416,7 @@ def test_batches(n, level):
     rows, fresh = held.admit(names)
     assert fresh.all()
     held.write(rows, signatures)
+    in_tables = np.ones(n, np.bool_)
     probe = generator.choice(n, min(n, 40), replace=False)
     for _ in range(2):
         assert held.unsound() is None
@@ -424,10 +425,11 @@ def test_batches(n, level):
         assert [len(each) for each in found] == counts(signatures)
         assert [found[i] for i in probe] == brute_force(signatures, signatures[probe], 2, 1)
         assert [answers(held, signatures[i : i + 1])[0] for i in probe] == [found[i] for i in probe]
-        half = np.flatnonzero(generator.random(n) < 0.5)
+        half = np.flatnonzero((generator.random(n) < 0.5) & in_tables)
         held.erase(rows[half])
+        in_tables[half] = False
         signatures[half] = EMPTY
-    held.erase(rows[signatures[:, 0] != EMPTY])
+    held.erase(rows[in_tables])
     held.release(rows)
     assert (len(held), held.unsound(), held.bucket_sizes()[1]) == (0, None, 0)
     assert held.find(names).tolist() == [-1] * n
