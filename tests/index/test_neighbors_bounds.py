@@ -238,6 +238,7 @@ def recalls_of_indexes(seeds, **options):
     return recalls
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [{"method": "codes"}, {"probes": 1}], ids=["codes", "tables"])
 def test_an_index_keeps_the_promise_with_a_sample(options):
     """Without one, some indexes are far below it, since few hyperplanes part the patches; these seeds have them."""

@@ -734,6 +734,7 @@ def test_any_csv_round_trip(tmp_path: Path, rows: list[tuple[str, str]], batch_b
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.one_case
 @pytest.mark.parametrize("exists", [False, True])
 def test_an_interrupt_at_any_place_leaves_the_file_or_nothing(tmp_path: Path, exists: bool) -> None:
     path = tmp_path / "a.csv"
