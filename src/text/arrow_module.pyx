@@ -69,11 +69,9 @@ def checked_source(source, name="texts"):
 
 def _pandas_values(source):
     """Return the array of pyarrow in a column of pandas, or in a frame of one column; other objects as they are."""
-    if not hasattr(source, "iloc"):
+    if not hasattr(source, "iloc") or (source.ndim == 2 and source.shape[1] != 1):
         return source
-    if source.ndim == 2:
-        return _pandas_values(source.iloc[:, 0]) if source.shape[1] == 1 else source
-    values = source.array
+    values = (source.iloc[:, 0] if source.ndim == 2 else source).array
     return values.__arrow_array__() if hasattr(values, "__arrow_array__") else source
 
 
