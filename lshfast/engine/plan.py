@@ -231,10 +231,10 @@ def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None
         return
     name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
     default = f"measure={plan.measure!r} has exact=True by default, and " if plan.exact_by_default else ""
-    missed = ", of which bands find few if the sizes are very different" if plan.measure == "containment" else ""
+    missed = "; they miss most pairs of very different sizes" if plan.measure == "containment" else ""
     refusal = f"{default}exact is not an option of {name_of_driver}: {OPTIONS['exact'].without}"
     raise ValueError(
-        f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact), by which bands find the pairs{missed}"
+        f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact): bands find the pairs{missed}"
     )
 
 
