@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from lshfast import textbook as textbook
     from lshfast import web as web
     from lshfast.banding import Bands, choose_bands
+    from lshfast.common.decimal_codes import DecimalCodesWarning
     from lshfast.common.errors import Excess as Excess
     from lshfast.common.errors import FormatError
     from lshfast.common.errors import TooManyRemovedError as TooManyRemovedError
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bands",
     "DataError",
+    "DecimalCodesWarning",
     "DedupResult",
     "DistinctCounter",
     "FewNeighborsWarning",
@@ -154,6 +156,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "banding": "Bands choose_bands",
+            "common.decimal_codes": "DecimalCodesWarning",
             "common.errors": "FormatError",
             "drivers.files.api": "dedup_files",
             "drivers.memory": "dedup pairs",

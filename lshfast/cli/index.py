@@ -245,7 +245,8 @@ def query(
         )
         table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
-            keys, values, name = query_one(index, text, wanted, kind=kind, output=table, overwrite=overwrite)
+            with warnings_as_lines(quiet):
+                keys, values, name = query_one(index, text, wanted, kind=kind, output=table, overwrite=overwrite)
             if output is None:
                 printer(keys, values, name=name)
                 printer.close()

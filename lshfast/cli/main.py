@@ -536,8 +536,11 @@ def tune(
             expected = forecast(source, plan, cap.memory)
             table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
             print(f"\n{table}")
-        if corpus is not None and (other := table_lines(input_figures(*input_notes(corpus).values()))):
-            print("\n" + "\n".join(other))
+        if corpus is not None:
+            reading = input_notes(corpus)
+            other = table_lines(input_figures(reading["delimiters"], reading["unread"], reading["lines"]))
+            if other:
+                print("\n" + "\n".join(other))
         better = recommend_for(corpus) if corpus is not None and not plan.sets else None
         if better is not None:
             least = threshold_for(plan.measure, better)

@@ -97,7 +97,7 @@ class Inputs:
 
             seed = {"seed": plan.seed} if indexed else {}
             reader = reader_of(plan.kind, plan.measure, format, **seed, threads=plan.threads)
-            how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read}
+            how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read, "advice": lambda: reader.advice}
             if plan.kind == "weighted":
                 how["batch_bytes"] = SET_BYTES
             return self.open(**how | others), reader
@@ -255,12 +255,17 @@ class ReadFiles(Protocol):
 
 
 def input_notes(*sources: ReadFiles) -> dict[str, Any]:
-    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread` and `lines`."""
+    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread` and `lines`.
+
+    It has also `advice`, if there is some about the values that were read.
+    """
     files = [file for source in sources for file in source.files if isinstance(file, File)]
+    advice = dict.fromkeys(source.advice for source in sources if isinstance(source, Corpus) and source.advice)
     return {
         "delimiters": {name: delimiter for source in sources for name, delimiter in source.delimiters.items()},
         "unread": left_out_of(files),
         "lines": files_of_lines(files),
+        **({"advice": "; ".join(advice)} if advice else {}),
     }
 
 

@@ -181,6 +181,8 @@ def dedup(
     ShortTextsWarning
         If there are at least 100 texts, and most are so short that a change of one word leaves a similarity below the
         threshold. The warning and `summary.advice` name better values (see `recommend`).
+    DecimalCodesWarning
+        If all codes are texts of decimal digits, which are read as hexadecimal.
 
     See Also
     --------
@@ -250,6 +252,8 @@ def dedup(
         with clock.stage("index"):
             indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
     result = part.result(clock, keys=names, read=len(items), indexed=indexed, by=values)
+    if items.advice:
+        result = replace(result, summary=replace(result.summary, advice=items.advice))
     warn_of(result.summary.advice)
     rule = keep if isinstance(keep, str) else "values"
     return replace(result, options=result.options | {"keep": rule})
@@ -312,7 +316,7 @@ def pairs(
 
     Warns
     -----
-    ShortTextsWarning
+    ShortTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
@@ -346,6 +350,7 @@ def pairs(
     if isinstance(any_plan, PointPlan):
         from lshfast.engine.points import pairs_of_points
 
+        warn_of(items.advice)
         near = pairs_of_points([items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress)
         return named_pairs(near, any_plan.measure)
     batches, plan = ignoring_common([items.batch], any_plan, clock, progress)
@@ -363,6 +368,7 @@ class _Items:
 
     batch: Any  # Column or PointBatch
     format: PointFormat | None = None
+    advice: str = ""  # about vectors or codes
 
     def __len__(self) -> int:
         return len(self.batch)

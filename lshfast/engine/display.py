@@ -140,7 +140,9 @@ def contents_of(measure: ItemMeasure) -> str:
     """Return what an empty row lacks."""
     if measure in ("jaccard", "containment"):
         return "shingles"
-    return "a code" if measure in ("hamming", "tanimoto") else "a vector"
+    if measure in ("hamming", "tanimoto"):
+        return "a code"
+    return "a vector or a direction" if measure in ("cosine", "angle") else "a vector"
 
 
 def bound_name(measure: ItemMeasure) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common import decimal_codes
 from lshfast.common.types import Int64Array
 from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.display import SIMILARITY_NAMES
@@ -238,5 +239,7 @@ def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
 
 def warn_of(advice: str) -> None:
     """Warn the caller of a public function, unless the advice is empty."""
-    if advice:
+    if advice == decimal_codes.ADVICE:
+        decimal_codes.warn_of_decimal_codes(advice)
+    elif advice:
         warnings.warn(advice, ShortTextsWarning, stacklevel=3)

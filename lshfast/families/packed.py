@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import array_of
+from lshfast.common.decimal_codes import DecimalDigits, warn_of_decimal_codes
 from lshfast.common.types import UInt64Array
 from lshfast.kernels.hamming import MAX_WORDS
 
@@ -17,8 +18,10 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 FORMS = "uint64, int64, booleans, bytes, hexadecimal strings or ints"
 
 
-def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
+def codes_of(codes: Any, bits: int | None, name: str = "codes", decimal: DecimalDigits | None = None) -> UInt64Array:
     """Return codes as words, (n, words), or one code as (words,), or raise an error that names the argument.
+
+    Warn if all of them are texts of decimal digits, or add them to `decimal`.
 
     Bit i of a code is bit i % 64 of word i // 64, the lowest first. Strings, bytes and booleans are numbers that begin
     with the highest bit. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1, 1, 1, 1]`` as booleans are one code.
@@ -36,6 +39,8 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
         array of one dimension is codes of one word, and one code alone is an error.
     name : str
         Name of the argument in errors.
+    decimal : DecimalDigits, optional
+        What the reader of codes in several batches knows of their digits, and warns of itself.
 
     Raises
     ------
@@ -66,6 +71,10 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
         words = _words_of_array(given, bits, name)
     else:
         words = _words_of_numbers(given, bits, name)
+        digits = DecimalDigits() if decimal is None else decimal
+        digits.add(given)
+        if decimal is None:
+            warn_of_decimal_codes(digits.advice)
     if bits is not None and bits % 64:
         beyond = words[..., -1] >> np.uint64(bits % 64) != 0
         if beyond.any():

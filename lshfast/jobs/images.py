@@ -11,6 +11,7 @@ import numpy as np
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.choices import MAX_PIXELS, ImageHashKind, ImageKeep
+from lshfast.common.decimal_codes import DecimalDigits
 from lshfast.common.display import Figure, counted, figure
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
@@ -170,9 +171,10 @@ def dedup_images(
     corpus = None if against is None else job.open(against, unique_ids=False)
     job.check()
     known = None
+    advice = ""
     if corpus is not None:
         with job.clock.stage("known", corpus.total_bytes):
-            known = read_known(corpus, options.hash)
+            known, advice = read_known(corpus, options.hash)
     start = job.clock.seconds
     hashes = hash_files(
         listed.paths, hash=options.hash, orientations=options.orientations, max_pixels=options.max_pixels,
@@ -200,6 +202,7 @@ def dedup_images(
         unread=listed.left_out,
         hash=options.hash,
         radius=result.radius,
+        advice=advice,
     )
     account = list(job.account(ImagesSummary, **figures).figures())
     with job.writing("write"):
@@ -220,8 +223,11 @@ def known_inputs(paths: Sequence[str]) -> Inputs:
     return Inputs(paths, column="hash", id_column="path", by="kind")
 
 
-def read_known(corpus: Corpus, hash: ImageHashKind) -> KnownHashes:
-    """Read saved hashes; raise DataError if one is not of this kind, or is no hash."""
+def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
+    """Read saved hashes, and return what may be meant otherwise by them; see `DecimalDigits`.
+
+    Raise DataError if one is not of this kind, or is no hash.
+    """
     for file in corpus.files if hash_type(hash).version > 1 else ():
         names = column_names(file)
         if set(FIGURES) <= set(names) and VERSION not in names:  # lists of others have no such figures
@@ -240,13 +246,15 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> KnownHashes:
             found.append(text)
     kinds = corpus.by
     assert kinds is not None
-    codes = kinds.codes
-    wrong = np.flatnonzero(codes != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names)))
+    numbers = kinds.codes
+    wrong = np.flatnonzero(numbers != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names)))
     if len(wrong):
-        kind = kinds.names[codes[wrong[0]]] if codes[wrong[0]] >= 0 else "(none)"
+        kind = kinds.names[numbers[wrong[0]]] if numbers[wrong[0]] >= 0 else "(none)"
         raise corpus.fault(int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it")
     rows = np.arange(len(found), dtype=np.int64)
-    return KnownHashes([str(key) for key in corpus.keys_of(rows)], codes_of(found, 4 * digits), hash)
+    decimal = DecimalDigits()
+    codes = codes_of(found, 4 * digits, decimal=decimal)
+    return KnownHashes([str(key) for key in corpus.keys_of(rows)], codes, hash), decimal.advice
 
 
 def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapping[str, Any]:

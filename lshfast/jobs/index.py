@@ -87,7 +87,7 @@ class IndexSummary(Account):
         Rows that were not inserted because the index contained their key, and rows without a vector or code.
     empty : int
         Rows without shingles, which match nothing: they are also counted as added, replaced or skipped. Or rows without
-        a vector or code, which are counted as skipped.
+        a vector, its direction or a code, which are counted as skipped.
     measure : str
         What the index compares entries by.
     entries : int

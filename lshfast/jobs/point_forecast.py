@@ -88,6 +88,8 @@ class PointForecast:
         Distances of random pairs of a sample; none without one.
     values : int
         Bytes for the values of `by`.
+    advice : str
+        What may be meant otherwise by the rows of the sample, or "".
     """
 
     plan: PointPlan
@@ -99,6 +101,7 @@ class PointForecast:
     shares: Float64Array
     measured: Float64Array
     values: int = 0
+    advice: str = ""
 
     @property
     def count(self) -> int:
@@ -119,6 +122,8 @@ class PointForecast:
             head.append(f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)")
         elif self.format is None:
             head.append(f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)")
+        if self.advice:
+            head.append(f"note: {self.advice}")
         return [*head, "", *self._runs(), "", *self._of_index(), "", *self._table(), "", *self._memory()]
 
     def _items(self) -> str:
@@ -249,6 +254,7 @@ def forecast_points(
     if plan.kind == "weighted":
         return _forecast_sets(inputs, plan, rows)
     values = 0
+    advice = ""
     if inputs is None:
         most = MAX_BITS if plan.kind == "code" else 2 * (MOST_WORDS - 1)
         assumed = DIMS["vector" if plan.kind == "vector" else plan.measure]
@@ -258,6 +264,7 @@ def forecast_points(
     else:
         first, reader, rows, values = _sample(inputs, plan, batch_bytes=SAMPLE_BYTES)
         format, words = reader.format, first.words
+        advice = reader.advice
         measured = sampled_distances(words, format, np.arange(len(words), dtype=np.int64), plan.seed)
         distances = measured if len(measured) else assumed_distances(format)
     count, shares = 10**6 if rows is None else rows, np.empty(0)
@@ -268,7 +275,7 @@ def forecast_points(
         index = choose_blocks(count, format.dim, int(plan.distance_of(format)))
     else:
         index, shares = None, shares_of_ones(format.dim, None if inputs is None else ones(words))
-    return PointForecast(plan, format, format.measure.words, rows, buckets, index, shares, measured, values)
+    return PointForecast(plan, format, format.measure.words, rows, buckets, index, shares, measured, values, advice)
 
 
 def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> PointForecast:

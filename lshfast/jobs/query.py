@@ -42,7 +42,7 @@ class QuerySummary(Account):
     Attributes
     ----------
     empty : int
-        Rows without shingles, or without a vector or code.
+        Rows without shingles, or without a vector, its direction or a code.
     matched : int
         Rows with at least one match.
     matches : int

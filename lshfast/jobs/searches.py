@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast.common.choices import ItemMeasure, Kind
+from lshfast.common.decimal_codes import warn_of_decimal_codes
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.drivers.inputs import text_batches
@@ -130,7 +131,10 @@ class PointSearch:
 
     def one(self, text: str) -> FoundEntries:
         """Look up one vector, code or weighted set in a text."""
-        return self._found(_read_one(text, self._index.reader(self.plan).read))
+        reader = self._index.reader(self.plan)
+        item = _read_one(text, reader.read)
+        warn_of_decimal_codes(reader.advice)
+        return self._found(item)
 
     def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""

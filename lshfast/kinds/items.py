@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from lshfast.common.arrow_columns import python_values, stored_lists
 from lshfast.common.checks import array_of
 from lshfast.common.choices import ItemMeasure
+from lshfast.common.decimal_codes import DecimalDigits
 from lshfast.common.extras import optional
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
 from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
@@ -66,13 +67,6 @@ class PointBatch:
         return PointBatch(self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places])
 
 
-# About codes of which none has a digit from a to f; of 10 random ones of 64 bits, that has a chance of 1e-33.
-DECIMAL_CODES = (
-    "all codes are texts of decimal digits, and were read as hexadecimal; "
-    "for decimal numbers, give integers: a number of JSONL, or a uint64 of Parquet or .npy"
-)
-
-
 class PointReader:
     """Converts columns of vectors or codes to batches of points of one format, which the first row decides.
 
@@ -101,7 +95,7 @@ class PointReader:
     @property
     def advice(self) -> str:
         """What may be meant otherwise by the rows that were read, or ""."""
-        return DECIMAL_CODES if self._form.decimal else ""
+        return self._form.decimal.advice
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the points of a column, and the reasons of its bad rows, which have no points."""
@@ -116,16 +110,39 @@ class PointReader:
         if self.format is None:
             return PointBatch(np.empty((0, 1), np.uint64), ~given), bad
         if len(values):
-            rows, reasons = np.flatnonzero(given), self._unsuitable(values)
+            rows = np.flatnonzero(given)
+            squares = self._squares_of(values)
+            reasons = self._unsuitable(values, squares)
             bad |= {int(rows[place]): reason for place, reason in reasons.items()}
-            given[rows[list(reasons)]] = False
-            values = np.delete(values, list(reasons), axis=0) if reasons else values
+            suitable = self._have_content(values, squares)
+            suitable[list(reasons)] = False
+            if not suitable.all():
+                given[rows[~suitable]] = False
+                values = values[suitable]
         words = self._words_of(values) if len(values) else np.empty((0, self.format.measure.words), np.uint64)
-        if self._set_bits and not words.any(axis=1).all():  # as empty sets, codes without ones are like no others
-            ones = words.any(axis=1)
-            given[np.flatnonzero(given)[~ones]] = False
-            words = words[ones]
         return PointBatch(words, ~given), bad
+
+    def _squares_of(self, values: npt.NDArray[Any]) -> Float64Array:
+        """Return the sums of squares of vectors in the type of the format; zeros for codes."""
+        assert self.format is not None
+        if self._kind == "code":
+            return np.zeros(len(values))
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = values.astype(self.format.dtype, copy=False)
+            return np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
+
+    def _have_content(self, values: npt.NDArray[Any], squares: Float64Array) -> BoolArray:
+        """Return which points can be like others: as empty sets, points without content are like none.
+
+        By Tanimoto similarity, these are codes without ones; by angles, vectors of zeros, which have no direction, and
+        those that are too short to have one.
+        """
+        assert self.format is not None
+        if self._set_bits:
+            return np.asarray(values.any(axis=1), np.bool_)
+        if self.format.metric != "angle":
+            return np.ones(len(values), np.bool_)
+        return np.asarray(squares >= LEAST_SQUARES, np.bool_)
 
     def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:
         if self._kind == "code":
@@ -137,7 +154,7 @@ class PointReader:
         assert self.format is not None
         return values if self._kind == "code" else self.format.check(values)[1]
 
-    def _unsuitable(self, values: npt.NDArray[Any]) -> dict[int, str]:
+    def _unsuitable(self, values: npt.NDArray[Any], squares: Float64Array) -> dict[int, str]:
         """Return the reasons of points that the format cannot hold, by their places."""
         assert self.format is not None
         if self._kind == "code":
@@ -147,12 +164,10 @@ class PointReader:
                 map(int, beyond), f"the code has more than {self.format.dim} bits, which the index has"
             )
         most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
-        directed, reasons = self.format.metric == "angle", dict[int, str]()
-        with np.errstate(over="ignore", invalid="ignore"):
-            rounded = values if values.dtype == self.format.dtype else values.astype(self.format.dtype)
-            # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.
-            squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
-            doubtful = ~(squares <= most**2) | (directed & (squares < LEAST_SQUARES))
+        reasons = dict[int, str]()
+        # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.
+        with np.errstate(invalid="ignore"):
+            doubtful = ~(squares <= most**2)
         if (most_nonzeros := self.format.nonzeros) is not None:
             nonzeros = np.count_nonzero(values, axis=1)
             for place in np.flatnonzero(nonzeros > most_nonzeros).tolist():
@@ -165,10 +180,6 @@ class PointReader:
             elif (np.abs(row) > most).any():
                 at = int(np.argmax(np.abs(row) > most))
                 reasons[place] = f"coordinate {at} is {row[at]}, not in -{most:g}..{most:g}"
-            elif directed and not row.any():
-                reasons[place] = "the vector is zero, which has no direction"
-            elif directed and squares[place] < LEAST_SQUARES:
-                reasons[place] = f"the vector is shorter than {1 / MOST_COORDINATE:g}, which is taken for zero"
         return reasons
 
 
@@ -298,7 +309,7 @@ class _CodeForm:
     words: int | None
     like: str
     length: tuple[type, int] | None = None
-    decimal: bool | None = None  # whether all codes are texts of decimal digits; None before the first
+    decimal: DecimalDigits = field(default_factory=DecimalDigits)
 
 
 def _codes(column: Any, form: _CodeForm) -> Read:
@@ -326,7 +337,7 @@ def _codes(column: Any, form: _CodeForm) -> Read:
             return _all_bad(given, reason)
         form.length = length
     try:
-        words = codes_of(column, None)
+        words = codes_of(column, None, decimal=form.decimal)
     except ValueError as error:
         if column.ndim != 2 or not len(column):
             raise
@@ -372,10 +383,8 @@ def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     rows = np.flatnonzero(given)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
     length = _length_of(codes[0]) if codes else None
-    if codes and form.decimal is not False:
-        form.decimal = all(isinstance(code, str) and code.isdecimal() for code in codes)
     try:
-        words = codes_of(codes, None) if codes and form.length in (None, length) else None
+        words = codes_of(codes, None, decimal=form.decimal) if codes and form.length in (None, length) else None
     except (TypeError, ValueError, RecursionError):
         words = None
     if words is not None and form.words in (None, words.shape[1]):
@@ -390,7 +399,7 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
     for row, code in zip(rows.tolist(), codes, strict=True):
         length = _length_of(code)
         try:
-            word = codes_of([code], None)[0]
+            word = codes_of([code], None, decimal=form.decimal)[0]
         except (TypeError, ValueError, RecursionError) as error:
             bad[row] = _fault_of_code(error)
             continue

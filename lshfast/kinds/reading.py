@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,14 +35,22 @@ def reader_of(
     return WeightedReader(seed) if kind == "weighted" else PointReader(kind, measure, format)
 
 
-def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> tuple[PointBatch, PointFormat | None]:
+class PointsInMemory(NamedTuple):
+    """The points of a collection in memory, the format of their words, and what may be meant otherwise by them."""
+
+    batch: PointBatch
+    format: PointFormat | None
+    advice: str
+
+
+def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> PointsInMemory:
     """Return the points of a collection in memory; the first bad row raises ValueError."""
     reader = reader_of(kind, measure)
     batch, bad = reader.read(_column(items))
     if bad:
         row = min(bad)
         raise ValueError(f"row {row}: {bad[row]}")
-    return batch, reader.format
+    return PointsInMemory(batch, reader.format, reader.advice)
 
 
 def _column(items: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class WeightedReader:
     """
 
     format: None = None
+    advice: ClassVar[str] = ""
 
     def __init__(self, seed: int = ORDER_SEED) -> None:
         self._kind: type | None = None
@@ -101,6 +102,8 @@ class SignatureReader:
         Its seed is also that of the hashes of elements.
     threads : int
     """
+
+    advice: ClassVar[str] = ""
 
     def __init__(self, format: WeightedMinHasher, threads: int) -> None:
         self.format: Any = format

@@ -82,7 +82,7 @@ def check(
 
     Warns
     -----
-    ShortTextsWarning
+    ShortTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
@@ -143,7 +143,11 @@ def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progr
     if examples:
         raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
     clock = Clock()
-    batch, format = read_points(items, plan.kind, plan.measure)
-    rows = PointRows.of([batch], lambda: format)
+    held = read_points(items, plan.kind, plan.measure)
+    rows = PointRows.of([held.batch], lambda: held.format)
     figures: dict[str, Any] = check_points(rows, plan, sample, clock, progress)
-    return PointCheck(read=rows.n, rejected=0, accepted=rows.n, stages=clock.stages, seconds=clock.seconds, **figures)
+    warn_of(held.advice)
+    return PointCheck(
+        read=rows.n, rejected=0, accepted=rows.n, stages=clock.stages, seconds=clock.seconds, advice=held.advice,
+        **figures,
+    )  # fmt: skip

@@ -115,6 +115,7 @@ def open_corpus(
     by: str | None = None,
     kind: Kind = "text",
     convert: Convert | None = None,
+    advice: Callable[[], str] | None = None,
     files: Sequence[File] | None = None,
     weights: bool = False,
 ) -> Corpus:
@@ -179,6 +180,8 @@ def open_corpus(
     convert : callable, optional
         Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It returns rows with
         `nbytes` and a method `take`, which are yielded instead of texts, and the reasons of bad rows.
+    advice : callable, optional
+        Returns what may be meant otherwise by the values that were converted, or "".
     files : sequence of File, optional
         The files of these inputs, listed before with the same `glob` and `format`.
     weights : bool
@@ -212,8 +215,9 @@ def open_corpus(
         weights=weights,
     )  # fmt: skip
     if files is not None:
-        return Corpus(layout, [replace(file, layout=layout) for file in files], convert)
-    return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout), convert)
+        return Corpus(layout, [replace(file, layout=layout) for file in files], convert, advice)
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    return Corpus(layout, list_files(paths, layout), convert, advice)
 
 
 class Corpus:
@@ -241,8 +245,15 @@ class Corpus:
     rejected: list[Reject] | RejectFile
     complete: bool
 
-    def __init__(self, layout: Layout, files: list[File], convert: Convert | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        files: list[File],
+        convert: Convert | None = None,
+        advice: Callable[[], str] | None = None,
+    ) -> None:
         self.layout, self.files, self._convert = layout, files, convert
+        self._advice = advice
         self._longest_text: int | None = None
         self._folder: str | None = None
         self._reject_folder: str | None = None
@@ -307,6 +318,11 @@ class Corpus:
     def converts(self) -> bool:
         """Return whether the values are converted, so that batches have no texts."""
         return self._convert is not None
+
+    @property
+    def advice(self) -> str:
+        """Return what may be meant otherwise by the values that were read, or ""."""
+        return "" if self._advice is None else self._advice()
 
     @property
     def delimiters(self) -> dict[str, str]:

@@ -78,8 +78,6 @@ def test_arrays_of_vectors(dtype):
         ([-np.inf, np.inf], "manhattan", "coordinate 0 is -inf, not a finite number"),
         ([1e100, 0.0], "euclidean", r"coordinate 0 is 1e\+100, not in -1e\+75..1e\+75"),
         ([1.0, -1e300], "cosine", r"coordinate 1 is -1e\+300, not in -1e\+75..1e\+75"),
-        ([0.0, -0.0], "cosine", "the vector is zero, which has no direction"),
-        ([1e-100, 0.0], "angle", "the vector is shorter than 1e-75, which is taken for zero"),
     ],
 )
 def test_a_bad_vector_leaves_the_others_as_they_are(column, row, measure, reason):

@@ -222,7 +222,7 @@ def dedup_files(
 
     Warns
     -----
-    ShortTextsWarning
+    ShortTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also

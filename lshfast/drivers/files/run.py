@@ -208,9 +208,6 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 result = _with_notes(_find(job, index, page, folder, memory), corpus)
-                advice = getattr(job.points, "advice", "")
-                if advice:
-                    result = replace(result, summary=replace(result.summary, advice=advice))
             update = None
             if clusters is not None:
                 with naming_stage("group"):

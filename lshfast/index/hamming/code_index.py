@@ -85,6 +85,11 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         ValueError
             If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`.
 
+        Warns
+        -----
+        DecimalCodesWarning
+            If all codes are texts of decimal digits, which are read as hexadecimal.
+
         Examples
         --------
         >>> import numpy as np

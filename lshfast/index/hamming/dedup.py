@@ -154,6 +154,11 @@ def dedup_codes(
     ValueError
         If an argument has the wrong shape or is out of range, or a weight is NaN.
 
+    Warns
+    -----
+    DecimalCodesWarning
+        If all codes are texts of decimal digits, which are read as hexadecimal.
+
     See Also
     --------
     lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.

@@ -91,6 +91,11 @@ def hamming_pairs(
     ValueError
         If an argument has the wrong shape or is out of range.
 
+    Warns
+    -----
+    DecimalCodesWarning
+        If all codes are texts of decimal digits, which are read as hexadecimal.
+
     See Also
     --------
     lshfast.HammingIndex : An exact index of binary codes.

@@ -138,6 +138,11 @@ def tanimoto_pairs(
     ValueError
         If an argument has the wrong shape or is out of range.
 
+    Warns
+    -----
+    DecimalCodesWarning
+        If all codes are texts of decimal digits, which are read as hexadecimal.
+
     See Also
     --------
     lshfast.TanimotoIndex : An exact index of codes by Tanimoto similarity.
