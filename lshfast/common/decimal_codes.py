@@ -6,8 +6,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-# Fewer digits say nothing: of 30 hexadecimal digits at random, none is from a to f with a probability of 1e-6. Zeros before
-# the first other digit do not count.
+# Fewer digits say nothing: of 30 hexadecimal digits at random, none is from a to f with a probability of 1e-6. Leading
+# zeros do not count.
 LEAST_DIGITS = 30
 
 ADVICE = (
