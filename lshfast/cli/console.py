@@ -14,6 +14,7 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lshfast.common.atomic_files import printable
 from lshfast.common.display import Figure, bands_and_rows, counted, figure
 from lshfast.common.visible import one_line, visible
 from lshfast.startup import INTERRUPTED
@@ -146,7 +147,7 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
         yield
     for warning in caught:
         if not quiet and issubclass(warning.category, UserWarning):
-            say(f"lshfast: warning: {warning.message}", sys.stderr)
+            say(f"lshfast: warning: {visible(str(warning.message))}", sys.stderr)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -205,7 +206,7 @@ def table_lines(figures: Iterable[Figure]) -> list[str]:
 
 def _line(name: str, value: object = "", *notes: str) -> str:
     """Return a line of a table: name, figure, and the notes that are not empty."""
-    name, shown, note = figure(name, value, *notes)
+    name, shown, note = map(visible, figure(name, value, *notes))
     return f"{name:<14}{shown:>14}   {note}".rstrip()
 
 
@@ -218,7 +219,9 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     from lshfast.jobs.index import EXPECTED, KEYS
 
     if isinstance(index, PointIndex):
-        return "\n".join([path, _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()])
+        return "\n".join(
+            [printable(path), _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()]
+        )
     index = index if isinstance(index, LSHIndex) else index.index
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
@@ -229,7 +232,7 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     own = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
     shingles = own or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
-        path,
+        printable(path),
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
         _line("shingles", "", shingles),
         _line("family", "", p.family)

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption, say
 from lshfast.cli.own_options import options_below, own_options, with_own_options
+from lshfast.common.atomic_files import printable
 from lshfast.common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast.common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
@@ -217,7 +218,10 @@ def resume_advice(work: str | None) -> Iterator[None]:
         other = " and another --max-removed" if isinstance(error, TooManyRemovedError) else ""
         with suppress(OSError):
             if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
-                say(f"lshfast: {work} holds what is done; the same command with --resume{other} goes on", sys.stderr)
+                say(
+                    f"lshfast: {printable(work)} holds what is done; the same command with --resume{other} goes on",
+                    sys.stderr,
+                )
         raise
 
 

@@ -50,6 +50,7 @@ from lshfast.cli.options import (
     ThresholdOrDefault,
     UnitOption,
 )
+from lshfast.common.atomic_files import printable
 from lshfast.common.choices import MAX_ROW_BYTES, ItemMeasure, Kind
 from lshfast.common.display import counted
 
@@ -251,7 +252,7 @@ def query(
                 printer(keys, values, name=name)
                 printer.close()
             if not keys and not quiet:
-                say(f"lshfast: no match: no entry of {index} is similar enough to the text", sys.stderr)
+                say(f"lshfast: no match: no entry of {printable(index)} is similar enough to the text", sys.stderr)
             return
         with memory_advice(source), warnings_as_lines(quiet), Watch(quiet, output) as watch:
             summary = query_files(
@@ -264,7 +265,9 @@ def query(
         if not quiet:
             show(account_table(summary), sys.stderr)
             if not summary.matches:
-                say(f"lshfast: no match: no entry of {index} is similar enough to a row of INPUT", sys.stderr)
+                say(
+                    f"lshfast: no match: no entry of {printable(index)} is similar enough to a row of INPUT", sys.stderr
+                )
 
 
 @index_app.command(no_args_is_help=True)
@@ -291,7 +294,7 @@ def verify(index: IndexFile) -> None:
         from lshfast.jobs.index import verify_index
 
         entries, nbytes = verify_index(index)
-        say(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
+        say(f"{printable(index)}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
 
 
 @index_app.command(no_args_is_help=True)
@@ -303,4 +306,4 @@ def compact(index: IndexFile, quiet: Quiet = False) -> None:
         with Watch(quiet) as watch:
             before, after = compact_index(index, watch)
         if not quiet:
-            say(f"{index}: {before:,} bytes before, {after:,} after", sys.stderr)
+            say(f"{printable(index)}: {before:,} bytes before, {after:,} after", sys.stderr)

@@ -32,6 +32,7 @@ from lshfast.cli.options import (
     page_output,
 )
 from lshfast.common.choices import MAX_COLUMNS, MAX_ROW_BYTES
+from lshfast.common.visible import visible
 from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
@@ -326,4 +327,4 @@ def _finish(result: LinkResult, account: LinkAccount, quiet: bool) -> None:
             show(f"{result.rates}\n", sys.stderr)
     finish(account, quiet)
     for text in result.summary.warnings:
-        show(f"warning: {text}", sys.stderr)
+        show(f"warning: {visible(text)}", sys.stderr)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_number
 from lshfast.common.types import Float64Array
-from lshfast.distances.batches import in_form
+from lshfast.distances.batches import as_python, in_form
 from lshfast.families.family import check_pairs
 
 # Numbers that are subtracted at once: they stay in the cache.
@@ -119,7 +119,7 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float6
     Parameters
     ----------
     a, b : array_like of numbers, shape (n, dim) or (dim,)
-        Finite, not all zeros; one of them may be a single vector.
+        As for `angles`.
 
     Returns
     -------
@@ -128,10 +128,8 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float6
 
     Raises
     ------
-    TypeError
-        If the coordinates are not numbers.
-    ValueError
-        If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+    TypeError, ValueError
+        As for `angles`.
 
     See Also
     --------
@@ -153,7 +151,7 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
     Parameters
     ----------
     a, b : array_like of numbers, shape (n, dim) or (dim,)
-        Finite, not all zeros; one of them may be a single vector.
+        As for `angles`.
 
     Returns
     -------
@@ -162,10 +160,8 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
 
     Raises
     ------
-    TypeError
-        If the coordinates are not numbers.
-    ValueError
-        If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+    TypeError, ValueError
+        As for `angles`.
 
     See Also
     --------
@@ -187,7 +183,7 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
         products = (one * other).sum(axis=1)
         wide = np.abs(products) < 0.5  # there the sum of products is exact to 1e-16 of the cosine, not of 1
         cosines[rows][wide] = products[wide]
-    return cosines[0].item() if single else cosines
+    return as_python(cosines, single)
 
 
 def _angles(a: Float64Array, b: Float64Array) -> Float64Array:

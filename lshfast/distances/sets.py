@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.distances.batches import in_form, listed, paired
+from lshfast.distances.batches import as_python, in_form, listed, paired
 from lshfast.families.family import check_pairs
 from lshfast.families.set_distances import jaccard as jaccard_of_tokens
 from lshfast.families.set_distances import overlaps
@@ -77,7 +77,7 @@ def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
     Parameters
     ----------
     a, b : TokenSets, set, or sequence of sets
-        n sets each, both TokenSets or neither; one of them may be a single set.
+        As for `jaccard`.
 
     Returns
     -------
@@ -86,10 +86,8 @@ def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
 
     Raises
     ------
-    TypeError
-        If these are not sets.
-    ValueError
-        If the numbers of sets differ.
+    TypeError, ValueError
+        As for `jaccard`.
 
     See Also
     --------
@@ -107,7 +105,7 @@ def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
     """
     sizes = _sizes_of(a, b)
     similarities = np.where(sizes.union > 0, sizes.shared / np.maximum(sizes.union, 1), 1.0)
-    return similarities[0].item() if sizes.single else similarities
+    return as_python(similarities, sizes.single)
 
 
 @overload
@@ -123,7 +121,7 @@ def containment(a: Any, b: Any) -> float | Float64Array:
     Parameters
     ----------
     a, b : TokenSets, set, or sequence of sets
-        n sets each, both TokenSets or neither; one of them may be a single set.
+        As for `jaccard`.
 
     Returns
     -------
@@ -132,10 +130,8 @@ def containment(a: Any, b: Any) -> float | Float64Array:
 
     Raises
     ------
-    TypeError
-        If these are not sets.
-    ValueError
-        If the numbers of sets differ.
+    TypeError, ValueError
+        As for `jaccard`.
 
     See Also
     --------
@@ -154,7 +150,7 @@ def containment(a: Any, b: Any) -> float | Float64Array:
     """
     sizes = _sizes_of(a, b)
     shares = np.where(sizes.first > 0, sizes.shared / np.maximum(sizes.first, 1), 1.0)
-    return shares[0].item() if sizes.single else shares
+    return as_python(shares, sizes.single)
 
 
 @overload
@@ -169,7 +165,7 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
     Parameters
     ----------
     a, b : TokenSets, set, or sequence of sets
-        n sets each, both TokenSets or neither; one of them may be a single set.
+        As for `jaccard`.
 
     Returns
     -------
@@ -178,10 +174,8 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
 
     Raises
     ------
-    TypeError
-        If these are not sets.
-    ValueError
-        If the numbers of sets differ.
+    TypeError, ValueError
+        As for `jaccard`.
 
     See Also
     --------
@@ -195,7 +189,7 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
     3
     """
     sizes = _sizes_of(a, b)
-    return sizes.shared[0].item() if sizes.single else sizes.shared
+    return as_python(sizes.shared, sizes.single)
 
 
 class _Sizes(NamedTuple):

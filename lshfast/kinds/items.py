@@ -129,7 +129,7 @@ class PointReader:
             return np.zeros(len(values))
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = values.astype(self.format.dtype, copy=False)
-            return np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
+            return np.asarray(np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64))
 
     def _have_content(self, values: npt.NDArray[Any], squares: Float64Array) -> BoolArray:
         """Return which points can be like others: as empty sets, points without content are like none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lshfast.common.display import counted
+from lshfast.common.visible import visible
 from lshfast.records.candidates import RuleReport
 from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut
@@ -19,7 +20,7 @@ def fields_text(
     """Return the fields with their kinds, how many rows have a value, and the columns that are not counted."""
     lines = [f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"]
     for coded in fields:
-        name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
+        name = visible(coded.field.name + (f"={coded.field.other}" if coded.field.other else ""))
         first, second = coded.present
         refused = " and ".join(f"{number:,}" for number in coded.refused) if any(coded.refused) else ""
         lines.append(
@@ -31,7 +32,7 @@ def fields_text(
 def notes_of(fields: Sequence[CodedField]) -> list[str]:
     """Return what the values of columns decided, such as the order of dates, as lines of text."""
     return [
-        f"{coded.field.column_of(side)}{' in ' + 'ab'[side] if len(coded.notes) > 1 else ''}: {note}"
+        visible(f"{coded.field.column_of(side)}{' in ' + 'ab'[side] if len(coded.notes) > 1 else ''}: {note}")
         for coded in fields
         for side, note in enumerate(coded.notes)
         if note
@@ -42,9 +43,9 @@ def weights_text(weights: LinkWeights) -> str:
     """Return the probabilities and weights of all levels."""
     lines = [f"{'field':<20}{'level':<36}{'m':>10}{'u':>12}{'bits':>8}"]
     for own in weights.fields:
-        name = own.field if own.factor == 1 else f"{own.field} x {own.factor:.2f}"
+        name = visible(own.field if own.factor == 1 else f"{own.field} x {own.factor:.2f}")
         for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
-            lines.append(f"{name:<20}{label:<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
+            lines.append(f"{name:<20}{visible(label):<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
             name = ""
     lines.append(f"expected matches: {weights.matches:,.1f}")
     if all(own.factor == 1 for own in weights.fields):  # with factors, the prior is no share of the pairs
@@ -62,7 +63,8 @@ def rules_text(rules: Sequence[RuleReport], reach: Reach | None = None) -> str:
 
     If it was measured, the part of the seeds that each rule reaches, and all together, are shown too.
     """
-    width = max([len(rule.rule) for rule in rules] + [4])
+    names = [visible(rule.rule) for rule in rules]
+    width = max([*map(len, names), 4])
     header = f"{'':>3} {'rule':<{width}}{'pairs':>13}{'alone':>13}{'links':>11}"
     if reach is not None:
         header += f"{'reached':>10}"
@@ -73,7 +75,7 @@ def rules_text(rules: Sequence[RuleReport], reach: Reach | None = None) -> str:
         )
         part = "" if reach is None else f"{'-' if rule.reach is None else f'{rule.reach:.1%}':>10}"
         counts = f"{rule.pairs:>13,}{rule.alone:>13,}{rule.links:>11,}"
-        lines.append(f"{number:>3} {rule.rule:<{width}}{counts}{part}{shared}")
+        lines.append(f"{number:>3} {names[number - 1]:<{width}}{counts}{part}{shared}")
     if reach is not None:
         without = " without nearest, by which these are found" if any(rule.reach is None for rule in rules) else ""
         lines.append(f"these rules reach {reach.share:.1%} of {counted(reach.seeds, 'seed pair')}{without}")

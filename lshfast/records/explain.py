@@ -127,7 +127,7 @@ class Explainer:
             if own.values is not None:
                 line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in own.values)
             lines.append(line)
-        return visible("\n".join(lines), lines=True)
+        return "\n".join(map(visible, lines))
 
     def compared(self, pair: PairScore) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""

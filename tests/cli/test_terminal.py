@@ -8,6 +8,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import lshfast
@@ -29,6 +30,19 @@ TEXT = "one two three four five six seven eight nine ten"
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+    @property
+    def buffer(self):
+        return ScreenBytes(self)
+
+
+class ScreenBytes(io.BufferedIOBase):
+    def __init__(self, terminal):
+        self.terminal = terminal
+
+    def write(self, data):
+        self.terminal.write(bytes(data).decode())
+        return len(data)
 
 
 @pytest.fixture
@@ -108,6 +122,122 @@ def test_commands_print_no_control_characters(name, folder, on_terminal):
     assert printed
     assert not CONTROL.search(printed), ascii(CONTROL.search(printed))
     assert status is None or ended in (status, None if status == 0 else status)
+
+
+# Ends a line too, so that what follows could pass for a line of ours.
+ENDING = f"{EVIL}\nforged"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a folder whose name and the names of whose files end lines, with data of all verbs."""
+    place = tmp_path_factory.mktemp("verbs") / f"p{ENDING}"
+    place.mkdir()
+
+    def path(name):
+        stem, _, suffix = name.partition(".")
+        return place / f"{stem}{ENDING}.{suffix}"
+
+    rows = [
+        {f"id{ENDING}": f"k{i}{ENDING}", "by": f"v{i % 2}{ENDING}", "text": f"{TEXT} {'x' * (i % 2)} {EVIL}",
+         "v": [float(i % 2), 1.0, 2.0], "c": f"{i % 2:016x}", "s": [f"s{i % 2}{ENDING}", "t"],
+         "w": {f"s{i % 2}{ENDING}": 1.5, "t": 2}}
+        for i in range(6)
+    ]  # fmt: skip
+    write_jsonl(path("a.jsonl"), rows)
+    path("semi.csv").write_text("id;text\n" + "".join(f"{i};{TEXT}\n" for i in range(20)))
+    for name in ("a.fa", "b.fa", "c.fa"):
+        path(name).write_text(f">r{EVIL}\n" + "".join("ACGT"[i * i * 7919 % 11 % 4] for i in range(3000)) + "\n")
+    path("empty.fa").write_text("")
+    pixels = Image.effect_mandelbrot((64, 64), (-2, -1, 1, 1), 20)
+    images = place / f"images{ENDING}"
+    images.mkdir()
+    for name in ("a", "b"):
+        pixels.save(images / f"{name}{ENDING}.png")
+    (images / f"broken{ENDING}.png").write_bytes(b"no image")
+    (images / f"c{ENDING}.heic").write_bytes(b"")
+    path("hashes.csv").write_text(f'path,hash,kind\n"a{EVIL}",{"0" * 64},"k{EVIL}"\n')
+    texts = place / f"texts{ENDING}"
+    texts.mkdir()
+    (texts / f"one{ENDING}.txt").write_text(TEXT)
+    (texts / f"many{ENDING}.txt").write_text("\n".join(f"line {i} of a list of texts" for i in range(300)))
+    (texts / f"c.doc{EVIL}").write_bytes(b"")
+    path("urls.txt").write_text("".join(f"http://h{h}.com/a{p}/b{p}/c.html\n" for h in range(2) for p in range(30)))
+    path("links.csv").write_text(
+        "source,target\n" + "".join(f'"n{i}{ENDING}","t{j}{ENDING}"\n' for i in range(3) for j in range(9))
+    )
+    path("people.csv").write_text(
+        f'id,"name{ENDING}","town{ENDING}"\n' + "".join(f'{i},"Ann Lee{i % 9}{ENDING}",b{i % 9}\n' for i in range(18))
+    )
+    run("index", "build", path("a.jsonl"), "-o", path("a.lsh"), "--id-column", f"id{ENDING}", "-q")
+    run("index", "build", path("a.jsonl"), "-o", path("c.lsh"), "--column", "c", "--as", "code", "--radius", 1, "-q")
+    return place
+
+
+# Names in braces are paths of the folder, ID is the column of ids.
+VERBS = {
+    "dedup": "dedup {a.jsonl} -o {o.jsonl} --id-column ID --by by --html {o.html} --removed {r.csv}",
+    "dedup of too many": "dedup {a.jsonl} -o {o1.jsonl} --id-column ID --by by --max-removed 0.1",
+    "clusters": "dedup {a.jsonl} -o {o2.jsonl} --id-column ID --clusters {c.parquet} --changes {ch.csv}",
+    "memory": "dedup {a.jsonl} -o {o3.jsonl} --memory 300M --work {work.d}",
+    "index of a run": "dedup {a.jsonl} -o {o4.jsonl} --id-column ID --against {a.lsh} --save-index {b.lsh}",
+    "vectors": "dedup {a.jsonl} -o {o5.jsonl} --column v --id-column ID",
+    "codes": "pairs {a.jsonl} -o - --output-format csv --column c --as code --radius 1 --id-column ID",
+    "sets": "pairs {a.jsonl} -o {p1.csv} --column s --as set --id-column ID --html {p1.html}",
+    "weighted sets": "dedup {a.jsonl} -o {o6.jsonl} --column w --id-column ID",
+    "delimiters": "dedup {semi.csv} -o {o7.csv}",
+    "files that are left out": "dedup {texts} -o {o8.jsonl} --html {o8.html}",
+    "check": "check {a.jsonl} --id-column ID --examples --html {c.html}",
+    "check of vectors": "check {a.jsonl} --column v",
+    "tune": "tune {a.jsonl} --by by",
+    "tune of a folder": "tune {texts}",
+    "explain": "explain {a.jsonl} k1ENDING --with k3ENDING --id-column ID",
+    "build": "index build {a.jsonl} -o {new.lsh} --id-column ID",
+    "build of vectors": "index build {a.jsonl} -o {v.lsh} --column v --id-column ID",
+    "query": "index query {a.lsh} {a.jsonl} --id-column ID",
+    "no match": "index query {a.lsh} --text ENDING",
+    "info": "index info {a.lsh}",
+    "info of codes": "index info {c.lsh}",
+    "verify": "index verify {a.lsh}",
+    "compact": "index compact {a.lsh}",
+    "passages": "passages {a.jsonl} -o {pa.csv} --id-column ID --min-words 5 --html {pa.html}",
+    "images": "images {images} -o {i.csv} --save-hashes {h.csv} --html {i.html}",
+    "images to the screen": "images {images} -o - --output-format csv",
+    "a bad image": "images {images} -o {i2.csv} --on-error stop",
+    "a bad list of hashes": "images {images} -o {i3.csv} --against {hashes.csv}",
+    "genomes": "genomes {a.fa} {b.fa} -o {g.csv} --html {g.html}",
+    "records of genomes": "genomes {a.fa} {b.fa} --records -o - --output-format csv",
+    "an empty genome": "genomes {a.fa} {empty.fa} -o {g2.csv}",
+    "empty genomes": "genomes {a.fa} {empty.fa} -o {g3.csv} --on-error skip",
+    "mirrors": "web mirrors {urls.txt} -o {m.csv}",
+    "contract": "web contract {links.csv} -o {l.csv}",
+    "records": "records dedup {people.csv} -o {rd.csv} --id-column id --html {rd.html}",
+    "stages": "stage plan {a.jsonl} --work {st.w} -o {st.o}",
+    "nothing": "dedup {none.jsonl} -o {o9.jsonl}",
+}
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_what_verbs_print_begins_no_line(name, place, on_terminal, tmp_path):
+    outputs = tmp_path / f"o{ENDING}"
+    outputs.mkdir()
+
+    def path_of(found):
+        stem, mark, suffix = found[1].partition(".")
+        inside = place / f"{stem}{ENDING}{mark}{suffix}"
+        return str(inside if inside.exists() else outputs / inside.name)
+
+    words = [re.sub(r"{(.*)}", path_of, word) for word in VERBS[name].split()]
+    words = [word.replace("ENDING", ENDING) if word != "ID" else f"id{ENDING}" for word in words]
+    printed, _ = on_terminal(*words)
+    assert printed
+    assert not CONTROL.search(printed), ascii(CONTROL.search(printed))
+    if "-o -" not in VERBS[name]:  # a cell of CSV may have several lines, in quotes
+        assert not [line for line in printed.split("\n") if line.strip().startswith("forged")]
+    for page in outputs.glob("*.html"):
+        text = page.read_text("utf-8")
+        assert not CONTROL.search(text), ascii(CONTROL.search(text))
+        assert "[red]" in text
 
 
 def test_ids_are_shown_with_escapes_and_piped_as_they_are(folder, on_terminal):

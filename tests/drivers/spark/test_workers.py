@@ -86,26 +86,24 @@ def test_the_environment_need_not_be_activated(tmp_path, without):
     assert said == "[True, False, True]\n"
 
 
-def test_workers_without_lshfast_are_named_in_one_line(tmp_path, without):
-    python = wrapper(tmp_path / "python", without)
-    said, log = run_program(tmp_path, "local-cluster[1,1,1024]", PYSPARK_PYTHON=python)
-    assert said.startswith("ImportError the Python of the workers on ")
-    assert "cannot import lshfast: No module named 'lshfast'; set PYSPARK_PYTHON" in said
+VERSION = "all processes of a run need the same version"
+REFUSED = {
+    "no lshfast": ("without", "*", "local-cluster[1,1,1024]", "workers", "ImportError the Python of the workers on ",
+                   "cannot import lshfast: No module named 'lshfast'; set PYSPARK_PYTHON"),
+    "one of two executors": ("other", "*/0", "local-cluster[2,1,1024]", "workers",
+                             "FormatError the Python of the workers on ", VERSION),
+    "a worker that comes later": ("other", "*", "local-cluster[1,1,1024]", "tasks",
+                                  "FormatError a worker is of another version: the driver of the run has lshfast", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_workers_are_refused_in_one_line(tmp_path, without, name):
+    folder, places, master, look, beginning, reason = REFUSED[name]
+    package = without if folder == "without" else copy_package(tmp_path / "other")
+    python = wrapper(tmp_path / "python", package, places)
+    said, log = run_program(tmp_path, master, look, PYSPARK_PYTHON=python)
+    assert said.startswith(beginning)
+    assert reason in said
     assert said.count("\n") == 1
-    assert "Traceback" not in log
-
-
-def test_one_of_two_executors_of_another_version_is_refused(tmp_path):
-    python = wrapper(tmp_path / "python", copy_package(tmp_path / "other"), "*/0")
-    said, log = run_program(tmp_path, "local-cluster[2,1,1024]", PYSPARK_PYTHON=python)
-    assert said.startswith("FormatError the Python of the workers on ")
-    assert "all processes of a run need the same version" in said
-    assert said.count("\n") == 1
-    assert "Traceback" not in log
-
-
-def test_a_worker_that_comes_later_does_not_compute(tmp_path):
-    python = wrapper(tmp_path / "python", copy_package(tmp_path / "other"))
-    said, _ = run_program(tmp_path, "local-cluster[1,1,1024]", "tasks", PYSPARK_PYTHON=python)
-    assert said.startswith("FormatError a worker is of another version: the driver of the run has lshfast")
-    assert said.count("\n") == 1
+    assert look == "tasks" or "Traceback" not in log
