@@ -1,18 +1,21 @@
 """Keys, texts and names of columns with control characters: what results and errors show is escaped."""
 
+import json
 import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import lshfast
-from lshfast import LSHForest, LSHIndex, records
+from lshfast import LSHForest, LSHIndex, genomes, images, passages, records, web
 from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut
 
 MARKS = "\x1b]52;c;aGk=\x07\x9b31m\r\x7f\u202e\u2066\u2028\u200f<b>&"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-KEYS = [f"{letter}{MARKS}" for letter in "abcd"]
+NAME = f"{MARKS}\nforged"  # ends a line, too
+KEYS = [f"{letter}{NAME}" for letter in "abcd"]
 TEXTS = [
     f"a rose is a rose is a rose and so on {MARKS}", f"A rose is a rose is a rose, and so on! {MARKS}",
     f"a rose is a rose is a rose and so on {MARKS}", "something else",
@@ -55,20 +58,71 @@ def of_indexes():
 
 def of_records():
     people = [
-        {f"name{MARKS}": f"ann{row} berg {MARKS}", f"town{MARKS}": f"oslo{row}", f"year{MARKS}": str(1900 + row)}
+        {f"name{NAME}": f"ann{row} berg {NAME}", f"town{NAME}": f"oslo{row}", f"year{NAME}": str(1900 + row)}
         for row in range(30)
     ]  # fmt: skip
     links = records.dedup_records(people * 2, threads=1)
     yield from (links, links.summary, links.rates, links.weights, links.rates, *links.left_out, *links.dependent)
     yield from (*links.summary.warnings, *links.fields, links.explain(0) if callable(links.explain) else "")
-    yield from (DependentField(f"name{MARKS}", (f"town{MARKS}",)), LeftOut(f"name{MARKS}", "row numbers"))
+    yield from (DependentField(f"name{NAME}", (f"town{NAME}",)), LeftOut(f"name{NAME}", "row numbers"))
 
 
-@pytest.mark.parametrize("make", [of_dedup, of_indexes, of_records])
-def test_results_show_no_control_characters(make):
-    for result in make():
+def of_files(folder):
+    path, clusters = folder / f"a{NAME}.jsonl", folder / "c.parquet"
+    rows = [{f"id{NAME}": key, "text": text, "by": f"v{NAME}"} for key, text in zip(KEYS, TEXTS, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for number in range(2):
+        result = lshfast.dedup_files(
+            path, folder / f"o{number}.jsonl", id_column=f"id{NAME}", by="by", clusters=clusters,
+            changes=folder / f"c{number}.csv", overwrite=True,
+        )  # fmt: skip
+        yield from (result, result.summary, result.summary.clusters)
+    texts = folder / f"texts{NAME}"
+    texts.mkdir()
+    (texts / f"a{NAME}.txt").write_text("one line\n" * 2000)
+    (texts / f"a.doc{NAME}").write_text("")
+    yield lshfast.dedup_files(texts, folder / "o.jsonl").summary
+
+
+def of_passages():
+    texts = [f"{' '.join(f'word{i}' for i in range(60))} {end}" for end in (NAME, "and", NAME)]
+    found = passages.find(texts, length=10)
+    yield from (found, *found)
+
+
+def of_images(folder):
+    for name in "ab":
+        Image.effect_mandelbrot((64, 64), (-2, -1, 1, 1), 20).save(folder / f"{name}{NAME}.png")
+    (folder / f"broken{NAME}.png").write_bytes(b"no image")
+    listed = images.list_images(folder)
+    hashes = images.hash_files(listed.paths)
+    known = images.KnownHashes([f"known{NAME}"], hashes.codes[:1, 0], "pdq")
+    for result in (images.dedup(hashes), images.dedup(hashes, against=known)):
+        yield from (result, *result.removed)
+    yield from (listed, hashes, *hashes.rejected, known)
+
+
+def of_genomes():
+    sketches = genomes.sketch(["ACGTTGCATGTC" * 100] * 2, names=[f"a{NAME}", f"b{NAME}"], k=5, scaled=1)
+    yield from (sketches, genomes.pairs(sketches))
+
+
+def of_web():
+    urls = [f"http://h{host}.org/a{path}/b{path}/{MARKS[:1]}c" for host in range(2) for path in range(20)]
+    found = web.find_mirrors([url.replace("\x1b", "%1b") for url in urls])
+    yield from (found, *found.removed)
+    contraction = web.contract([0, 0, 1, 1], [2, 3, 2, 3])
+    yield contraction
+
+
+@pytest.mark.parametrize(
+    "make", [of_dedup, of_indexes, of_records, of_files, of_passages, of_images, of_genomes, of_web]
+)
+def test_results_show_no_control_characters(make, tmp_path):
+    for result in make(tmp_path) if make in (of_files, of_images) else make():
         for text in shown(result):
             assert not RAW.search(text), ascii(text)
+            assert not [line for line in text.split("\n") if line.strip().startswith("forged")], ascii(text)
 
 
 @pytest.mark.parametrize("html", [of_dedup])

@@ -47,7 +47,7 @@ def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:right'>{escape(value)}</td>"
         f"<td style='text-align:left'>{escape(note)}</td></tr>"
-        for name, value, note in figures
+        for name, value, note in (map(visible, one) for one in figures)
     )
     shown = f"<p>{escape(advice)}</p>" if advice else ""
     return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{shown}"
