@@ -38,11 +38,6 @@ def in_form(values: npt.NDArray[Number], single: bool) -> npt.NDArray[Number] | 
     return values[0] if single else values
 
 
-def as_python(values: npt.NDArray[Number], single: bool) -> Any:
-    """Return the values of pairs as they are, or the value of two single items as a number of Python."""
-    return values[0].item() if single else values
-
-
 def are_strings(a: Any, b: Any) -> bool:
     """Return whether both items are single strings."""
     return isinstance(a, (str, bytes)) and isinstance(b, (str, bytes))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_number
 from lshfast.common.types import Float64Array
-from lshfast.distances.batches import as_python, in_form
+from lshfast.distances.batches import in_form
 from lshfast.families.family import check_pairs
 
 # Numbers that are subtracted at once: they stay in the cache.
@@ -183,7 +183,7 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
         products = (one * other).sum(axis=1)
         wide = np.abs(products) < 0.5  # there the sum of products is exact to 1e-16 of the cosine, not of 1
         cosines[rows][wide] = products[wide]
-    return as_python(cosines, single)
+    return cosines[0].item() if single else cosines
 
 
 def _angles(a: Float64Array, b: Float64Array) -> Float64Array:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.distances.batches import as_python, in_form, listed, paired
+from lshfast.distances.batches import in_form, listed, paired
 from lshfast.families.family import check_pairs
 from lshfast.families.set_distances import jaccard as jaccard_of_tokens
 from lshfast.families.set_distances import overlaps
@@ -105,7 +105,7 @@ def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
     """
     sizes = _sizes_of(a, b)
     similarities = np.where(sizes.union > 0, sizes.shared / np.maximum(sizes.union, 1), 1.0)
-    return as_python(similarities, sizes.single)
+    return similarities[0].item() if sizes.single else similarities
 
 
 @overload
@@ -150,7 +150,7 @@ def containment(a: Any, b: Any) -> float | Float64Array:
     """
     sizes = _sizes_of(a, b)
     shares = np.where(sizes.first > 0, sizes.shared / np.maximum(sizes.first, 1), 1.0)
-    return as_python(shares, sizes.single)
+    return shares[0].item() if sizes.single else shares
 
 
 @overload
@@ -189,7 +189,7 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
     3
     """
     sizes = _sizes_of(a, b)
-    return as_python(sizes.shared, sizes.single)
+    return sizes.shared[0].item() if sizes.single else sizes.shared
 
 
 class _Sizes(NamedTuple):
