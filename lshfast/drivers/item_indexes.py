@@ -114,6 +114,9 @@ class ItemIndex(ABC, Generic[Made]):
     def reader(self, plan: PointPlan) -> AnyReader:
         """Return a reader of items that have the format of the entries."""
 
+    def check_reader(self, reader: AnyReader) -> None:
+        """Raise ValueError if the items of opened inputs are known to be other ones than the entries."""
+
     @abstractmethod
     def recall(self, plan: PointPlan) -> float:
         """Return the probability that an entry at the bound is found."""

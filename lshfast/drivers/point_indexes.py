@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from lshfast.common.choices import ItemMeasure, Kind, usual_measure
+from lshfast.common.image_hashes import ImageHash, check_same_hash, hash_named
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.indexes import Indexes, naming
@@ -30,6 +31,7 @@ from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import PointKind, PointPlan, is_distance, make_point_plan
 
 if TYPE_CHECKING:
+    from lshfast.drivers.inputs import AnyReader
     from lshfast.engine.points import PointRows
 
 IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
@@ -66,7 +68,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         """The format of the entries."""
         if isinstance(self.index, NearNeighbors):
             return self.index.plan.points
-        return PointFormat("hamming", self._made.bits, "float32", None)
+        name = self._made.image_hash
+        return PointFormat("hamming", self._made.bits, "float32", None, hash_named(name) if name else None)
 
     @property
     def of(self) -> PointKind:
@@ -109,6 +112,15 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                 radius = 1.0  # replaced below
             plan = make_point_plan(self.of, measure=measure, threshold=threshold, radius=radius, threads=threads)
             return plan if given else replace(plan, bound=self._bound(measure, unbounded))
+
+    def check_reader(self, reader: AnyReader) -> None:
+        with naming(self.name):
+            self._check_hash(getattr(reader, "image_hash", None))
+
+    def _check_hash(self, hash: ImageHash | None) -> None:
+        """Raise ValueError if codes are hashes of images of another kind than the entries are known to be."""
+        if len(self):
+            check_same_hash(self.format.image_hash, hash)
 
     def reader(self, plan: PointPlan) -> PointReader:
         return PointReader(plan.kind, plan.measure, self.format)
@@ -183,6 +195,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             raise ValueError(f"the measure of this index is {self.measures[0]}, not {plan.measure}")
         if own.dim != format.dim:
             raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
+        self._check_hash(format.image_hash)
         index = self.index
         if isinstance(index, NearNeighbors) and plan.distance_of(format) > index.plan.radius * (1 + 1e-12):
             raise ValueError(
@@ -200,10 +213,15 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
         """Return a new index for points of a format, of which there are so many at first."""
         kind = class_for(plan)
-        if kind is TanimotoIndex:
-            return TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
-        if kind is HammingIndex:
-            return HammingIndex(format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate)
+        if kind is not NearNeighbors:
+            codes: HammingIndex | TanimotoIndex
+            if kind is TanimotoIndex:
+                codes = TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
+            else:
+                codes = HammingIndex(format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate)
+            if format.image_hash is not None:
+                codes.image_hash = format.image_hash.name
+            return codes
         dtype: Any = format.dtype
         return NearNeighbors(
             cast(Any, format.metric), plan.distance_of(format), dim=format.dim, n=max(1000, GROWTH * rows),

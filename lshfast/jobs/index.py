@@ -236,7 +236,10 @@ def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int |
 
 def open_for(index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    return inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    if isinstance(index, ItemIndex) and points is not None:
+        index.check_reader(points)
+    return corpus, points
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
