@@ -7,7 +7,7 @@ so distances to entries are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -26,6 +26,7 @@ from lshfast.index.keys import Column, kind_of, listed
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.neighbors.samples import PointSample
 from lshfast.kinds.held_points import release
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import PointKind, PointPlan, is_distance, make_point_plan
@@ -38,6 +39,9 @@ IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
+
+# The most vectors by which a bound for k neighbors is chosen: 256 times as many distances take about a second.
+SAMPLE_POINTS = 1 << 14
 
 # The bounds that all entries keep.
 LARGEST_DISTANCE = math.inf
@@ -53,6 +57,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     """An index of points, or a new one, whose index is None until the format of the points is known."""
 
     known_kind: str | None = None  # that of the keys of codes
+    sample: PointSample | None = None  # by which a new index of vectors is planned
 
     @property
     def kind(self) -> str | None:
@@ -88,6 +93,17 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if self.index is None:
             assert format is not None
             self.index = self.new(format, plan, rows)
+
+    def choose_bound(self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int) -> PointPlan:
+        count = sum(map(len, words))
+        if k >= count:
+            raise ValueError(f"k must be less than the number of vectors, {count:,}, not {k}")
+        every = np.concatenate(words)
+        if count > SAMPLE_POINTS:
+            every = every[np.random.default_rng(plan.seed).choice(count, SAMPLE_POINTS, replace=False)]
+        self.sample = PointSample(format, every, plan.seed)
+        radius = self.sample.radius_for(k, count)
+        return replace(plan, bound=math.cos(radius) if plan.measure == "cosine" else radius)
 
     # ---- plans ----
 
@@ -223,9 +239,11 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                 codes.image_hash = format.image_hash.name
             return codes
         dtype: Any = format.dtype
+        sample = None if self.sample is None else format.points_of(self.sample.words)
         return NearNeighbors(
             cast(Any, format.metric), plan.distance_of(format), dim=format.dim, n=max(1000, GROWTH * rows),
             recall=0.95 if plan.complete else plan.recall, dtype=dtype, seed=plan.seed, on_duplicate=self.on_duplicate,
+            sample=sample,
         )  # fmt: skip
 
     def contains(self, keys: Column) -> BoolArray:

@@ -134,7 +134,7 @@ class NeighborCounts:
         self.wait_until = self.queries
         self.queries = self.outside = 0
 
-    def advice(self, plan: NeighborsPlan, measured: Measured | None) -> str:
+    def advice(self, plan: NeighborsPlan, measured: MeasuredRecall | None) -> str:
         """Return the warning; `measured` are some of the queries, None if their nearest entries are not known."""
         bound = f"radius {plan.radius:.4g}" if plan.threshold is None else f"threshold {plan.threshold:.4g}"
         remedy = "Pass a larger radius, or a sample of points and k, to NearNeighbors"
@@ -155,14 +155,14 @@ class NeighborCounts:
         )
 
 
-class Measured(NamedTuple):
+class MeasuredRecall(NamedTuple):
     """The shares of the k nearest entries that queries have found, and a radius with these for most of them."""
 
     recalls: Float64Array
     radius: float
 
     @classmethod
-    def of(cls, answers: Float64Array, nearest: Float64Array) -> Measured:
+    def of(cls, answers: Float64Array, nearest: Float64Array) -> MeasuredRecall:
         """Compare the distances of answers with those of the k nearest entries, (m, k) each, ascending."""
         recalls = np.mean(answers <= nearest[:, -1:], axis=1)
         return cls(recalls, float(np.quantile(nearest[:, -1], INSIDE)))

@@ -26,7 +26,7 @@ from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.few_neighbors import (
     SHARE,
     FewNeighborsWarning,
-    Measured,
+    MeasuredRecall,
     NeighborCounts,
     is_clearly_kept,
     measured_queries,
@@ -614,7 +614,7 @@ class NearNeighbors(StoredIndex):
             measured = None
             if self.store.scans and len(chosen.words):
                 nearest = self._nearest(chosen.words, k)
-                measured = None if nearest is None else Measured.of(distances[-len(nearest) :], nearest)
+                measured = None if nearest is None else MeasuredRecall.of(distances[-len(nearest) :], nearest)
             if measured is None:
                 few = np.count_nonzero(np.isinf(distances[:, -1])) >= SHARE * len(distances)
             else:
