@@ -354,8 +354,10 @@ class NearNeighbors(StoredIndex):
             At least 1. Fewer are returned if fewer are found.
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
-            are in the same buckets, and the recall is then not promised: those in the most promising buckets, or with
-            the nearest codes, are examined first. By default, all are examined.
+            are in the same buckets or have near codes, and the recall is then not promised: those in the most promising
+            buckets, or with the nearest codes, are examined first, and those inserted first where these are equal. With
+            codes, it also bounds the entries that are kept for a query, by twice as many and a few thousand; the first
+            128 bits of all codes are read in any case. By default, all candidates are examined, as the recall needs.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
