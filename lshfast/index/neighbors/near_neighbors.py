@@ -618,7 +618,7 @@ class NearNeighbors(StoredIndex):
                 nearest = self._nearest(chosen.words, k)
                 measured = None if nearest is None else MeasuredRecall.of(distances[-len(nearest) :], nearest)
             if measured is None:
-                few = np.count_nonzero(np.isinf(distances[:, -1])) >= SHARE * len(distances)
+                few = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
             else:
                 few = measured.is_low(self._promised) and measured.radius > self.plan.radius
             if few:
