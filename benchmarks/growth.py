@@ -42,15 +42,63 @@ def weighted_sets_below_the_threshold(n: int) -> Callable[[], object]:
     return lambda: lshfast.dedup(sets, kind="weighted", threshold=0.8, threads=1)
 
 
-def vectors_below_the_threshold(n: int) -> Callable[[], object]:
-    """Vectors around one direction, with cosines of about .92, at a threshold of .95."""
+def around_one_direction(n: int) -> np.ndarray:
+    """Return vectors with cosines of about .92 and distances of .42."""
     rng = np.random.default_rng(1)
     center = rng.standard_normal(128)
     center /= np.linalg.norm(center)
     noise = rng.standard_normal((n, 128))
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    vectors = (center + 0.295 * noise).astype(np.float32)
-    return lambda: lshfast.dedup(vectors, kind="vector", threshold=0.95, threads=1)
+    return (center + 0.295 * noise).astype(np.float32)
+
+
+def vectors_below_the_threshold(n: int) -> Callable[[], object]:
+    """Vectors around one direction, with cosines of about .92, at a threshold of .95."""
+    vectors = around_one_direction(n)
+    return lambda: lshfast.dedup(vectors, threshold=0.95, threads=1)
+
+
+def vectors_with_a_limit(n: int) -> Callable[[], object]:
+    """The same vectors with at most 1,000 candidates each."""
+    vectors = around_one_direction(n)
+    return lambda: lshfast.dedup(vectors, threshold=0.95, threads=1, max_candidates=1000)
+
+
+def pairs_with_a_limit(n: int) -> Callable[[], object]:
+    """The pairs of the same vectors, with at most 1,000 candidates each."""
+    vectors = around_one_direction(n)
+    return lambda: lshfast.pairs(vectors, threshold=0.95, threads=1, max_candidates=1000)
+
+
+def points_beyond_the_radius(n: int) -> Callable[[], object]:
+    """The same vectors by their distances of about .42, at a radius of .31."""
+    vectors = around_one_direction(n)
+    return lambda: lshfast.dedup(vectors, measure="euclidean", radius=0.31, threads=1)
+
+
+def points_with_a_limit(n: int) -> Callable[[], object]:
+    """The same points with at most 1,000 candidates each."""
+    vectors = around_one_direction(n)
+    return lambda: lshfast.dedup(vectors, measure="euclidean", radius=0.31, threads=1, max_candidates=1000)
+
+
+def crowds_with_a_limit(n: int) -> Callable[[], object]:
+    """Half of the vectors in crowds of 1/4, 1/8, 1/16... of all, and half unlike others; at most 1,000 candidates."""
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((n, 64))
+    start, size = 0, n // 4
+    while size > 1:
+        vectors[start : start + size] = 0.25 * vectors[start : start + size] + rng.standard_normal(64)
+        start, size = start + size, size // 2
+    return lambda: lshfast.dedup(vectors, threshold=0.96, threads=1, max_candidates=1000)
+
+
+def codes_with_a_limit(n: int) -> Callable[[], object]:
+    """Codes of 256 bits of which 20 differ from one code, at a radius of 26, with at most 1,000 candidates each."""
+    rng = np.random.default_rng(1)
+    bits = np.argsort(rng.random((n, 256)), axis=1) < 20
+    codes = np.packbits(bits, axis=1).view(np.uint64)
+    return lambda: lshfast.dedup(codes, kind="code", radius=26, recall=0.95, threads=1, max_candidates=1000)
 
 
 def equal_points(n: int) -> Callable[[], object]:
@@ -78,6 +126,12 @@ CASES = {
         nested_texts,
         weighted_sets_below_the_threshold,
         vectors_below_the_threshold,
+        vectors_with_a_limit,
+        pairs_with_a_limit,
+        points_beyond_the_radius,
+        points_with_a_limit,
+        crowds_with_a_limit,
+        codes_with_a_limit,
         equal_points,
         pages_with_shared_links,
     )

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from lshfast.datasketch import bBitMinHash as bBitMinHash
     from lshfast.drivers.files.api import dedup_files
     from lshfast.drivers.memory import dedup, pairs
-    from lshfast.engine import DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
+    from lshfast.engine import CrowdWarning, DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
     from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.engine.clusters import ClusterFigures as ClusterFigures
     from lshfast.engine.libraries import LibraryDefaults, library_defaults
@@ -108,6 +108,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bands",
+    "CrowdWarning",
     "DataError",
     "DecimalCodesWarning",
     "DedupResult",
@@ -161,7 +162,7 @@ if not TYPE_CHECKING:
             "drivers.files.api": "dedup_files",
             "drivers.memory": "dedup pairs",
             "engine.libraries": "LibraryDefaults library_defaults",
-            "engine": "DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
+            "engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
             "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",

@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, RadiusNei
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from lshfast import NearNeighbors
 from lshfast.estimators import LSHNeighbors
 
 CHECKS = [
@@ -189,3 +190,16 @@ def test_a_graph_of_distances_needs_one_more_point():
     ours = LSHNeighbors(n_neighbors=2).fit([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(ValueError, match="n_neighbors must be less than n_samples_fit = 2 with mode='distance'"):
         ours.transform([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "angle", "cosine"])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_the_typical_radius_is_that_of_the_index(metric, as_sparse):
+    """The same rule chooses it: by a sample of all points, for as many neighbors."""
+    points = np.random.default_rng(2).standard_normal((400, 8))
+    given = scipy.sparse.csr_matrix(points) if as_sparse else points
+    ours = LSHNeighbors(metric, n_neighbors=4, random_state=3).fit(given)
+    index = NearNeighbors(metric, dim=8, n=400, sample=points, k=4, dtype="float64", seed=3)
+    expected = index.plan.radius if index.plan.threshold is None else 1 - index.plan.threshold
+    assert ours.radius_ == pytest.approx(expected, rel=1e-12)
+    assert 0.9 < np.mean(ours.kneighbors(n_neighbors=4)[0][:, -1] <= ours.radius_) < 0.99

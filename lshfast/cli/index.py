@@ -82,6 +82,16 @@ def build(
     kind: KindOption = None,
     threshold: ThresholdOrDefault = None,
     radius: Radius = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            metavar="N",
+            help="Vectors, instead of --threshold or --radius: a bound within which 95 % of the rows have N others, "
+            "for index query -k N.",
+            show_default=False,
+        ),
+    ] = None,
     measure: ItemMeasureOption = None,
     unit: UnitOption = "word",
     size: Size = None,
@@ -104,9 +114,8 @@ def build(
     FILE:LINE without --id-column.
     """
     with one_line_errors():
-        from lshfast.drivers.indexes import plan_of_items
         from lshfast.drivers.inputs import Inputs
-        from lshfast.jobs.index import build_index
+        from lshfast.jobs.index import build_index, plan_of_build
 
         options = dict(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
@@ -115,9 +124,11 @@ def build(
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
         )
-        plan = plan_of_items(source, options, {"threads": threads}, {"radius": radius})
+        plan = plan_of_build(source, options, {"threads": threads}, radius, k)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
+            summary = build_index(
+                source, output, plan, k=k, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch
+            )
         finish(summary, quiet)
 
 

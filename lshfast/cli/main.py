@@ -52,6 +52,7 @@ from lshfast.cli.options import (
     KeepOption,
     KindOption,
     Master,
+    MaxCandidates,
     MaxColumns,
     MaxRemoved,
     MaxRowBytes,
@@ -180,6 +181,7 @@ def dedup(
     exact: ExactOption = None,
     measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
+    max_candidates: MaxCandidates = None,
     groups: GroupsOption = "star",
     keep: KeepOption = "first",
     by: By = None,
@@ -268,7 +270,7 @@ def dedup(
         )  # fmt: skip
         outside = dict(
             radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,
-            resume=resume,
+            resume=resume, max_candidates=max_candidates,
         )  # fmt: skip
         outside |= dict(split=split)
         plan = plan_of_items(source, given(context, options) if against else options, others, outside)
@@ -334,6 +336,7 @@ def pairs_command(
     exact: ExactOption = None,
     measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
+    max_candidates: MaxCandidates = None,
     top: Top = None,
     most: Most = None,
     html: Html = None,
@@ -381,7 +384,7 @@ def pairs_command(
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
         )
-        outside = dict(radius=radius, memory=memory, resume=resume)
+        outside = dict(radius=radius, memory=memory, resume=resume, max_candidates=max_candidates)
         plan = plan_of_items(source, options, dict(threads=threads, exact=exact), outside)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)

@@ -85,6 +85,7 @@ MeasureOption = Annotated[
 TextMeasureOption = Annotated[PairMeasure | None, typer.Option(help=help_of("measure"), show_default=False)]
 ItemMeasureOption = Annotated[ItemMeasure | None, typer.Option(help=help_of("measure"), show_default=False)]
 IgnoreCommon = Annotated[float | None, typer.Option(metavar="SHARE", help=help_of("ignore_common"))]
+MaxCandidates = Annotated[int | None, typer.Option(metavar="N", help=help_of("max_candidates"))]
 Top = Annotated[int | None, typer.Option(metavar="N", help=help_of("top"))]
 Most = Annotated[float | None, typer.Option(metavar="SIMILARITY", help=help_of("most"))]
 By = Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("by"), autocompletion=columns)]

@@ -109,6 +109,9 @@ class Container(Header):
         Each section begins at a multiple of it; zeros are before it.
     first : int
         The least place of the first section, a multiple of `alignment`.
+    note_bytes : int
+        The most bytes of a note: a text of UTF-8 without control characters. With a note, a file has the last version
+        and, after its header, the note with zeros behind it and a checksum. Without one, it has the first version.
     """
 
     def __init__(
@@ -120,8 +123,10 @@ class Container(Header):
         sections: tuple[str, ...],
         alignment: int,
         first: int = 0,
+        note_bytes: int = 0,
     ) -> None:
         super().__init__(magic, versions, f"{fields}{len(sections)}Q", name)
+        self.note_bytes: int = note_bytes
         self.sections: tuple[str, ...] = sections
         self.alignment: int = alignment
         self.first: int = first
@@ -133,8 +138,9 @@ class Container(Header):
         sections: Sequence[Arrays],
         overwrite: bool,
         progress: Progress | None = None,
+        note: str = "",
     ) -> None:
-        """Write a file of the last version, which appears under its name when it is complete.
+        """Write a file, which appears under its name when it is complete.
 
         A section is the bytes of several arrays. `progress` is called with ("save", bytes done, bytes in total).
         """
@@ -148,17 +154,39 @@ class Container(Header):
 
         with atomic_file(path, overwrite) as file:
             sums = [checksum(*map(_bytes, arrays)) for arrays in sections]
-            file.write(self.pack(self.versions[-1], *fields, *sums).ljust(self.first, b"\0"))
+            noted = not self.note_bytes or bool(note)
+            head = self.pack(self.versions[-1 if noted else 0], *fields, *sums)
+            if note:
+                head += self._packed_note(note)
+            file.write(head.ljust(self.first, b"\0"))
             for arrays in sections:
                 file.write(bytes(-file.tell() % self.alignment))
                 append(file, arrays, tell)
+
+    def _packed_note(self, note: str) -> bytes:
+        data = note.encode()
+        if len(data) > self.note_bytes or not note.isprintable():
+            raise ValueError(f"a note has at most {self.note_bytes} bytes and no control characters, not {note!r}")
+        return sealed(data.ljust(self.note_bytes, b"\0"))
+
+    def _unpacked_note(self, data: bytes) -> str:
+        if not is_sealed(data):
+            raise FormatError("note: its checksum is wrong")
+        try:
+            note = data[: self.note_bytes].rstrip(b"\0").decode()
+        except UnicodeDecodeError:
+            raise FormatError("note: not valid UTF-8") from None
+        if not note or not note.isprintable():
+            raise FormatError("note: it is empty, or has control characters")
+        return note
 
     def read(
         self, path: str | os.PathLike[str], sizes: Callable[..., Sequence[int]]
     ) -> tuple[tuple[Any, ...], list[Bytes]]:
         """Return the fields and the sections of a file; the file is mapped as long as they exist.
 
-        `sizes` checks the fields, and returns the bytes of each section. It is called with the fields.
+        If there may be a note, it is the last of the fields, "" without one. `sizes` checks the fields, and returns the
+        bytes of each section. It is called with the fields.
 
         Raises
         ------
@@ -169,9 +197,13 @@ class Container(Header):
         """
         with open(path, "rb") as file, named_format(path):
             data = mapped(file)
-            _, *fields = self.unpack(bytes(data[: self.size]))
+            version, *fields = self.unpack(bytes(data[: self.size]))
             own, sums = tuple(fields[: -len(self.sections)]), fields[-len(self.sections) :]
             places, padding, end = [], [], self.size
+            if self.note_bytes:
+                noted = version != self.versions[0]
+                end += (self.note_bytes + _SUM.size) * noted
+                own += (self._unpacked_note(bytes(data[self.size : end])) if noted else "",)
             for nbytes in sizes(*own):
                 start = max(end, self.first)
                 start += -start % self.alignment

@@ -155,7 +155,8 @@ def plan_of_items(
         return plan_against(os.fspath(against), dict(given), kind=kind, **others)
     if against is not None and kind == "weighted":
         given = options_against(os.fspath(against), given)
-    plan = plan_for(kind, {**given, **others, "radius": outside.get("radius")})
+    of_points = {name: outside.get(name) for name in ("radius", "max_candidates")}
+    plan = plan_for(kind, {**given, **others, **of_points})
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 
 

@@ -26,6 +26,7 @@ from lshfast.readers.advice import advising
 from lshfast.readers.corpus import Batch
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
 from lshfast.readers.folder import files_of_lines
+from lshfast.readers.hash_lists import hash_of_lists
 from lshfast.readers.jsonl import first_value
 from lshfast.readers.listing import left_out_of
 from lshfast.readers.parquet import schema_of, type_of
@@ -100,7 +101,10 @@ class Inputs:
             how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read, "advice": lambda: reader.advice}
             if plan.kind == "weighted":
                 how["batch_bytes"] = SET_BYTES
-            return self.open(**how | others), reader
+            corpus = self.open(**how | others)
+            if plan.kind == "code":
+                reader.image_hash = hash_of_lists(corpus.files)
+            return corpus, reader
         return self.open(**(_of_sets() if plan.sets else {}) | others), None
 
     def kind_of_items(self) -> Kind:

@@ -7,7 +7,7 @@ its file keeps its old state.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -92,6 +92,10 @@ class ItemIndex(ABC, Generic[Made]):
     def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
         """Make the index for items of a format, of which there are so many at first, if it is None."""
 
+    def choose_bound(self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int) -> PointPlan:
+        """Return a plan with a bound within which 95 % of the items have k others; only vectors have one."""
+        raise NotImplementedError
+
     # ---- plans ----
 
     @abstractmethod
@@ -113,6 +117,9 @@ class ItemIndex(ABC, Generic[Made]):
     @abstractmethod
     def reader(self, plan: PointPlan) -> AnyReader:
         """Return a reader of items that have the format of the entries."""
+
+    def check_reader(self, reader: AnyReader) -> None:
+        """Raise ValueError if the items of opened inputs are known to be other ones than the entries."""
 
     @abstractmethod
     def recall(self, plan: PointPlan) -> float:

@@ -22,6 +22,7 @@ from lshfast.engine.any_run import run_items
 from lshfast.engine.clock import Clock
 from lshfast.engine.columns import ShingledTexts, column_of
 from lshfast.engine.common_shingles import ignoring_common
+from lshfast.engine.crowds import warn_of_crowd
 from lshfast.engine.guard import check_max_removed, check_result
 from lshfast.engine.listed_pairs import listed, not_above
 from lshfast.engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run
@@ -70,6 +71,7 @@ def dedup(
     exact: bool | None = None,
     measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
+    max_candidates: int | None = None,
     by: Any = None,
     max_removed: float | None = None,
     progress: Progress | None = None,
@@ -151,6 +153,12 @@ def dedup(
         Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that templates and
         navigation do not make pages similar. A text that has no others is without shingles. The texts are read twice
         more, and their shingles are hashed twice. Only for texts, and without an index.
+    max_candidates : int, optional
+        For vectors, weighted sets, and codes with a `recall`. A row that shares buckets with more than so many others,
+        at least 256, counted in each bucket, is compared with those of them that do too in small cells only, so that
+        hostile rows cannot make the time grow with the square of their number. Rows with fewer candidates are found as
+        before. `summary.limited` and `summary.left_out` say what was left out (docs/how-to/kinds.md). In a run of stars
+        a row has as many candidates as rows that are kept.
     by : sequence of length n, optional
         A value of each text, such as its source: `summary.by` says how many texts with each value were removed.
     max_removed : float, optional
@@ -178,6 +186,8 @@ def dedup(
 
     Warns
     -----
+    CrowdWarning
+        If rows have more candidates than `max_candidates`, so that comparisons were left out.
     ShortTextsWarning
         If there are at least 100 texts, and most are so short that a change of one word leaves a similarity below the
         threshold. The warning and `summary.advice` name better values (see `recommend`).
@@ -235,6 +245,7 @@ def dedup(
         texts, kind, threshold=threshold, radius=radius, unit=unit, size=size, stop_words=stop_words,
         num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
         groups=groups, threads=threads, seed=seed, exact=exact, measure=measure, ignore_common=ignore_common,
+        max_candidates=max_candidates,
     )  # fmt: skip
     check_against(against, add, plan)
     check_max_removed(max_removed)
@@ -255,6 +266,7 @@ def dedup(
     if items.advice:
         result = replace(result, summary=replace(result.summary, advice=items.advice))
     warn_of(result.summary.advice)
+    warn_of_crowd(result.summary.limits)
     rule = keep if isinstance(keep, str) else "values"
     return replace(result, options=result.options | {"keep": rule})
 
@@ -280,6 +292,7 @@ def pairs(
     exact: bool | None = None,
     measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
+    max_candidates: int | None = None,
     top: int | None = None,
     most: float | None = None,
     progress: Progress | None = None,
@@ -289,7 +302,7 @@ def pairs(
     Parameters
     ----------
     texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, threads, seed,
-    exact, ignore_common, progress
+    exact, ignore_common, max_candidates, progress
         As for `dedup`.
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", the similarity of a pair is the share of the text with fewer shingles that the other text
@@ -316,7 +329,7 @@ def pairs(
 
     Warns
     -----
-    ShortTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
@@ -343,6 +356,7 @@ def pairs(
         texts, kind, threshold=threshold, radius=radius, unit=unit, size=size, stop_words=stop_words,
         num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
         threads=threads, seed=seed, exact=exact, measure=measure, ignore_common=ignore_common, top=top, most=most,
+        max_candidates=max_candidates,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
@@ -351,7 +365,10 @@ def pairs(
         from lshfast.engine.points import pairs_of_points
 
         warn_of(items.advice)
-        near = pairs_of_points([items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress)
+        near, limited = pairs_of_points(
+            [items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress
+        )
+        warn_of_crowd(limited)
         return named_pairs(near, any_plan.measure)
     batches, plan = ignoring_common([items.batch], any_plan, clock, progress)
     found = sketch_rows(batches, plan, clock, progress)

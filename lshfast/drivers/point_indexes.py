@@ -7,7 +7,7 @@ so distances to entries are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from lshfast.common.choices import ItemMeasure, Kind, usual_measure
+from lshfast.common.image_hashes import ImageHash, check_same_hash, hash_named
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.indexes import Indexes, naming
@@ -25,17 +26,22 @@ from lshfast.index.keys import Column, kind_of, listed
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.neighbors.samples import PointSample
 from lshfast.kinds.held_points import release
 from lshfast.kinds.items import PointReader
 from lshfast.kinds.measures import PointKind, PointPlan, is_distance, make_point_plan
 
 if TYPE_CHECKING:
+    from lshfast.drivers.inputs import AnyReader
     from lshfast.engine.points import PointRows
 
 IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
+
+# The most vectors by which a bound for k neighbors is chosen: 256 times as many distances take about a second.
+SAMPLE_POINTS = 1 << 14
 
 # The bounds that all entries keep.
 LARGEST_DISTANCE = math.inf
@@ -51,6 +57,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     """An index of points, or a new one, whose index is None until the format of the points is known."""
 
     known_kind: str | None = None  # that of the keys of codes
+    sample: PointSample | None = None  # by which a new index of vectors is planned
 
     @property
     def kind(self) -> str | None:
@@ -66,7 +73,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         """The format of the entries."""
         if isinstance(self.index, NearNeighbors):
             return self.index.plan.points
-        return PointFormat("hamming", self._made.bits, "float32", None)
+        name = self._made.image_hash
+        return PointFormat("hamming", self._made.bits, "float32", None, hash_named(name) if name else None)
 
     @property
     def of(self) -> PointKind:
@@ -85,6 +93,17 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if self.index is None:
             assert format is not None
             self.index = self.new(format, plan, rows)
+
+    def choose_bound(self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int) -> PointPlan:
+        count = sum(map(len, words))
+        if k >= count:
+            raise ValueError(f"k must be less than the number of vectors, {count:,}, not {k}")
+        every = np.concatenate(words)
+        if count > SAMPLE_POINTS:
+            every = every[np.random.default_rng(plan.seed).choice(count, SAMPLE_POINTS, replace=False)]
+        self.sample = PointSample(format, every, plan.seed)
+        radius = self.sample.radius_for(k, count)
+        return replace(plan, bound=math.cos(radius) if plan.measure == "cosine" else radius)
 
     # ---- plans ----
 
@@ -109,6 +128,15 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                 radius = 1.0  # replaced below
             plan = make_point_plan(self.of, measure=measure, threshold=threshold, radius=radius, threads=threads)
             return plan if given else replace(plan, bound=self._bound(measure, unbounded))
+
+    def check_reader(self, reader: AnyReader) -> None:
+        with naming(self.name):
+            self._check_hash(getattr(reader, "image_hash", None))
+
+    def _check_hash(self, hash: ImageHash | None) -> None:
+        """Raise ValueError if codes are hashes of images of another kind than the entries are known to be."""
+        if len(self):
+            check_same_hash(self.format.image_hash, hash)
 
     def reader(self, plan: PointPlan) -> PointReader:
         return PointReader(plan.kind, plan.measure, self.format)
@@ -183,6 +211,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             raise ValueError(f"the measure of this index is {self.measures[0]}, not {plan.measure}")
         if own.dim != format.dim:
             raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
+        self._check_hash(format.image_hash)
         index = self.index
         if isinstance(index, NearNeighbors) and plan.distance_of(format) > index.plan.radius * (1 + 1e-12):
             raise ValueError(
@@ -200,14 +229,21 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
         """Return a new index for points of a format, of which there are so many at first."""
         kind = class_for(plan)
-        if kind is TanimotoIndex:
-            return TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
-        if kind is HammingIndex:
-            return HammingIndex(format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate)
+        if kind is not NearNeighbors:
+            codes: HammingIndex | TanimotoIndex
+            if kind is TanimotoIndex:
+                codes = TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
+            else:
+                codes = HammingIndex(format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate)
+            if format.image_hash is not None:
+                codes.image_hash = format.image_hash.name
+            return codes
         dtype: Any = format.dtype
+        sample = None if self.sample is None else format.points_of(self.sample.words)
         return NearNeighbors(
             cast(Any, format.metric), plan.distance_of(format), dim=format.dim, n=max(1000, GROWTH * rows),
             recall=0.95 if plan.complete else plan.recall, dtype=dtype, seed=plan.seed, on_duplicate=self.on_duplicate,
+            sample=sample,
         )  # fmt: skip
 
     def contains(self, keys: Column) -> BoolArray:

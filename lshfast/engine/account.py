@@ -42,6 +42,8 @@ class Findings:
         Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
     earlier : Earlier or None
         None if the run used no index.
+    limited, left_out : int or None
+        As in `Summary`.
     """
 
     groups: Groups
@@ -52,6 +54,8 @@ class Findings:
     empty: int
     group_sizes: Int64Array
     earlier: Earlier | None = None
+    limited: int | None = None
+    left_out: int | None = None
 
     @classmethod
     def of(
@@ -131,6 +135,8 @@ class Findings:
             groups=int((sizes > 1).sum()),
             largest_group=int(sizes.max()) if len(kept) else 0,
             earlier=0 if self.earlier is None else len(self.earlier.rows),
+            limited=self.limited,
+            left_out=self.left_out,
             indexed=indexed,
             advice=advice,
             by=None if by is None else CountsByValue.of(by, kept).summary(),

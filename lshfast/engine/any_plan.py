@@ -13,7 +13,12 @@ from lshfast.kinds.measures import PointKind, PointPlan, check_item_measure, mak
 AnyPlan: TypeAlias = Plan | PointPlan
 
 # The arguments of `make_point_plan`.
-OF_POINTS = ("measure", "threshold", "radius", "recall", "exact", "groups", "threads", "seed", "top", "most")
+OF_POINTS = (
+    "measure", "threshold", "radius", "recall", "exact", "groups", "threads", "seed", "top", "most", "max_candidates",
+)  # fmt: skip
+
+# Those of them that are none of `make_plan`.
+ONLY_OF_POINTS = ("radius", "max_candidates")
 
 
 def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
@@ -34,7 +39,9 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
     if kind in get_args(PointKind):
         given = {name: value for name, value in options.items() if name in OF_POINTS}
         return make_point_plan(cast(PointKind, kind), **given | {"measure": measure})
-    return make_plan(**{name: value for name, value in options.items() if name != "radius"} | {"measure": measure})
+    return make_plan(
+        **{name: value for name, value in options.items() if name not in ONLY_OF_POINTS} | {"measure": measure}
+    )
 
 
 def plan_of_options(options: Mapping[str, Any]) -> AnyPlan:

@@ -74,6 +74,7 @@ class Option:
 
 TEXTS: tuple[Kind, ...] = ("text",)
 SETS: tuple[Kind, ...] = ("text", "set")
+POINTS: tuple[Kind, ...] = ("weighted", "vector", "code")
 
 HELD = "it takes memory for what it finds"
 
@@ -152,6 +153,13 @@ OPTIONS: dict[str, Option] = {
             None,
             "Shingles in more than this share of the texts, in (0, 1), do not count: templates, navigation.",
             kinds=TEXTS,
+        ),
+        Option(
+            "max_candidates",
+            None,
+            "Compare rows that share buckets with more than N others in small cells only, and say how many there are.",
+            OF_KINDS,
+            kinds=POINTS,
         ),
         Option("groups", "star", "star: each removed row is similar to the kept one; components: chains."),
         Option("keep", "first", "first, last, longest, shortest, max:COLUMN or min:COLUMN."),
@@ -287,7 +295,7 @@ def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         option = OPTIONS[name]
         if kind not in option.kinds and value != option.default:
-            kinds = " and ".join(map(plural, option.kinds))
+            kinds = " and ".join(map(plural, option.kinds)).replace(" and ", ", ", len(option.kinds) - 2)
             raise ValueError(f"{name} is for {kinds}, not for {plural(kind)}")
 
 

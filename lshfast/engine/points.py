@@ -17,10 +17,11 @@ from lshfast.common.choices import plural
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.engine.account import Findings
 from lshfast.engine.against import NOTHING_EARLIER, Earlier
 from lshfast.engine.clock import Clock
+from lshfast.engine.crowds import Limited
 from lshfast.engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast.engine.preference import preference_by_length
 from lshfast.engine.report import DedupResult
@@ -112,6 +113,8 @@ def run_points(
         None if before is None else replace(before, rows=rows.numbers[before.rows]),
         pairs_found=len(listing), candidates=run.compared, empty=rows.n - len(rows),
     )  # fmt: skip
+    if plan.max_candidates is not None:
+        found = replace(found, limited=int(run.limited.sum()), left_out=run.left_out)
     return PointRun(found, run.plan, rows)
 
 
@@ -137,10 +140,17 @@ def pairs_of_points(
     *,
     copies: Literal["first", "all"] = "first",
     progress: Progress | None = None,
-) -> PairArray:
-    """Return the similar pairs of points that are listed, sorted, with their similarities or distances."""
+) -> tuple[PairArray, Limited | None]:
+    """Return the similar pairs of points that are listed, sorted, with their similarities or distances.
+
+    Also return the rows that had more candidates than the plan allows, if it limits them.
+    """
     rows = PointRows.of(batches, format_of)
-    return renumbered(_Run(rows, plan, clock, progress).every_pair(copies), rows.numbers)
+    run = _Run(rows, plan, clock, progress)
+    found = renumbered(run.every_pair(copies), rows.numbers)
+    if plan.max_candidates is None:
+        return found, None
+    return found, Limited(plan.max_candidates, int(run.limited.sum()), run.left_out)
 
 
 @dataclass(frozen=True)
@@ -249,6 +259,8 @@ class _Run:
     plan: PointPlan
     copies: Int64Array
     compared: int
+    limited: BoolArray
+    left_out: int
 
     def __init__(
         self,
@@ -260,7 +272,8 @@ class _Run:
         earlier: Earlier | None = None,
     ) -> None:
         self._rows, self.plan, self._clock, self._progress = rows, plan, clock, progress
-        self.compared = 0
+        self.compared = self.left_out = 0
+        self.limited = np.zeros(len(rows), np.bool_)
         with clock.stage("match", rows.words.nbytes):
             if earlier is not None:
                 rows.marks[earlier.rows, 0] = 0  # copies of such a row are removed for the same entry
@@ -295,6 +308,7 @@ class _Run:
         if self.plan.complete:
             return one_bucket(len(self._rows))
         buckets = self._rows.buckets(self.plan, self._different)
+        buckets = buckets.limited(self._rows.held, self.plan, self._different)
         self.plan = replace(self.plan, bands=buckets.bands, reached=buckets.recall)
         self._check_memory()
         return buckets
@@ -303,7 +317,14 @@ class _Run:
         return BucketJoin(
             self._rows.held, order, self.plan.value_of(self._rows.format), buckets.keys, buckets.bands.bands,
             buckets.codes, buckets.most, self.plan.threads, self._progress, crowded=buckets.crowded,
+            crowd=buckets.crowd,
         )  # fmt: skip
+
+    def _add_counts(self, join: BucketJoin) -> None:
+        """Add what a join that has ended has counted."""
+        self.compared += join.compared
+        self.left_out += join.left_out
+        self.limited[join.limited] = True
 
     # ---- all pairs ----
 
@@ -334,7 +355,7 @@ class _Run:
         join = self._join(order, self._buckets)
         for meeting in join.pairs():
             yield self._closeness(join.rows_of(meeting))
-        self.compared += join.compared
+        self._add_counts(join)
 
     # ---- groups ----
 
@@ -363,7 +384,7 @@ class _Run:
         if self._buckets is not None:
             join = self._join(order, self._buckets)
             found = join.stars() if self.plan.groups == "star" else join.forest()
-            self.compared += join.compared
+            self._add_counts(join)
             return self._closeness(join.rows_of(found))
         if self.plan.groups == "components" or self.plan.measure == "tanimoto":
             found_pairs = joined_pairs(self._similar())

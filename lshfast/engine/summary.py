@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 from lshfast.common.choices import ItemMeasure, PairMeasure
 from lshfast.common.display import Figure, counted, figure
 from lshfast.engine.by_value import RemovedBy
+from lshfast.engine.crowds import Limited
 from lshfast.engine.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
@@ -81,6 +82,9 @@ class Summary(Account):
         Files that were read as one text each and may have a text on each line, with their numbers of lines.
     ignored_shingles : int or None
         Different shingles that did not count because they are common; None without `ignore_common`.
+    max_candidates, limited, left_out : int or None
+        The limit of candidates; the rows that had more; and about how many comparisons of these were left out, where
+        a pair counts in each bucket that it shares. None without `max_candidates`.
     top, most : int or None, float or None
         Which pairs are listed and counted in `pairs`; None for all.
     by : RemovedBy or None
@@ -125,10 +129,20 @@ class Summary(Account):
     index_change: str = field(default="", compare=False)
     measure: ItemMeasure = "jaccard"
     ignored_shingles: int | None = None
+    max_candidates: int | None = None
+    limited: int | None = None
+    left_out: int | None = None
     top: int | None = None
     most: float | None = None
     by: RemovedBy | None = None
     clusters: ClusterFigures | None = None
+
+    @property
+    def limits(self) -> Limited | None:
+        """The rows that had too many candidates; None if the run had no limit."""
+        if self.max_candidates is None:
+            return None
+        return Limited(self.max_candidates, self.limited or 0, self.left_out or 0)
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
@@ -164,6 +178,8 @@ class Summary(Account):
             yield figure("join", "exact", "every similar pair is found")
         if self.ignored_shingles is not None:
             yield figure("ignored", self.ignored_shingles, IGNORED)
+        if self.limits is not None:
+            yield figure("limited", self.limits.rows, self.limits.note)
         if removing and self.by is not None:
             yield from self.by.figures()
 
@@ -193,6 +209,8 @@ def short_figures(s: Summary) -> Iterator[Figure]:
         yield Figure("join", "exact", "every similar pair is found")
     if s.ignored_shingles is not None:
         yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
+    if s.limits is not None:
+        yield Figure("limited", f"{s.limits.rows:,}", s.limits.note)
     if s.by is not None:
         yield from s.by.figures()
     yield from s.input_figures()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -12,24 +11,14 @@ from lshfast.common.checks import check_number
 from lshfast.common.choices import MEASURE_SYNONYMS
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.index.neighbors.bounds import format_metric
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.neighbors.samples import PointSample, bound_for_neighbors, without_own
 
 base: Any = optional("sklearn.base", "sklearn")
 validation: Any = optional("sklearn.utils.validation", "sklearn")
 sparse: Any = optional("scipy.sparse", "sklearn")
-
-# Points whose k-th neighbor is searched exactly to choose a radius, and the share of them that have it within.
-RADIUS_POINTS = 256
-RADIUS_SHARE = 0.95
-
-# Points that stand for all in the plan of the index, and those of them whose distances to the others are computed.
-PLAN_POINTS = 1024
-PLAN_QUERIES = 32
-
-# The largest typical radius of angles, since no plan finds opposite vectors; and the least one of other distances, as a
-# share of the largest coordinate, since far smaller cells could not be numbered.
-LARGEST_ANGLE = 0.75 * np.pi
-LEAST_RADIUS = 2.0**-40
 
 # Sparse points of queries may have so many times the nonzeros of the longest fitted point.
 SPARSE_ROOM = 2
@@ -158,10 +147,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if not isinstance(seed, (int, np.integer)):
             seed = optional("sklearn.utils", "sklearn").check_random_state(seed).randint(2**31 - 1)
         self._fit_X, self._seed, self.n_samples_fit_ = points, int(seed), points.shape[0]
-        chosen = np.random.RandomState(self._seed % 2**32).permutation(self.n_samples_fit_)[:PLAN_POINTS]
-        self.radius_ = self._typical_radius(points, chosen) if self.radius is None else self.radius
-        self._sample = self._distances(points, chosen)
-        self.index_ = self._made(points, self.radius_, sample=self._sample)
+        format = self._format(points)
+        sample = PointSample(format, format.check(points)[1], self._seed % 2**32)
+        self.radius_ = self._typical_radius(sample) if self.radius is None else self.radius
+        self._sample = sample.distances if len(sample) > 1 else np.zeros(1)
+        self.index_ = self._made(points)
         return self
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -306,17 +296,21 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def _threads(self) -> int | None:
         return None if self.n_jobs == -1 else 1 if self.n_jobs is None else self.n_jobs
 
-    def _made(self, points: Any, radius: float, **options: Any) -> NearNeighbors:
-        """Return an index of some points; without a `sample` of distances, one that only `scan` is used of."""
+    def _format(self, points: Any) -> PointFormat:
+        """Return the format in which an index stores some points."""
         nonzeros = None
         if sparse.issparse(points):
             longest = int(np.diff(points.indptr).max(initial=1))
             nonzeros = min(points.shape[1], SPARSE_ROOM * longest)
-        if "sample" not in options:
-            options |= {"bands": 1, "rows_per_band": 1, "probes": 1}
+        return PointFormat(format_metric(self.metric), points.shape[1], points.dtype.name, nonzeros)
+
+    def _made(self, points: Any) -> NearNeighbors:
+        """Return the index of the fitted points."""
+        format = self._format(points)
+        dtype: Any = format.dtype
         index = NearNeighbors(
-            self.metric, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
-            nonzeros=nonzeros, seed=self._seed, **self._bound(radius), **options,
+            self.metric, dim=format.dim, n=points.shape[0], recall=self.recall, dtype=dtype, nonzeros=format.nonzeros,
+            seed=self._seed, sample=self._sample, **self._bound(self.radius_),
         )  # fmt: skip
         index.warns = False  # all distances are computed if fewer than k are found
         index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
@@ -330,28 +324,14 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             raise ValueError(f"radius must be in [0, 2] with the metric cosine, where it is 1 - cosine, not {radius}")
         return {"threshold": 1 - radius}
 
-    def _typical_radius(self, points: Any, chosen: Int64Array) -> float:
-        """Return a distance within which most of the chosen points have `n_neighbors` others."""
-        k = min(self._count(None), points.shape[0] - 1)
+    def _typical_radius(self, sample: PointSample) -> float:
+        """Return a distance within which most of the fitted points have `n_neighbors` others."""
+        n = len(sample)
+        k = min(self._count(None), n - 1)
         if k == 0:
             return 1.0
-        found: Any = self._made(points, 1.0).scan(
-            points[np.sort(chosen[:RADIUS_POINTS])], k + 1, threads=self._threads()
-        )
-        radius = float(np.quantile(found.distances[found.offsets[1:] - 1], RADIUS_SHARE))
-        radius = max(radius, float(np.finfo(np.float32).eps))
-        if self.metric == "angle":
-            return min(radius, LARGEST_ANGLE)
-        if self.metric == "cosine":
-            return min(radius, 1 - math.cos(LARGEST_ANGLE))
-        return max(radius, LEAST_RADIUS * float(abs(points).max()))
-
-    def _distances(self, points: Any, chosen: Int64Array) -> Float64Array:
-        """Return distances of some of the chosen points to the others, which the index is planned for."""
-        entries = self._made(points[np.sort(chosen)], 1.0)
-        queries = points[np.sort(chosen[:PLAN_QUERIES])]
-        found: Any = entries.by_angle().scan(queries, len(chosen), threads=self._threads())
-        return np.asarray(found.distances)
+        bound = bound_for_neighbors(sample, n, k, self.metric == "cosine")
+        return bound.radius if bound.threshold is None else 1 - bound.threshold
 
     def _nearest(self, points: Any, k: int) -> tuple[Int64Array, Float64Array]:
         """Return the places and distances of the k nearest points of each query, (m, k)."""
@@ -398,15 +378,14 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         if "_fit_X" in self.__dict__:
-            self.index_ = self._made(self._fit_X, self.radius_, sample=self._sample)
+            self.index_ = self._made(self._fit_X)
 
 
 def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
     """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it is not among them."""
     n, k = places.shape
-    own = places == np.arange(n, dtype=np.int64)[:, np.newaxis]
-    own[~own.any(axis=1), -1] = True
-    return places[~own].reshape(n, k - 1), distances[~own].reshape(n, k - 1)
+    others = without_own(places, np.arange(n, dtype=np.int64))
+    return places[others].reshape(n, k - 1), distances[others].reshape(n, k - 1)
 
 
 def _as_objects(parts: list[npt.NDArray[Any]]) -> npt.NDArray[np.object_]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lshfast.common.checks import check_int
 from lshfast.common.choices import ImageHashKind, ImageKeep
+from lshfast.common.image_hashes import ImageHash, check_version, hash_of_codes, image_hash
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
@@ -62,6 +63,9 @@ class KnownHashes:
         What is named as the kept image of a copy.
     codes : ndarray of uint64, shape (n, words)
     hash : {"pdq", "phash", "dhash"}
+    version : int, optional
+        The version in a list of saved hashes. In lists of `pdq` that lshfast saved without versions it is 1, which is
+        another hash and is refused. By default, the hashes are those that lshfast computes now, or those of others.
 
     See Also
     --------
@@ -72,6 +76,7 @@ class KnownHashes:
     paths: Sequence[str]
     codes: UInt64Array
     hash: ImageHashKind
+    version: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +206,7 @@ def dedup(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If an argument is out of range, or known images have hashes of another kind.
+        If an argument is out of range, or known images have hashes of another kind or version.
 
     See Also
     --------
@@ -230,9 +235,9 @@ def dedup(
     threads = thread_count(threads)
     if keep not in ("largest", "first"):
         raise ValueError(f"keep must be 'largest' or 'first', not {keep!r}")
-    if against is not None and against.hash != hashes.hash:
-        raise ValueError(f"against must have hashes of the kind {hashes.hash}, not {against.hash}")
-    n, k, _ = hashes.codes.shape
+    _check_hashes(hashes, against)
+    codes = np.asarray(hashes.codes)
+    n, k, _ = codes.shape
     compared: BoolArray = hashes.quality >= LEAST_QUALITY
     keeper, known = np.arange(n, dtype=np.int64), np.full(n, -1, np.int64)
     distance, orientation = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -243,14 +248,35 @@ def dedup(
     left = np.flatnonzero(compared & (known < 0))
     order = left[_preference(hashes, left, keep)]
     if k == 1:
-        kept = dedup_codes(hashes.codes[order, 0], radius, threads=threads, progress=progress).keeper
+        kept = dedup_codes(codes[order, 0], radius, threads=threads, progress=progress).keeper
     else:
-        kept = _oriented_keepers(hashes.codes[order], radius, threads, progress)
+        kept = _oriented_keepers(codes[order], radius, threads, progress)
     keeper[order] = order[kept]
     own = left[keeper[left] != left]
-    distance[own], orientation[own] = _nearest_turns(hashes.codes, own, keeper[own])
+    distance[own], orientation[own] = _nearest_turns(codes, own, keeper[own])
     keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
     return ImageDedup(hashes, keep_mask, compared, keeper, known, distance, orientation, radius, against)
+
+
+def _check_hashes(hashes: ImageHashes, against: KnownHashes | None) -> None:
+    """Raise ValueError if codes say that they are of another hash than the images, or of another version of it."""
+    computed = image_hash(hashes.hash)
+    given = [("hashes", hash_of_codes(hashes.codes))]
+    if against is not None:
+        if against.hash != hashes.hash:
+            raise ValueError(f"against must have hashes of the kind {hashes.hash}, not {against.hash}")
+        given.append(("against", hash_of_codes(against.codes)))
+        if against.version is not None:
+            version = check_int("against.version", against.version, 1)
+            given.append(("against", ImageHash(against.hash, version)))
+    for name, hash in given:
+        if hash is not None and hash.kind != computed.kind:
+            raise ValueError(f"{name} must have codes of {computed}, not of {hash}")
+        if hash is not None:
+            try:
+                check_version(hash)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
 
 
 class _NearKnown(NamedTuple):
@@ -264,10 +290,11 @@ class _NearKnown(NamedTuple):
 
 def _near_known(hashes: ImageHashes, rows: Int64Array, against: KnownHashes, radius: int, threads: int) -> _NearKnown:
     """Return which of some rows are within the radius of known images, each with the nearest."""
-    _, k, words = hashes.codes.shape
+    codes = np.asarray(hashes.codes)
+    _, k, words = codes.shape
     index = HammingIndex(64 * words, radius=radius)
-    index.insert(range(len(against.paths)), against.codes)
-    answers = index.query(hashes.codes[rows].reshape(-1, words), k=1, threads=threads)
+    index.insert(range(len(against.paths)), np.asarray(against.codes))
+    answers = index.query(codes[rows].reshape(-1, words), k=1, threads=threads)
     distances_of_turns = answers.distance.reshape(-1, k)
     turned = distances_of_turns.argmin(axis=1).astype(np.int64)
     every = np.arange(len(rows), dtype=np.int64)

@@ -15,12 +15,14 @@ from lshfast.common.checks import check_int
 from lshfast.common.choices import ImageHashKind, OnError
 from lshfast.common.errors import DataError
 from lshfast.common.extras import optional
+from lshfast.common.image_hashes import image_hash
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.images.decoding import MAX_PIXELS, Decoded, ImageError, decode, quiet_decoder
 from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality
+from lshfast.sketch.arrays import made_by
 
 # How an image may be turned, relative to another one: rotations are clockwise. Behind them, the operations of Pillow
 # that turn it back: the values of Image.Transpose, in the order of PDQ's eight hashes.
@@ -34,14 +36,13 @@ class HashType(NamedTuple):
     """A kind of hash: its bits, the default radius, and a function.
 
     The function takes an image and operations of Pillow. It returns the bits of the hash of the image after each of
-    them, and the quality. `stored` is that of `decode`. The version is 1 more for each change of the hash.
+    them, and the quality. `stored` is that of `decode`.
     """
 
     bits: int
     radius: int
     function: Callable[[Decoded, Sequence[int | None]], tuple[Bits, int]]
     stored: bool = False
-    version: int = 1
 
 
 class BadImage(NamedTuple):
@@ -73,7 +74,8 @@ class ImageHashes:
     paths : list of str
     codes : ndarray of uint64, shape (n, k, words)
         k is 1, or 8 with all orientations: code 0 is the hash of the image as it is, and the others those of the image
-        turned back from each of `ORIENTATIONS`. Bits are in the order of `lshfast.dedup_codes`.
+        turned back from each of `ORIENTATIONS`. Bits are in the order of `lshfast.dedup_codes`. Rows and slices of it
+        say of which hash they are, so indexes of other hashes refuse them: see `lshfast.HammingIndex`.
     quality : ndarray of int64, shape (n,)
         PDQ's measure of the content of an image, in 0..100: the sum of the differences between neighbours of 64 x 64
         grey values. An image below 50 has too little content for any of the hashes.
@@ -117,7 +119,8 @@ class ImageHashes:
         rows : iterable of int, optional
             All by default.
         """
-        chosen = self.codes[:, 0] if rows is None else self.codes[np.fromiter(rows, np.int64), 0]
+        codes = np.asarray(self.codes)
+        chosen = codes[:, 0] if rows is None else codes[np.fromiter(rows, np.int64), 0]
         data = np.ascontiguousarray(chosen[:, ::-1]).astype(">u8").tobytes()
         size = 8 * chosen.shape[1]
         return [data[at : at + size].hex() for at in range(0, len(data), size)]
@@ -236,6 +239,7 @@ def hash_files(
     n = len(good)
     words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(n, count, kind.bits // 64)
     quality, width, height, nbytes = (np.ascontiguousarray(figures[:n, place]) for place in range(4))
+    words = made_by(image_hash(hash), words)
     return ImageHashes(good, words, quality, width, height, nbytes, hash, rejected)
 
 
@@ -268,7 +272,7 @@ def _imagehash(name: str, decoded: Decoded, turns: Sequence[int | None]) -> tupl
 
 # The radius of PDQ is that of its authors.
 HASHES: dict[str, HashType] = {
-    "pdq": HashType(256, 31, pdq_hashes, stored=True, version=2),
+    "pdq": HashType(256, 31, pdq_hashes, stored=True),
     "phash": HashType(64, 8, partial(_imagehash, "phash")),
     "dhash": HashType(64, 5, partial(_imagehash, "dhash")),
 }

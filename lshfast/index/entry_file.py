@@ -1,6 +1,7 @@
 """Files of entries: a header, the keys, and columns of 64-bit words; what is built over them is made again when read.
 
     header    kind of the keys (0 int, 1 str), fields of the index, number of entries, bytes of the keys, and checksums
+    note      of some indexes, a text and its checksum, in version 2
     keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
     columns   uint64 (n, words) each, the rows of the entries
 
@@ -24,6 +25,9 @@ from lshfast.index.keys import Column, check_utf8, kind_of
 
 KINDS = "int", "str"
 
+# A header of 68 bytes, a note and its checksum end before the first section, at 128.
+NOTE_BYTES = 48
+
 
 class EntryFile:
     """A kind of file.
@@ -39,10 +43,17 @@ class EntryFile:
         The names of the columns.
     most : int
         The most entries.
+    noted : bool
+        Whether the last of the fields is a text, "" for none, which `fields` leaves out.
     """
 
-    def __init__(self, magic: bytes, fields: str, name: str, columns: tuple[str, ...], most: int) -> None:
-        self.container: Container = Container(magic, (1,), f"I{fields}QQ", name, ("keys", *columns), 64, 128)
+    def __init__(
+        self, magic: bytes, fields: str, name: str, columns: tuple[str, ...], most: int, noted: bool = False
+    ) -> None:
+        versions = (1, 2) if noted else (1,)
+        note_bytes = NOTE_BYTES if noted else 0
+        sections = ("keys", *columns)
+        self.container: Container = Container(magic, versions, f"I{fields}QQ", name, sections, 64, 128, note_bytes)
         self._most = most
 
     def write(
@@ -65,8 +76,11 @@ class EntryFile:
         """
         kind, packed = packed_keys(keys)
         arrays = [[packed], *([np.ascontiguousarray(column, "<u8")] for column in columns)]
+        note = ""
+        if self.container.note_bytes:
+            *fields, note = fields
         head = kind, *fields, len(keys), len(packed)
-        self.container.write(path, head, arrays, overwrite or self.container.is_at(path), progress)
+        self.container.write(path, head, arrays, overwrite or self.container.is_at(path), progress, note)
 
     def read(
         self, path: str | os.PathLike[str], widths: Callable[..., Sequence[int]]
@@ -82,16 +96,25 @@ class EntryFile:
         """
 
         def sizes(kind: int, *rest: Any) -> list[int]:
-            *fields, n, key_bytes = rest
+            fields, n, key_bytes = self._split(rest)
             words = widths(*fields)
             if kind >= len(KINDS) or n > self._most:
                 raise FormatError(f"header: keys of kind {kind} or {n} entries are out of range")
             return [key_bytes, *(8 * width * n for width in words)]
 
-        (kind, *fields, n, _), (keys, *columns) = self.container.read(path, sizes)
+        (kind, *rest), (keys, *columns) = self.container.read(path, sizes)
+        fields, n, _ = self._split(rest)
         rows = [np.array(column.view("<u8"), np.uint64) for column in columns]
         shaped = [row.reshape(n, width) for row, width in zip(rows, widths(*fields), strict=True)]
-        return tuple(fields), unpacked_keys(keys, kind, n), shaped
+        return fields, unpacked_keys(keys, kind, n), shaped
+
+    def _split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], int, int]:
+        """Return the fields of the index, the number of entries and the bytes of the keys."""
+        if self.container.note_bytes:
+            *fields, n, key_bytes, note = values
+            return (*fields, note), n, key_bytes
+        *fields, n, key_bytes = values
+        return tuple(fields), n, key_bytes
 
 
 def packed_keys(keys: Column) -> tuple[int, Bytes]:

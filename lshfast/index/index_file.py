@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from lshfast.index.hamming import HammingIndex, TanimotoIndex
     from lshfast.index.neighbors import NearNeighbors
 
+# The first bytes of the files of all classes.
+FAMILY = b"LSHF"
+
 AnyIndex: TypeAlias = Union[LSHIndex, "NearNeighbors", "HammingIndex", "TanimotoIndex"]
 
 
@@ -53,6 +56,15 @@ def any_index(
         yield _index_on(store, on_duplicate)
     finally:
         store.abandon()
+
+
+def is_index(path: str) -> bool:
+    """Return whether a file is that of an index, of whichever class, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(FAMILY)) == FAMILY
+    except OSError:
+        return False
 
 
 def check_index_target(path: str, overwrite: bool, kind: type[AnyIndex]) -> None:

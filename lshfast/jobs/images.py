@@ -13,6 +13,7 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.choices import MAX_PIXELS, ImageHashKind, ImageKeep
 from lshfast.common.decimal_codes import DecimalDigits
 from lshfast.common.display import Figure, counted, figure
+from lshfast.common.image_hashes import image_hash
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
 from lshfast.common.types import Int64Array
@@ -24,17 +25,14 @@ from lshfast.images.groups import LEAST_QUALITY, ImageDedup, KnownHashes, dedup
 from lshfast.images.hashing import ORIENTATIONS, hash_files, hash_type
 from lshfast.images.listing import list_images
 from lshfast.images.page import gallery
+from lshfast.index.index_file import is_index
 from lshfast.jobs.frame import Job
 from lshfast.readers import Corpus, Reject
 from lshfast.readers.files import OnError
-from lshfast.readers.shown import column_names
+from lshfast.readers.hash_lists import FIGURES, HASH, KIND, PATH, VERSION, hash_of_lists
 
 # The columns of text. Of saved hashes, the path, the hash and its kind are read again.
 STRINGS = dict.fromkeys(("path", "kept_path", "orientation", "hash", "kind"), "string")
-
-# The figures of an image in tables, and the column of saved hashes that says how their kind was computed.
-FIGURES = ("quality", "width", "height", "bytes")
-VERSION = "version"
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,7 @@ def dedup_images(
         for path, rows, columns in (
             (outputs.copies, removed, ("kept_path", "distance", "orientation")),
             (outputs.blank, np.flatnonzero(~result.compared), ()),
-            (outputs.hashes, np.flatnonzero(result.compared & result.keep), ("hash", "kind", VERSION)),
+            (outputs.hashes, np.flatnonzero(result.compared & result.keep), (HASH, KIND, VERSION)),
         ):
             if path is not None:
                 job.write(path, _table(result, rows, columns), STRINGS)
@@ -220,22 +218,20 @@ def dedup_images(
 
 def known_inputs(paths: Sequence[str]) -> Inputs:
     """Return the inputs of saved hashes: tables with the columns path, hash and kind."""
-    return Inputs(paths, column="hash", id_column="path", by="kind")
+    for path in paths:
+        if is_index(path):
+            raise ValueError(
+                f"{path}: this is an index, and images are compared with lists of hashes: give the table that "
+                "lshfast images --save-hashes wrote, of which the index was made"
+            )
+    return Inputs(paths, column=HASH, id_column=PATH, by=KIND)
 
 
 def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     """Read saved hashes, and return what may be meant otherwise by them; see `DecimalDigits`.
 
-    Raise DataError if one is not of this kind, or is no hash.
+    Raise DataError if one is not of this kind or of another version, or is no hash.
     """
-    for file in corpus.files if hash_type(hash).version > 1 else ():
-        names = column_names(file)
-        if set(FIGURES) <= set(names) and VERSION not in names:  # lists of others have no such figures
-            reason = (
-                f"hashes of an earlier version of lshfast, whose {hash} was another hash: write them again from the "
-                "images with --save-hashes"
-            )
-            raise file.fault(None, reason)
     digits = hash_type(hash).bits // 4
     valid = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
     found: list[str] = []
@@ -251,6 +247,7 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     if len(wrong):
         kind = kinds.names[numbers[wrong[0]]] if numbers[wrong[0]] >= 0 else "(none)"
         raise corpus.fault(int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it")
+    hash_of_lists(corpus.files)
     rows = np.arange(len(found), dtype=np.int64)
     decimal = DecimalDigits()
     codes = codes_of(found, 4 * digits, decimal=decimal)
@@ -266,10 +263,10 @@ def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapp
     if "distance" in columns:
         table["distance"] = result.distance[rows]
         table["orientation"] = [ORIENTATIONS[turned] for turned in result.orientation[rows].tolist()]
-    if "hash" in columns:
-        table["hash"] = hashes.hex(chosen)
-        table["kind"] = [hashes.hash] * len(chosen)
-        table[VERSION] = np.full(len(chosen), hash_type(hashes.hash).version, np.int64)
+    if HASH in columns:
+        table[HASH] = hashes.hex(chosen)
+        table[KIND] = [hashes.hash] * len(chosen)
+        table[VERSION] = np.full(len(chosen), image_hash(hashes.hash).version, np.int64)
     figures = (hashes.quality, hashes.width, hashes.height, hashes.nbytes)
     return table | {name: values[rows] for name, values in zip(FIGURES, figures, strict=True)}
 

@@ -9,27 +9,28 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from lshfast.common.choices import ItemMeasure, Kind
+from lshfast.common.checks import check_int
+from lshfast.common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.indexes import add_rows, holds_weighted, naming, new_index
+from lshfast.drivers.indexes import add_rows, holds_weighted, naming, new_index, plan_of_items
 from lshfast.drivers.inputs import Inputs, text_batches
 from lshfast.drivers.item_indexes import ItemIndex, key_kind
 from lshfast.engine.any_plan import AnyPlan
-from lshfast.engine.display import Account, empty_note
+from lshfast.engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast.engine.plan import Plan, check_indexed, plan_of_index
 from lshfast.engine.sketching import sketched
 from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.jobs.frame import Job
-from lshfast.kinds.measures import PointPlan
+from lshfast.kinds.measures import MEASURES_OF, PointPlan, check_item_measure, is_distance
 from lshfast.readers import Corpus, DataError, check_place
 from lshfast.sketch.minhash import EMPTY
 
@@ -100,6 +101,10 @@ class IndexSummary(Account):
         See `IndexStats`; None for codes, which are searched completely.
     overwritten : bool
         Whether a new index replaced a file.
+    k : int or None
+        The neighbors that the bound of a new index was chosen for.
+    bound : float or None
+        This bound: a least similarity, or a greatest distance.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "added", "replaced", "skipped", "rejected"
@@ -115,6 +120,8 @@ class IndexSummary(Account):
     file_bytes: int
     expected_candidates: float | None
     overwritten: bool = False
+    k: int | None = None
+    bound: float | None = None
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
@@ -123,9 +130,43 @@ class IndexSummary(Account):
         yield figure("read", self.read, " + ".join(parts), empty_note(self.empty, self.measure))
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
         replaced = "replaced the file before" if self.overwritten else ""
+        if self.bound is not None:
+            name = SIMILARITY_NAMES[self.measure]
+            end = "most" if is_distance(self.measure) else "least"
+            yield figure(
+                "bound", f"{self.bound:.4g}", f"{name} at {end}: 95 % of the rows have {self.k} others within it"
+            )
         yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path, replaced)
         if self.expected_candidates is not None:
             yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
+
+
+def plan_of_build(
+    inputs: Inputs, given: Mapping[str, Any], others: Mapping[str, Any], radius: float | None, k: int | None
+) -> AnyPlan:
+    """Return the plan of a new index; see `plan_of_items`.
+
+    If `k` is given, for `build_index`, which then chooses the bound by the vectors, the plan has any bound.
+    """
+    if k is None:
+        kind = inputs.kind_of_items()
+        measure = usual_measure(given.get("measure"))
+        if kind == "vector" and radius is None and measure in MEASURES_OF[kind] and is_distance(measure):
+            raise ValueError(
+                f"radius is needed for the measure {measure}: a distance; or k (-k), the number of neighbors of "
+                "queries, by which one is chosen"
+            )
+        return plan_of_items(inputs, given, others, {"radius": radius})
+    check_int("k", k, 1)
+    bounds = {"threshold": given.get("threshold"), "radius": radius}
+    for name, value in bounds.items():
+        if value is not None:
+            raise ValueError(f"k chooses the bound by the vectors: leave out k or {name} ({value})")
+    kind = inputs.kind_of_items()
+    if kind != "vector":
+        raise ValueError(f"k chooses a bound for vectors, not for {plural(kind)}, whose bound queries may choose")
+    measure = check_item_measure(kind, given.get("measure"))
+    return plan_of_items(inputs, given, others, {"radius": 1.0 if is_distance(measure) else None})
 
 
 def build_index(
@@ -133,6 +174,7 @@ def build_index(
     path: str,
     plan: AnyPlan,
     *,
+    k: int | None = None,
     on_duplicate: OnDuplicate = "error",
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -146,6 +188,9 @@ def build_index(
         The file. It gets its name when it is complete.
     plan : Plan or PointPlan
         Its settings for verification and groups are not used.
+    k : int, optional
+        For vectors: the bound is one within which 95 % of the rows have k others, and not that of the plan. The index
+        also checks by the vectors that its functions have the promised recall.
     on_duplicate : {"error", "skip", "replace"}
         How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces the earlier row.
     overwrite : bool
@@ -188,12 +233,15 @@ def build_index(
     check_place(path, (file.location for file in corpus.files), overwrite)
     check_index_target(path, overwrite, made)
     job.check()
-    empty = _fill(index, path, corpus, plan, points, job, progress)
+    empty = _fill(index, path, corpus, plan, points, job, progress, k)
     overwritten = os.path.exists(path)
     with job.writing("save"):
         job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    return replace(_summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten)
+    summary = replace(_summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten)
+    if k is not None and isinstance(index, ItemIndex):
+        return replace(summary, k=k, bound=index.plan(measure=plan.measure).bound)
+    return summary
 
 
 def add_to_index(
@@ -236,7 +284,10 @@ def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int |
 
 def open_for(index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    return inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    if isinstance(index, ItemIndex) and points is not None:
+        index.check_reader(points)
+    return corpus, points
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
@@ -251,13 +302,14 @@ def _fill(
     points: AnyReader | None,
     job: Job,
     progress: Progress | None,
+    k: int | None = None,
 ) -> int:
     """Insert all rows of a corpus, and return the number of empty rows."""
     with job.reading(corpus):
         if isinstance(plan, PointPlan):
             assert points is not None
             assert isinstance(index, ItemIndex)
-            return _fill_points(index, corpus, plan, points, job, progress)
+            return _fill_points(index, corpus, plan, points, job, progress, k)
         assert not isinstance(index, ItemIndex)
         return _fill_sets(index, name, corpus, plan, job, progress)
 
@@ -283,6 +335,7 @@ def _fill_points(
     points: AnyReader,
     job: Job,
     progress: Progress | None,
+    k: int | None,
 ) -> int:
     """Insert all points, and return the number of rows without one.
 
@@ -294,6 +347,8 @@ def _fill_points(
         if points.format is None:
             raise ValueError(f"there is no {plan.kind} in the inputs, of which an index could be made")
         with job.clock.stage("plan"):
+            if k is not None:
+                plan = index.choose_bound([batch.words for batch in held], points.format, plan, k)
             index.begin(points.format, plan, sum(len(batch.words) for batch in held))
         batches = (held.pop(0) for _ in range(len(held)))
     row = empty = 0

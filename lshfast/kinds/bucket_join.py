@@ -21,7 +21,7 @@ from lshfast.join.jaccard import as_pairs
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
-from lshfast.kinds.buckets import KeysOf
+from lshfast.kinds.crowds import Crowd, KeysOf, count_others
 from lshfast.kinds.held_points import HeldItems
 from lshfast.kinds.split_buckets import SortedRows, SplitBuckets, are_in, crowded_buckets, of_buckets
 
@@ -129,9 +129,21 @@ class BucketJoin:
     sizes : JoinSizes, default SIZES
     crowded : bool, default False
         Whether all points are compared as those of one bucket. The pairs are still those that share a bucket.
+    crowd : Crowd, optional
+        Rows that are compared with each other in its cells, where they have too many candidates.
+
+    Attributes
+    ----------
+    compared : int
+        Pairs that were compared.
+    limited : ndarray of int64
+        The rows that were not compared with all rows of their buckets, because there are too many.
+    left_out : int
+        About the number of comparisons that are left out for them, in each bucket.
     """
 
     compared: int
+    left_out: int
 
     def __init__(
         self,
@@ -146,6 +158,7 @@ class BucketJoin:
         progress: Progress | None = None,
         sizes: JoinSizes = SIZES,
         crowded: bool = False,
+        crowd: Crowd | None = None,
     ) -> None:
         self._sizes = sizes
         self._points, self._order, self._value = points, order, value
@@ -154,16 +167,26 @@ class BucketJoin:
         self._codes, self._most = np.ascontiguousarray(codes[order]), most
         self._threads, self._progress = threads, progress
         self._crowded = crowded
+        self._crowd = crowd
+        self._members = np.zeros(len(order), np.bool_) if crowd is None else crowd.members[order]
+        self._in_cells = np.zeros(len(order), np.bool_)  # which rows are compared with members in cells
+        self._limited = np.zeros(len(order), np.bool_)
+        self.left_out = 0
         self._room = max(2 * LEAST_ROOM, min(sizes.candidates, CANDIDATE_BYTES // (16 * max(1, points.row_words))))
         self.compared = 0
 
     def __len__(self) -> int:
         return len(self._order)
 
+    @property
+    def limited(self) -> Int64Array:
+        return self._order[self._limited]
+
     # ---- all pairs ----
 
     def pairs(self) -> Iterator[Meeting]:
         """Yield all similar pairs, each once."""
+        self._limit_members()
         rows = np.arange(len(self), dtype=np.int32)
         for band, meeting in self._among_bands(rows):
             if band is None:
@@ -171,8 +194,8 @@ class BucketJoin:
                 continue
             new = np.ones(len(meeting.left), np.bool_)
             left, right = self._order[meeting.left], self._order[meeting.right]
-            for earlier in range(band):
-                new &= self._keys(earlier, left) != self._keys(earlier, right)
+            for earlier in self._bands_before(band):
+                new &= self._keys_in(earlier, left) != self._keys_in(earlier, right)
             yield meeting.of(new)
 
     # ---- groups ----
@@ -190,6 +213,9 @@ class BucketJoin:
             batch = np.arange(done, min(n, done + size), dtype=np.int32)
             self._compare_with_kept(kept.rows(), batch, keeper, value)
             while len(batch):
+                if self._crowd is not None:
+                    self._settle(batch[keeper[batch] == batch], keeper, value)
+                    break
                 left = batch[keeper[batch] == batch]
                 try:
                     found = self._among(left, sizes.most_pairs * max(len(left), sizes.least_batch))
@@ -213,6 +239,8 @@ class BucketJoin:
         Rows are compared in 1, 2, 4... bands at a time, whatever the number of threads, and in the next ones with rows
         before their keeper only.
         """
+        if len(kept):
+            self._limit(kept, batch)
         searches = self._searches(batch)
         done = 0
         while len(kept) and done < len(searches):
@@ -224,6 +252,30 @@ class BucketJoin:
                 for found in parts:
                     new = found.of(found.left < keeper[found.right])
                     keeper[new.right], value[new.right] = new.left, new.value
+
+    def _settle(self, rows: Int32Array, keeper: Int32Array, value: Float64Array) -> None:
+        """Write the keepers of rows among them, where some are in a crowd.
+
+        If they have too many candidates or similar pairs among them, the second half is compared with what is kept of
+        the first. Rows that had too many among those kept before are compared in cells.
+        """
+        assert self._crowd is not None
+        least = self._sizes.least_batch
+        members = rows[self._members[rows]]
+        others = self._count(members, members)
+        if len(rows) <= least or not (others[~self._in_cells[members]] > self._crowd.most).any():
+            try:
+                found = self._among(rows, self._sizes.most_pairs * max(len(rows), least))
+            except _TooManyError:
+                pass
+            else:
+                keeper[found.right], value[found.right] = found.left, found.value
+                self.left_out += self._left_out(members, members, others) // 2
+                return
+        first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        self._settle(first, keeper, value)
+        self._compare_with_kept(first[keeper[first] == first], second, keeper, value)
+        self._settle(second[keeper[second] == second], keeper, value)
 
     def _first_of(
         self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
@@ -260,10 +312,11 @@ class BucketJoin:
 
     def forest(self) -> Meeting:
         """Return similar pairs that connect the rows of each component, no more than it takes."""
+        self._limit_members()
         n = len(self)
         rows, labels, chosen = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), [Meeting.none()]
         # Bands are compared one after the other, while the labels change, so that what is joined is not compared.
-        for band in range(self._bands):
+        for band in self._every_band:
             for found, compared in self._meetings(band, rows, rows, rows, labels):
                 self.compared += compared
                 new = _spanning(found, labels)
@@ -277,12 +330,61 @@ class BucketJoin:
         """Return pairs of places in the order as sorted pairs of rows, whose similarity is the value of the measure."""
         return sorted_pairs(self._order[found.left], self._order[found.right], found.value)
 
+    # ---- crowds ----
+
+    def _count(self, left: Int32Array, right: Int32Array) -> Float64Array:
+        """Return for each row of `right` how many others of `left` are in its buckets, counted in each."""
+        return count_others(self._keys, self._bands, self._order[left], self._order[right], self._threads)
+
+    def _limit(self, left: Int32Array, right: Int32Array) -> None:
+        """Choose which rows of `right` are compared with members of the crowd among `left` in cells, from now on."""
+        if self._crowd is None:
+            return
+        left, right = left[self._members[left]], right[self._members[right]]
+        others = self._count(left, right)
+        self._compare_in_cells(right[others > self._crowd.most])
+        self.left_out += self._left_out(left, right, others)
+
+    def _limit_members(self) -> None:
+        """Compare members of the crowd with each other in cells."""
+        if self._crowd is None:
+            return
+        members = np.flatnonzero(self._members).astype(np.int32)
+        self._compare_in_cells(members)
+        self.left_out += self._left_out(members, members, self._count(members, members)) // 2
+
+    def _compare_in_cells(self, rows: Int32Array) -> None:
+        self._in_cells[rows] = self._limited[rows] = True
+
+    def _left_out(self, left: Int32Array, right: Int32Array, others: Float64Array) -> int:
+        """Return about how many comparisons cells leave out, given how many others are in the buckets of each row."""
+        assert self._crowd is not None
+        chosen = self._in_cells[right]
+        in_cells = self._crowd.count_in_cells(self._order[left], self._order[right[chosen]], self._threads)
+        return max(0, round(float(others[chosen].sum() - in_cells.sum())))
+
     # ---- the work ----
+
+    @property
+    def _every_band(self) -> range:
+        """The bands, and after them the trees of the crowd."""
+        return range(self._bands + (0 if self._crowd is None else self._crowd.trees))
+
+    def _bands_before(self, band: int) -> range:
+        """The bands before one in which its pairs were compared; those of two rows of a crowd are the trees."""
+        return range(0 if band < self._bands else self._bands, band)
+
+    def _keys_in(self, band: int, rows: Int64Array) -> UInt64Array:
+        """Return the bucket keys of some rows in a band, or their cells in a tree."""
+        if band < self._bands:
+            return self._keys(band, rows)
+        assert self._crowd is not None
+        return self._crowd.keys(band - self._bands, rows)
 
     def _searches(self, rows: Int32Array) -> list[_Search]:
         """Return the searches that find the similar pairs of rows: one for each band, or parts of a crowd."""
         if not self._crowded:
-            return [_Search(band, rows) for band in range(self._bands)]
+            return [_Search(band, rows) for band in self._every_band]
         size = self._sizes.part
         return [_Search(None, rows[at : at + size]) for at in range(0, len(rows), size)]
 
@@ -316,6 +418,27 @@ class BucketJoin:
         A row of `right` is paired with those of `left` below its limit, and with another label. Limits and labels may
         change between two of them.
         """
+        for left_rows, right_rows in self._sides(band, left, right):
+            if len(left_rows) and len(right_rows):
+                yield from self._met(band, left_rows, right_rows, limits, labels)
+
+    def _sides(self, band: int | None, left: Int32Array, right: Int32Array) -> Iterator[tuple[Int32Array, Int32Array]]:
+        """Yield the rows of two lists that are compared in a band, or in the cells of a tree."""
+        if self._crowd is None or band is None:
+            yield left, right
+            return
+        members, others = left[self._members[left]], left[~self._members[left]]
+        in_cells, in_buckets = right[self._in_cells[right]], right[~self._in_cells[right]]
+        if band >= self._bands:
+            yield members, in_cells
+            return
+        yield others, right
+        yield members, in_buckets
+
+    def _met(
+        self, band: int | None, left: Int32Array, right: Int32Array, limits: Int32Array, labels: Int32Array | None
+    ) -> Iterator[tuple[Meeting, int]]:
+        """Yield what `_meetings` does, whether rows are in a crowd or not."""
         sorted_left = self._sorted(band, left)
         sorted_right = sorted_left if right is left else self._sorted(band, right)
         if self._rare is None:
@@ -374,7 +497,7 @@ class BucketJoin:
     def _sorted(self, band: int | None, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
         if band is None:
             return np.zeros(len(rows), np.uint64), rows
-        keys = self._keys(band, self._order[rows])
+        keys = self._keys_in(band, self._order[rows])
         order = band_kernels.order(keys.copy())
         return keys[order], rows[order]
 

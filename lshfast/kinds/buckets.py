@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.group_pairs import CROWD
 from lshfast.kernels.sketch import MAX_NUM_PERM
+from lshfast.kinds.crowds import Crowd, KeysOf, find_crowd
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
 
@@ -63,8 +64,6 @@ PIECE_POINTS = 1 << 16
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
-KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
-
 
 @dataclass(frozen=True)
 class PointBuckets:
@@ -82,6 +81,8 @@ class PointBuckets:
     most : int
     crowded : bool
         Whether random pairs share buckets and have near codes so often that comparing all pairs once takes less time.
+    crowd : Crowd or None
+        Rows with more candidates than a run may have.
     """
 
     bands: Bands
@@ -90,6 +91,14 @@ class PointBuckets:
     codes: UInt64Array
     most: int
     crowded: bool = False
+    crowd: Crowd | None = None
+
+    def limited(self, points: HeldItems, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+        """Return the buckets with the crowd among some rows, if the plan limits candidates."""
+        if plan.max_candidates is None:
+            return self
+        crowd = find_crowd(points, rows, self.keys, self.bands.bands, plan.max_candidates, plan.seed, plan.threads)
+        return self if crowd is None else replace(self, crowd=crowd, crowded=False)
 
 
 def one_bucket(n: int) -> PointBuckets:

@@ -14,6 +14,7 @@ from lshfast.common.checks import array_of
 from lshfast.common.choices import ItemMeasure
 from lshfast.common.decimal_codes import DecimalDigits
 from lshfast.common.extras import optional
+from lshfast.common.image_hashes import ImageHash
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
@@ -81,9 +82,12 @@ class PointReader:
     ----------
     format : PointFormat or None
         None as long as no row has a point.
+    image_hash : ImageHash or None
+        The hash of images that the codes are; None if they are not known to be one.
     """
 
     format: PointFormat | None
+    image_hash: ImageHash | None = None
 
     def __init__(self, kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> None:
         self.format = format
@@ -146,7 +150,7 @@ class PointReader:
 
     def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:
         if self._kind == "code":
-            return PointFormat("hamming", 64 * values.shape[1], "float32", None)
+            return PointFormat("hamming", 64 * values.shape[1], "float32", None, self.image_hash)
         dtype = "float64" if values.dtype.itemsize > 4 else "float32"
         return PointFormat(self._metric, values.shape[1], dtype, None)
 

@@ -32,13 +32,17 @@ MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
 SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine", "tanimoto")
 
 # For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; of a row, for its marks, codes and
-# groups; of a row while a thread sorts it, and in the blocks of a complete join of codes; and of the points that a
-# thread reads at once.
+# groups; of a row while a thread sorts it, in the blocks of a complete join of codes, and for its cells in a crowd; and
+# of the points that a thread reads at once.
 BASE_BYTES = 240 << 20
 ROW_BYTES = 200
 SORT_BYTES = 40
 CODE_BYTES = 80
+CROWD_BYTES = 200
 CHUNK_BYTES = 1 << 25
+
+# The least that `max_candidates` may be: about two rows a cell would find nothing.
+LEAST_CANDIDATES = 256
 
 # Least similarity by default.
 THRESHOLDS: dict[ItemMeasure, float] = {"jaccard": 0.8, "cosine": 0.95, "tanimoto": 0.7}
@@ -73,6 +77,8 @@ class PointPlan:
         Of the pairs that are listed, only those with the nearest rows of a row.
     most : float or None
         Of the pairs that are listed, only those that are not more similar.
+    max_candidates : int or None
+        Rows that share buckets with more others, counted in each bucket, are compared in cells of a forest.
     bands : Bands or None
         The bands and their rows, once the points are known; None if all pairs are found without bands.
     reached : float or None
@@ -88,6 +94,7 @@ class PointPlan:
     seed: int
     top: int | None = None
     most: float | None = None
+    max_candidates: int | None = None
     bands: Bands | None = field(default=None, compare=False)
     reached: float | None = field(default=None, compare=False)
 
@@ -111,7 +118,8 @@ class PointPlan:
         bound = "radius" if is_distance(self.measure) else "threshold"
         values: dict[str, Any] = {"kind": self.kind, "measure": self.measure, bound: self.bound, "recall": self.recall}
         values |= {"groups": self.groups, "seed": self.seed}
-        return values | {name: value for name, value in (("top", self.top), ("most", self.most)) if value is not None}
+        optional = {name: getattr(self, name) for name in ("top", "most", "max_candidates")}
+        return values | {name: value for name, value in optional.items() if value is not None}
 
     def described(self) -> dict[str, Any]:
         """Return the parameters as the manifest of a work folder has them."""
@@ -122,15 +130,17 @@ class PointPlan:
         bands, width = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
         keys = bands * width // 8 + 8 if self.measure in ("cosine", "angle", "hamming") else 8 * bands
         blocks = CODE_BYTES if self.bands is None and self.complete else 0
-        row = ROW_BYTES + keys + blocks + SORT_BYTES * self.threads + (8 * words if held else 0)
+        cells = 0 if self.max_candidates is None else CROWD_BYTES
+        row = ROW_BYTES + keys + cells + blocks + SORT_BYTES * self.threads + (8 * words if held else 0)
         return BASE_BYTES + CHUNK_BYTES * self.threads + rows * row
 
     @property
     def figures(self) -> dict[str, Any]:
         """What the summary of a run says of its plan."""
         bands, rows = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
-        return {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall, "verify": self.verify,
-                "measure": self.measure, "top": self.top, "most": self.most}  # fmt: skip
+        listing = {"max_candidates": self.max_candidates, "top": self.top, "most": self.most}
+        of_bands = {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall}
+        return of_bands | {"verify": self.verify, "measure": self.measure} | listing
 
     def distance_of(self, format: PointFormat | None) -> float:
         """Return the distance of the format at the bound: for the cosine, the angle; of weighted sets 1 - threshold."""
@@ -175,6 +185,7 @@ def make_point_plan(
     seed: Seed = 1,
     top: int | None = None,
     most: float | None = None,
+    max_candidates: int | None = None,
 ) -> PointPlan:
     """Check the parameters of a run over points; errors name the argument, the value and the range.
 
@@ -191,7 +202,7 @@ def make_point_plan(
         In (0, 1). By default .95 for weighted sets and vectors; for codes, all pairs are found.
     exact : bool, optional
         If true, all pairs are found.
-    groups, threads, seed, top, most : optional
+    groups, threads, seed, top, most, max_candidates : optional
         As for `lshfast.dedup`.
     """
     measure = check_item_measure(kind, measure)
@@ -213,9 +224,17 @@ def make_point_plan(
     if exact and recall is not None:
         raise ValueError(f"recall must not be given for exact=True, which finds all pairs, not {recall}")
     every = exact if exact is not None else kind == "code" and recall is None
+    if max_candidates is not None:
+        max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
+        if every:
+            remedy = "leave out exact (--exact)" if exact else "give a recall (--recall)"
+            if measure == "tanimoto":
+                remedy = "the measure tanimoto has no other runs"
+            raise ValueError(f"max_candidates is for runs with buckets, and this one finds all pairs: {remedy}")
     wanted = 1.0 if every else 0.95 if recall is None else float(recall)
     return PointPlan(
-        kind, measure, bound, wanted, groups, thread_count(threads), check_seed(seed), top, most
+        kind, measure, bound, wanted, groups, thread_count(threads), check_seed(seed), top, most,
+        max_candidates,
     )  # fmt: skip
 
 

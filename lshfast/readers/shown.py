@@ -40,13 +40,13 @@ def check_column(file: File, column: str) -> None:
 
 
 def column_names(file: File) -> list[str]:
-    """Return the names of the columns of a file; of JSONL those of its first row, and none of other files."""
+    """Return the names of the columns of a file; of JSONL those of its first good row, and none of other files."""
     if file.columnar:
         return parquet.columns(file)
     if file.delimited:
         return csv_files.columns(file)
     if file.format == "jsonl":
-        return next((list(record) for _, record, _, _ in jsonl.records(file)), [])
+        return next((list(record) for _, record, reason, _ in jsonl.records(file) if reason is None), [])
     return []
 
 

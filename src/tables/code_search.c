@@ -158,20 +158,21 @@ static int examine_some(struct code_search *search, struct code_search_query *qu
     return 1;
 }
 
-/* Leave out the levels that come after as many hits as the limit lets examine. 0: there is no memory. */
-static int cut_levels(struct code_search *search, struct code_search_query *query) {
+/* Leave out the hits, and the levels, that come after as many hits as the limit lets examine: in a crowd of equal codes,
+ * hits of one level are as many as the rows. Later hits of a level come behind the earlier ones. 0: there is no memory. */
+static int cut_hits(struct code_search *search, struct code_search_query *query) {
     if (query->count <= search->limit) return 1;
     if (!sort_hits(search, query)) return 0;
     unsigned level = 0;
     while (level < query->reach && search->levels[level + 1] <= search->limit) level++;
-    search->hits -= query->count - search->levels[level + 1];
-    query->count = search->levels[level + 1];
+    search->hits -= query->count - search->limit;
+    query->count = search->limit;
     query->reach = level;
     return 1;
 }
 
 int code_search_lessen(struct code_search *search, struct code_search_query *query, const uint64_t *point) {
-    int done = search->limit == SIZE_MAX ? code_search_examine(search, query, point) : cut_levels(search, query);
+    int done = search->limit == SIZE_MAX ? code_search_examine(search, query, point) : cut_hits(search, query);
     query->mark = query->count > LEAST ? 2 * query->count : LEAST;
     return done;
 }

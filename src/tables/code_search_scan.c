@@ -40,6 +40,10 @@ static int add_hits(struct code_search *search, size_t i, const uint64_t *found,
     const struct code_cells *cells = cells_of(search);
     struct code_search_query *query = search->query + i;
     const uint64_t *tails = in_cells ? cells->tails : index->tails, number = (uint64_t)search->table << 32;
+    /* As many hits as the limit lets examine come before further ones of the last level. */
+    const int full = query->count >= search->limit;
+    if (full && !query->reach) return 1;
+    const unsigned last = query->reach - (full ? 1 : 0);
     if (!have_hits(query, count)) return 0;
     search->kernels->differences(tails, found, count, index->slots - index->head, code_of(search, i) + index->head, search->more);
     const size_t before = query->count;
@@ -49,7 +53,7 @@ static int add_hits(struct code_search *search, size_t i, const uint64_t *found,
         const unsigned sum = head + search->more[p], level = sum < least ? least : sum;
         const uint32_t row = row_at(cells, in_cells, (uint32_t)found[p]);
         query->hits[after] = (struct code_search_hit){(uint64_t)level << LEVEL_BITS | number | row, -1};
-        after += level >= query->floor && level <= query->reach && row != TABLES_NO_ROW;
+        after += level >= query->floor && level <= last && row != TABLES_NO_ROW;
     }
     if (search->limit == SIZE_MAX) query->count = after;
     else for (size_t hit = before; hit < after; hit++) {

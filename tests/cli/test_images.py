@@ -11,6 +11,7 @@ import pyarrow
 import pyarrow.parquet as parquet
 import pytest
 
+from lshfast import HammingIndex
 from lshfast.images import hash_files
 from lshfast.images import page as page_module
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
@@ -158,29 +159,127 @@ def test_saved_hashes_are_checked(album, tmp_path):
     assert run("images", album, "-o", out, "--against", saved, "-q", "--overwrite").exit_code == 0
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
-def test_saved_hashes_of_an_earlier_version_are_refused(album, tmp_path, suffix):
+def write_table(path, rows):
+    """Write rows as a table, by the suffix of the path."""
+    if path.suffix == ".parquet":
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter="," if path.suffix == ".csv" else "\t")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def lists(album, tmp_path_factory):
+    """Return the rows that are saved for two images, by the kind of the hash."""
+    saved = tmp_path_factory.mktemp("lists") / "saved.jsonl"
+    rows = {}
+    for kind in ("pdq", "phash", "dhash"):
+        run("images", album / "0.png", album / "1.png", "--save-hashes", saved, "--hash", kind, "-q", "--overwrite")
+        rows[kind] = read_jsonl(saved)
+    return rows
+
+
+def without(rows, *names):
+    return [{name: value for name, value in row.items() if name not in names} for row in rows]
+
+
+SUFFIXES = ["csv", "tsv", "jsonl", "parquet"]
+CODES = ["--column", "hash", "--as", "code", "--id-column", "path", "-q"]
+EARLIER = "hashes of an earlier version of lshfast, whose pdq was another hash: write them again from the images with"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_saved_hashes_of_an_earlier_version_are_refused(album, lists, tmp_path, suffix):
     """Its pdq was another hash; lists of others have no figures of images, and its other hashes have not changed."""
-    old, new, out = tmp_path / f"old.{suffix}", tmp_path / "new.jsonl", tmp_path / "out.csv"
-    for kind, count in (("pdq", 2), ("phash", 0)):
-        run("images", album / "0.png", album / "1.png", "--save-hashes", new, "--hash", kind, "-q", "--overwrite")
-        rows = [{name: value for name, value in row.items() if name != "version"} for row in read_jsonl(new)]
-        if suffix == "parquet":
-            parquet.write_table(pyarrow.Table.from_pylist(rows), old)
-        elif suffix == "jsonl":
-            old.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        else:
-            with open(old, "w", newline="") as file:
-                writer = csv.DictWriter(file, list(rows[0]), delimiter="," if suffix == "csv" else "\t")
-                writer.writeheader()
-                writer.writerows(rows)
-        options = "images", album, "-o", out, "--against", old, "--hash", kind
-        if count:
-            said = failing(1, *options)
-            assert "hashes of an earlier version of lshfast, whose pdq was another hash: write them again" in said
-            assert str(old) in said
-        else:
-            assert run(*options, "-q").exit_code == 0
+    old, out = tmp_path / f"old.{suffix}", tmp_path / "out.csv"
+    first, second = lists["pdq"]
+    for rows, said in (
+        (without(lists["pdq"], "version"), EARLIER),
+        ([first | {"version": 1}, second | {"version": 1}], EARLIER),
+        ([first, second | {"version": 1}], EARLIER),
+        ([first, second | {"version": 3}], "hashes of a later version of lshfast, pdq (version 3)"),
+    ):
+        message = failing(1, "images", album, "-o", out, "--against", write_table(old, rows))
+        assert said in message
+        assert f"{old}:" in message
+    for kind, rows in (("phash", without(lists["phash"], "version")), ("pdq", without(lists["pdq"], *COLUMNS[4:]))):
+        write_table(old, rows)
+        assert run("images", album, "-o", out, "--against", old, "--hash", kind, "-q", "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_lists_of_an_earlier_version_are_refused_as_codes_too(lists, tmp_path, suffix):
+    old = write_table(tmp_path / f"old.{suffix}", without(lists["pdq"], "version"))
+    new = write_table(tmp_path / f"new.{suffix}", lists["pdq"])
+    index, out = tmp_path / "index.lsh", tmp_path / "out.csv"
+    assert run("index", "build", new, "-o", index, *CODES, "--radius", 31).exit_code == 0
+    for arguments in (
+        ("index", "build", old, "-o", out),
+        ("index", "add", index, old),
+        ("index", "query", index, old),
+        ("dedup", old, "-o", out, "--radius", 31),
+        ("dedup", old, "-o", out, "--against", index, "--radius", 31),
+        ("pairs", old, "-o", out, "--radius", 31),
+    ):
+        radius = ["--radius", 31] if arguments[1] == "build" else []
+        assert EARLIER in failing(1, *arguments, *CODES, *radius), arguments
+        assert not out.exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_an_index_of_a_list_knows_its_hash(lists, tmp_path, suffix):
+    tables = {kind: write_table(tmp_path / f"{kind}.{suffix}", rows) for kind, rows in lists.items()}
+    tables["others"] = write_table(tmp_path / f"others.{suffix}", without(lists["pdq"], "version", *COLUMNS[4:]))
+    tables["plain"] = write_table(tmp_path / f"plain.{suffix}", without(lists["pdq"], "kind", "version"))
+    built, out = {}, tmp_path / "out.csv"
+    for name, table in tables.items():
+        built[name] = tmp_path / f"{name}.lsh"
+        radius = ["--radius", 31 if name in ("pdq", "others", "plain") else 5]
+        assert run("index", "build", table, "-o", built[name], *CODES, *radius).exit_code == 0
+    saved = tmp_path / "saved.lsh"
+    arguments = "dedup", tables["phash"], "-o", out, "--save-index", saved, *CODES, "--radius", 5
+    assert run(*arguments).exit_code == 0
+    names = {name: HammingIndex.open(path).image_hash for name, path in built.items()}
+    expected = {"pdq": "pdq 2", "phash": "phash 1", "dhash": "dhash 1", "others": "pdq 2", "plain": None}
+    assert (names, HammingIndex.open(saved).image_hash) == (expected, "phash 1")
+    for name, rows in (("pdq", "pdq"), ("pdq", "others"), ("others", "pdq"), ("pdq", "plain"), ("plain", "plain")):
+        assert run("index", "query", built[name], tables[rows], *CODES).stdout.count("\t0.0\n") == 2
+    other = "hashes of images, dhash (version 1), and the entries of the index are of phash (version 1)"
+    nameless = "and the index does not say of which hash its entries are: make it again from the list of hashes"
+    for index, rows, said in (
+        (built["phash"], "dhash", other), (saved, "dhash", other), (built["plain"], "pdq", nameless),
+    ):  # fmt: skip
+        before = index.read_bytes()
+        radius = "--radius", 31 if rows == "pdq" else 5
+        for arguments in (
+            ("index", "query", index, tables[rows]),
+            ("index", "add", index, tables[rows]),
+            ("dedup", tables[rows], "-o", out, "--overwrite", "--against", index, "--save-index", index, *radius),
+        ):
+            message = failing(2, *arguments, *CODES)
+            assert said in message, arguments
+            assert str(index) in message
+            assert index.read_bytes() == before
+    mixed = failing(1, "dedup", tables["phash"], tables["dhash"], "-o", out, "--overwrite", *CODES, "--radius", 5)
+    assert "the kind of the hash is dhash, and of those before phash: these cannot be compared" in mixed
+    assert "this is an index, and images are compared with lists" in failing(
+        2, "images", tmp_path, "-o", out, "--overwrite", "--against", built["pdq"]
+    )
+
+
+def test_tables_that_are_no_lists_of_images_have_no_hash(tmp_path):
+    """Nor has one whose column `kind` has no kinds of hashes of images."""
+    rows = [{"path": f"{row}", "hash": f"{row:064x}", "kind": "sha256", "version": "x"} for row in range(3)]
+    index = tmp_path / "index.lsh"
+    table = write_table(tmp_path / "rows.csv", rows)
+    assert run("index", "build", table, "-o", index, *CODES, "--radius", 3).exit_code == 0
+    assert HammingIndex.open(index).image_hash is None
+    assert run("index", "query", index, table, *CODES).stdout.count("\t0.0\n") == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows forbids")

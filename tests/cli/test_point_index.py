@@ -650,3 +650,50 @@ def test_integers_are_decimal_without_a_remark(tmp_path):
     result = run("dedup", tmp_path / "codes.jsonl", "-o", tmp_path / "out.jsonl", *options)
     assert result.exit_code == 0
     assert "hexadecimal" not in result.output
+
+
+# ---- a bound for k neighbors ----
+
+
+@pytest.mark.parametrize("measure", ["cosine", "angle", "euclidean", "l1"])
+def test_a_bound_for_k_neighbors_is_chosen_by_the_rows(tmp_path, measure):
+    """95 % of the rows have k others within it, so queries like them find their k nearest, without a warning."""
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((900, 8)).astype(np.float32)
+    for name, part in zip(("entries", "queries"), np.split(vectors, [700]), strict=True):
+        column = pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), 8)
+        pq.write_table(pa.table({"v": column}), tmp_path / f"{name}.parquet")
+    index, out = tmp_path / "index.lsh", tmp_path / "out.jsonl"
+    build = "index", "build", tmp_path / "entries.parquet", "-o", index, "--column", "v", "--measure", measure, "-k", 6
+    result = run(*build)
+    assert result.exit_code == 0
+    with NearNeighbors.open(index) as opened:
+        radius = opened.plan.radius
+        others = opened.scan(vectors[:700], k=7)
+        nearest = opened.scan(vectors[700:], k=6)
+    bound = np.cos(radius) if measure == "cosine" else radius
+    said = " ".join(result.stderr.split())
+    assert f"bound {bound:.4g} " in said
+    assert "95 % of the rows have 6 others within it" in said
+    assert 0.9 < np.mean(others.distances.reshape(-1, 7)[:, -1] <= radius) < 0.99
+    result = run("index", "query", index, tmp_path / "queries.parquet", "--column", "v", "-k", 6, "-o", out)
+    assert "found fewer than k" not in result.stderr
+    found = {(row["key"].rsplit(":")[-1], row["match"].rsplit(":")[-1]) for row in read_jsonl(out)}
+    wanted = [(str(row + 1), near.key.rsplit(":")[-1]) for row, answers in enumerate(nearest) for near in answers]
+    assert np.mean([pair in found for pair in wanted]) > 0.93
+
+
+def test_k_and_a_bound_exclude_each_other(tmp_path):
+    path = write(tmp_path / "rows.parquet", list(range(20)))
+    build = "index", "build", path, "-o", tmp_path / "index.lsh"
+    for options, said in (
+        (["--column", "v", "-k", 5, "--threshold", 0.9], "leave out k or threshold (0.9)"),
+        (["--column", "v", "-k", 5, "--radius", 1, "--measure", "l2"], "leave out k or radius (1.0)"),
+        (["--column", "v", "-k", 0], "k must be at least 1"),
+        (["--column", "v", "-k", 20], "k must be less than the number of vectors, 20, not 20"),
+        (["--column", "c", "--as", "code", "-k", 5], "k chooses a bound for vectors, not for codes"),
+        (["--column", "s", "-k", 5], "k chooses a bound for vectors, not for sets"),
+        (["--column", "v", "--measure", "l2"], "or k (-k), the number of neighbors"),
+    ):
+        assert said in failing(2, *build, *options)
+        assert not (tmp_path / "index.lsh").exists()

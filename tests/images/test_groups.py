@@ -1,10 +1,13 @@
 """Groups of images, beside a plain comparison of all pairs of hashes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lshfast import HammingIndex, TanimotoIndex
 from lshfast.images import ImageHashes, ImageRemoval, KnownHashes, dedup, hash_files
 from lshfast.images import groups as module
 from lshfast.images.hashing import ORIENTATIONS, TURNS_BACK
@@ -141,6 +144,59 @@ def test_known_images_come_first():
         ImageRemoval("3.png", "2.png", 0, "same"),
     ]
     assert [group.tolist() for group in result.groups] == [[2, 3], [0, 1]]
+
+
+@pytest.mark.parametrize("kind", ["pdq", "phash", "dhash"])
+@pytest.mark.parametrize("make", [HammingIndex, TanimotoIndex])
+def test_an_index_of_hashes_knows_their_kind(tmp_path, make, kind):
+    """It refuses those of another kind or version; what is not known to be a hash of images is accepted."""
+    names = [save(tmp_path, f"{seed}.png", picture(seed)) for seed in range(2)]
+    hashes = {each: hash_files(names, hash=each) for each in ("pdq", "phash", "dhash")}
+    codes, (other,) = hashes[kind].codes[:, 0], {"pdq", "phash", "dhash"} - {kind, "pdq" if kind != "pdq" else "phash"}
+    bits = 64 * codes.shape[1]
+    index, path = make(bits), tmp_path / "index"
+    index.insert(hashes[kind].paths, codes)
+    index.save(path)
+    index = make.open(path)
+    assert index.image_hash == {"pdq": "pdq 2", "phash": "phash 1", "dhash": "dhash 1"}[kind]
+    for accepted in (codes, codes[1], np.asarray(codes)):
+        assert index.query(accepted, 1)[0] is not None
+    assert index.insert(["more"], np.asarray(codes[:1])) == 1
+    for call in (index.query, index.within, lambda codes: index.insert(["x"], codes[:1])):
+        with pytest.raises(ValueError, match=f"hashes of images, {other} .*entries of the index are of {kind} "):
+            call(hashes[other].codes[:, 0])
+    assert len(index) == 3
+    plain = make(bits)
+    plain.insert(hashes[kind].paths, np.asarray(codes))
+    with pytest.raises(ValueError, match="does not say of which hash its entries are: make it again"):
+        plain.query(codes)
+    plain.image_hash = index.image_hash
+    assert len(plain.query(codes)) == 2
+    plain.image_hash = f"{kind} 9"
+    with pytest.raises(ValueError, match="version 9"):
+        plain.query(codes)
+    if kind == "pdq":
+        plain.image_hash = "pdq 1"
+        with pytest.raises(ValueError, match="an earlier version of lshfast, whose pdq was another hash: write them"):
+            plain.query(codes)
+
+
+def test_known_hashes_of_another_hash_are_refused(tmp_path):
+    names = [save(tmp_path, f"{seed}.png", picture(seed)) for seed in range(2)]
+    pdq, phash, dhash = (hash_files(names, hash=kind) for kind in ("pdq", "phash", "dhash"))
+    for version in (None, 2):
+        known = KnownHashes(names, pdq.codes[:, 0], "pdq", version)
+        assert dedup(pdq, against=known).known.tolist() == [0, 1]
+    for known, said in (
+        (KnownHashes(names, pdq.codes[:, 0], "pdq", 1), "against: hashes of an earlier version of lshfast, whose pdq"),
+        (KnownHashes(names, pdq.codes[:, 0], "pdq", 3), "against: hashes of a later version of lshfast"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            dedup(pdq, against=known)
+    with pytest.raises(ValueError, match=r"against must have codes of phash \(version 1\), not of dhash"):
+        dedup(phash, against=KnownHashes(names, dhash.codes[:, 0], "phash"))
+    with pytest.raises(ValueError, match="hashes must have codes of phash"):
+        dedup(replace(dhash, hash="phash"))
 
 
 def test_progress_and_arguments():

@@ -126,6 +126,28 @@ def test_fields_out_of_range_are_refused(kind, place, value, message, tmp_path):
         type(index).open(tmp_path / "index")
 
 
+@pytest.mark.parametrize("kind", ["hamming", "tanimoto"])
+def test_the_image_hash_of_the_entries_is_saved(kind, tmp_path):
+    """A file without one has version 1, as before; damage of its name is found."""
+    index, answers = made(kind, NAMES["strs"])
+    index.save(tmp_path / "plain")
+    assert type(index).open(tmp_path / "plain").image_hash is None
+    index.image_hash = "phash 1"
+    index.save(tmp_path / "named")
+    other = type(index).open(tmp_path / "named")
+    assert (other.image_hash, answers(other)) == ("phash 1", answers(index))
+    assert "image_hash='phash 1'" in repr(other)
+    plain, named = ((tmp_path / name).read_bytes() for name in ("plain", "named"))
+    assert (plain[8], named[8], plain[128:]) == (1, 2, named[128:])
+    for at in range(128):
+        (tmp_path / "named").write_bytes(named[:at] + bytes([named[at] ^ 0x10]) + named[at + 1 :])
+        with pytest.raises(FormatError):
+            type(index).open(tmp_path / "named")
+    for name in ("pdq", "pdq x", "md5 1", "pdq 2\n", ""):
+        with pytest.raises(ValueError, match="such as 'pdq 2'"):
+            index.image_hash = name
+
+
 def test_sizes_that_do_not_fit_their_signatures_are_refused(tmp_path):
     file, path = LSHEnsemble._file, tmp_path / "index"
     index, _ = made("ensemble", [1, 2], slice(2))

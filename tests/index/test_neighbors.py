@@ -414,6 +414,86 @@ def test_equal_points_of_codes():
     assert [neighbor.key for neighbor in index.query(np.ones(16), 3)] == [0, 1, 2]
 
 
+class CountingStore(MemoryStore):
+    """A store in memory that counts the distances that its searches compute."""
+
+    computed = 0
+
+    def search(self, *arguments, **options):
+        return self._counted(super().search(*arguments, **options))
+
+    def search_codes(self, *arguments, **options):
+        return self._counted(super().search_codes(*arguments, **options))
+
+    def _counted(self, found):
+        self.computed += int(found.examined.sum())
+        return found
+
+
+def crowd_of(kind, n):
+    """Return n points that are equal, or different in one cell."""
+    point = np.random.default_rng(1).standard_normal(16)
+    return point + (0 if kind == "equal" else 1e-3) * np.random.default_rng(2).standard_normal((n, 16))
+
+
+def work_of(points, metric, method, **options):
+    """Return how many distances are computed if all points of an index are queries."""
+    store = CountingStore()
+    n = len(points)
+    chosen = {"method": method} if metric == "angle" else {}
+    index = NearNeighbors(metric, radius=0.3, dim=16, n=n, dtype="float64", store=store, **chosen)
+    index.insert(range(n), points)
+    found = index.query(points, 3, **options)
+    assert (np.diff(found.offsets) == 3).all()
+    return store.computed, found
+
+
+METHODS = [("angle", "codes"), ("angle", "tables"), ("euclidean", None), ("manhattan", None)]
+
+
+@pytest.mark.parametrize(("metric", "method"), METHODS)
+def test_the_work_for_equal_points_is_proportional_to_their_number(metric, method):
+    """Equal queries of a batch are searched once."""
+    smaller, larger = (work_of(crowd_of("equal", n), metric, method)[0] for n in (600, 1200))
+    assert 0 < smaller <= 600
+    assert larger <= 2 * smaller
+
+
+@pytest.mark.parametrize(("metric", "method"), METHODS)
+@pytest.mark.parametrize("kind", ["equal", "one cell"])
+def test_examine_bounds_the_work_for_a_crowd(metric, method, kind):
+    """Different queries of a crowd compute all distances, unless `examine` bounds those of each query."""
+    works = []
+    for n in (600, 1200):
+        work, found = work_of(crowd_of(kind, n), metric, method, examine=20)
+        assert found.examined.max() <= 20
+        assert work <= 20 * n
+        works.append(work)
+    assert works[1] <= 2.01 * works[0]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 0.2])
+@pytest.mark.parametrize("bound", [1, 3, 50, 4000, 9000])
+def test_examine_takes_the_entries_with_the_nearest_codes(noise, bound):
+    """In the order of insertion where codes are equally near; a crowd does not change which they are."""
+    rng = np.random.default_rng(5)
+    points = rng.standard_normal(16) + noise * rng.standard_normal((9000, 16))
+    index = by_codes(n=9000, radius=0.4)
+    index.insert(range(9000), points)
+    queries = points[:5] + 1e-4 * rng.standard_normal((5, 16))
+    found = index.query(queries, 9000, examine=bound)
+    codes, own = (index.plan.row_slots(each.astype(np.float32)) for each in (points, queries))
+    for query, answers in enumerate(found):
+        assert found.examined[query] <= bound
+        differing = np.unpackbits((codes ^ own[query]).view(np.uint8), axis=1)
+        head = differing[:, :128].sum(axis=1)
+        whole = differing.sum(axis=1)
+        level = np.maximum(whole, np.searchsorted(index.plan.near, head))
+        near = np.flatnonzero((level <= index.plan.reach) & (head <= index.plan.near[-1]))
+        wanted = near[np.argsort(level[near], kind="stable")][:bound]
+        assert sorted(answer.key for answer in answers) == sorted(wanted.tolist())
+
+
 def test_which_plan_is_taken():
     """Codes for angles up to many points, unless tables are wanted."""
     assert isinstance(NearNeighbors("angle", 0.5, dim=64, n=10_000).plan, CodesPlan)

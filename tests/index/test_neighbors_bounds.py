@@ -289,6 +289,83 @@ def test_a_radius_too_small_for_k_warns_once_and_names_one_that_does(metric, met
     assert (np.diff(found.offsets) == 10).mean() > 0.8
 
 
+DATA = {
+    "uniform": lambda n, rng: rng.random((n, DIM)),
+    "clusters": lambda n, rng: CENTERS[rng.integers(len(CENTERS), size=n)] + 0.1 * rng.standard_normal((n, DIM)),
+    "low-dimensional": lambda n, rng: rng.standard_normal((n, 2)) @ CENTERS[:2],
+    "heavy": lambda n, rng: rng.standard_t(1.5, (n, DIM)),
+    "unit": lambda n, rng: normalized(rng.standard_normal((n, DIM))),
+}
+CENTERS = np.random.default_rng(4).standard_normal((20, DIM))
+
+
+def normalized(points):
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def exact_distances(metric, queries, points):
+    if metric == "manhattan":
+        return np.abs(queries[:, None] - points).sum(axis=2)
+    if metric == "angle":
+        queries, points = normalized(queries), normalized(points)
+    lengths = np.linalg.norm(queries[:, None] - points, axis=2)
+    return 2 * np.arcsin(np.minimum(lengths / 2, 1)) if metric == "angle" else lengths
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan"])
+def test_the_warning_comes_if_the_recall_of_the_k_nearest_is_low(metric, data):
+    """Also if all queries have k answers, which then lie beyond the radius; not if the radius is chosen by a sample."""
+    rng = np.random.default_rng(7)
+    points, queries, sample = (DATA[data](n, rng) for n in (1500, 200, 1500))
+    exact = exact_distances(metric, queries, points)
+    kth = np.partition(exact, 9, axis=1)[:, 9]
+    for radius in (0.5 * np.quantile(kth, 0.1), None):
+        choice = {"sample": sample, "k": 10} if radius is None else {"radius": radius}
+        index = NearNeighbors(metric, dim=DIM, n=1500, dtype="float64", **choice)
+        index.insert(range(1500), points)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = index.query(queries, k=10)
+            for query in queries[:40]:
+                index.query(query, k=10)
+        rows = np.repeat(np.arange(200), np.diff(found.offsets))
+        near = exact[rows, np.asarray(found.keys)] <= kth[rows] * (1 + 1e-9)
+        recall = near.sum() / 2000
+        assert recall < 0.9 if radius is not None else recall > 0.95
+        assert [each.category for each in caught] == [FewNeighborsWarning] * (radius is not None)
+
+
+def test_queries_with_k_answers_beyond_the_radius_warn():
+    """All queries have k answers, which are not the nearest entries; the warning says so, and names a radius."""
+    rng = np.random.default_rng(2)
+    points, queries = rng.random((3000, 24)), rng.random((100, 24))
+    index = NearNeighbors("euclidean", radius=0.9, dim=24, n=3000)
+    index.insert(range(3000), points)
+    with pytest.warns(FewNeighborsWarning, match=r"100 queries found \d\d% of their k nearest entries") as caught:
+        found = index.query(queries, k=10)
+    assert (np.diff(found.offsets) == 10).all()
+    radius = float(str(caught[0].message).split("With radius=")[1].split(",")[0])
+    index = NearNeighbors("euclidean", radius=radius, dim=24, n=3000)
+    index.insert(range(3000), points)
+    assert len(index.query(queries, k=10)) == 100  # a warning would be an error
+
+
+def test_later_queries_warn_if_the_first_ones_find_what_is_promised():
+    points = clusters(300)
+    index = index_of("angle", points, radius=0.3, method="codes")
+    rng = np.random.default_rng(1)
+    index.query(points[:20], k=5)  # a warning would be an error
+    counts = []
+    for _ in range(10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            index.query(rng.standard_normal((40, DIM)), k=5)
+        counts.append(len(caught))
+    assert sum(counts) == 1
+
+
 def test_single_queries_warn_after_some():
     points = clusters(300)
     index = index_of("angle", points, radius=0.01, method="codes")

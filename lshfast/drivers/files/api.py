@@ -16,6 +16,7 @@ from lshfast.drivers.indexes import Indexes, plan_of_items
 from lshfast.drivers.inputs import Inputs, output_of
 from lshfast.drivers.pages import PageOutput
 from lshfast.engine.cluster_file import cluster_output
+from lshfast.engine.crowds import warn_of_crowd
 from lshfast.engine.listed_pairs import check_listing
 from lshfast.engine.plan import Grouping, Verify
 from lshfast.engine.report import DedupResult
@@ -77,6 +78,7 @@ def dedup_files(
     exact: bool | None = None,
     measure: ItemMeasure | None = None,
     ignore_common: float | None = None,
+    max_candidates: int | None = None,
     by: str | None = None,
     max_removed: float | None = None,
     top: int | None = None,
@@ -141,6 +143,8 @@ def dedup_files(
         As for `dedup`. With measure="containment", the columns of similarities are named containment, and `against` and
         `save_index` are errors; a run with `memory` needs exact=False then.
     ignore_common : float, optional
+        As for `dedup`.
+    max_candidates : int, optional
         As for `dedup`.
     by : str, optional
         A column of the inputs, such as a source or a language: `summary.by` says how many rows with each of its values
@@ -222,7 +226,7 @@ def dedup_files(
 
     Warns
     -----
-    ShortTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
@@ -263,7 +267,13 @@ def dedup_files(
         group_by, item, weight,
     )  # fmt: skip
     outside = dict(
-        radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory, resume=resume
+        radius=radius,
+        against=against,
+        save_index=save_index,
+        on_duplicate=on_duplicate,
+        memory=memory,
+        resume=resume,
+        max_candidates=max_candidates,
     )
     plan = plan_of_items(files, given, others, outside)
     outputs = Outputs(
@@ -286,6 +296,7 @@ def dedup_files(
         progress=progress,
     )
     warn_of(result.summary.advice)
+    warn_of_crowd(result.summary.limits)
     return result
 
 

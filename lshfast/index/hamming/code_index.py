@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_int
 from lshfast.common.errors import FormatError
+from lshfast.common.image_hashes import ImageHash, check_same_hash, hash_named, hash_of_codes
 from lshfast.common.threads import thread_count
 from lshfast.common.types import AnyShape, Matrix, UInt64Array
 from lshfast.families.packed import codes_of
@@ -34,9 +35,14 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     Attributes
     ----------
     bits : int
+    image_hash : str or None
+        The hash and its version, such as "pdq 2", if the entries are hashes of images that say so: those of
+        `ImageHashes.codes`, or of lists on the command line. Hashes of another kind are refused. Set it if other
+        entries are such hashes.
     """
 
     bits: int
+    _image_hash: ImageHash | None = None
     _entries: CodeRows[Any]
     _bound: ClassVar[str]  # the parameter and attribute that is the bound of a search: "radius" or "similarity"
 
@@ -56,6 +62,22 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         """Return a bound, checked, or that of the index."""
         default: Bound = getattr(self, self._bound)
         return default if bound is None else self._checked(bound)
+
+    @property
+    def image_hash(self) -> str | None:
+        """The hash of images that the entries are, and its version; None if it is not known."""
+        return None if self._image_hash is None else self._image_hash.name
+
+    @image_hash.setter
+    def image_hash(self, name: str | None) -> None:
+        self._image_hash = None if name is None else hash_named(name)
+
+    def _check_hash(self, codes: Any) -> ImageHash | None:
+        """Return the image hash that codes say they are, or raise ValueError if the entries are not known to be."""
+        hash = hash_of_codes(codes)
+        if len(self):
+            check_same_hash(self._image_hash, hash)
+        return hash
 
     # ---- writing ----
 
@@ -83,7 +105,8 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
-            If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`.
+            If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`, or are
+            hashes of images of another kind than `image_hash`.
 
         Warns
         -----
@@ -100,12 +123,17 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         >>> index.insert(2, np.array([9], np.uint64))
         1
         """
+        hash = self._check_hash(codes)
         array = codes_of(codes, self.bits)
         column = column_for(keys, single=array.ndim == 1)
         array = array.reshape(-1, self._entries.words)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
-        return self._entries.insert(column, array, self.on_duplicate)
+        empty = not len(self)
+        inserted = self._entries.insert(column, array, self.on_duplicate)
+        if empty and hash is not None:
+            self._image_hash = hash
+        return inserted
 
     # ---- entries ----
 
@@ -131,7 +159,8 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
     def __repr__(self) -> str:
         bound = f"{self._bound}={getattr(self, self._bound)}"
-        return f"{type(self).__name__}({len(self):,} entries, bits={self.bits}, {bound})"
+        hash = "" if self._image_hash is None else f", image_hash={self.image_hash!r}"
+        return f"{type(self).__name__}({len(self):,} entries, bits={self.bits}, {bound}{hash})"
 
     # ---- queries ----
 
@@ -139,6 +168,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         self, codes: npt.ArrayLike, threads: int | None, search: Callable[[UInt64Array, int], Many]
     ) -> list[One] | Many:
         """Return the answer to one code, or the answers to several, by a search with some threads."""
+        self._check_hash(codes)
         array, threads = codes_of(codes, self.bits), thread_count(threads)
         with self._entries.gate.reading():
             answers = search(array.reshape(-1, self._entries.words), threads)
@@ -200,7 +230,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     # ---- files ----
 
     def _fields(self) -> Sequence[Any]:
-        return self.bits, getattr(self, self._bound)
+        return self.bits, getattr(self, self._bound), self.image_hash or ""
 
     @classmethod
     def _empty(cls: type[ACodeIndex], bits: int, bound: float) -> ACodeIndex:
@@ -209,7 +239,12 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
     @classmethod
     def _widths(cls, *fields: Any) -> list[int]:
-        bits, bound = fields
+        bits, bound, image_hash = fields
+        try:
+            if image_hash:
+                hash_named(image_hash)
+        except ValueError as error:
+            raise FormatError(f"header: {error}") from None
         try:
             return [cls._empty(bits, bound)._entries.words]
         except ValueError:
@@ -217,9 +252,11 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
     @classmethod
     def _made(cls: type[ACodeIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> ACodeIndex:
-        (bits, bound), (codes,) = fields, columns
+        bits, bound, image_hash = fields
+        (codes,) = columns
         if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():
             raise FormatError(f"codes: one has bits at {bits} and above")
         index = cls._empty(bits, bound)
         index._entries.insert(keys, codes, "error")
+        index.image_hash = image_hash or None
         return index

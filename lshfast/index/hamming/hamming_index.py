@@ -272,4 +272,4 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     # ---- files ----
 
-    _file = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1)
+    _file = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1, noted=True)

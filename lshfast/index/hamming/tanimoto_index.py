@@ -260,4 +260,4 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
     # ---- files ----
 
-    _file = EntryFile(b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1)
+    _file = EntryFile(b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1, noted=True)

@@ -1,37 +1,49 @@
-"""The warning that many queries find fewer than k neighbors, since the radius of the index is too small for k."""
+"""The warning that queries miss some of their k nearest entries, since the radius of the index is too small for k."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.index.neighbors.plan import NeighborsPlan
+from lshfast.tokens import places_of_rows
 
-# Many queries: at least so many, and this share of all queries with k.
+# The recall is measured if at least so many queries, and this share of all, have fewer than k answers in the radius.
 FEWEST_QUERIES = 10
-SHARE = 0.1
+SHARE = 0.05
 
 # With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer than this multiple
 # of k entries does not warn: k asks for most of its entries.
 ENTRIES_PER_NEIGHBOR = 2
 
-# Queries whose k-th nearest entry is computed, and the most distances that this may take: about a second.
-MEASURED_QUERIES = 32
+# The last queries, whose recall is measured, and the most distances that this may take: about a second.
+MEASURED_QUERIES = 256
 MOST_DISTANCES = 1 << 22
 
 # The share of the measured queries whose k nearest entries are within the radius that the warning names.
 INSIDE = 0.95
 
+# The recall is not measured if by the plan the queries miss at most this share of what the promise allows: the recall
+# of a single index differs from that of its plan.
+CLEAR_MISSES = 0.5
+
+# Distances at which the recall of a plan is computed, to estimate that of answers.
+CURVE_POINTS = 65
+
 
 class FewNeighborsWarning(UserWarning):
-    """Many queries find fewer than k neighbors, because the radius of the index is too small for k.
+    """Queries miss some of their k nearest entries, because the radius of the index is too small for k.
 
     `NearNeighbors.query` warns with it, once for each index. The recall is promised within the radius of the index
-    only. The warning names a radius that is large enough for most queries.
+    only: entries beyond it are found less often, although a query may have k answers. The warning names a radius that
+    is large enough for most queries. There is none if the queries find the promised share of their nearest entries.
 
     See Also
     --------
@@ -54,53 +66,129 @@ class FewNeighborsWarning(UserWarning):
     """
 
 
+class Answered(NamedTuple):
+    """Queries, uint64 (m, words), and the distances of their k answers, float64 (m, k); infinite for missing ones."""
+
+    words: UInt64Array
+    distances: Float64Array
+
+    def last(self, most: int) -> Answered:
+        """Return at most so many of them, from the end."""
+        start = max(0, len(self.words) - most)
+        return Answered(self.words[start:], self.distances[start:])
+
+
 @dataclass
 class NeighborCounts:
-    """The queries of an index with k so far, and those that found fewer entries, until there were many."""
+    """The queries of an index with k so far, and those with fewer than k answers within the radius, until it warns."""
 
+    k: int = 0
     queries: int = 0
-    short: int = 0
+    outside: int = 0
+    wait_until: int = 0
     done: bool = False
+    recent: deque[tuple[UInt64Array, Int64Array, Float64Array]] = field(
+        default_factory=lambda: deque(maxlen=MEASURED_QUERIES)
+    )
 
-    def are_few(self, offsets: Int64Array, k: int, entries: Callable[[], int]) -> bool:
-        """Count queries, and return whether many have found fewer than k of the entries; at most once."""
-        if self.done or k == 1:
+    def are_outside(
+        self, words: UInt64Array, answers: NeighborLists, k: int, limit: float, entries: Callable[[], int]
+    ) -> bool:
+        """Count queries, and return whether many have fewer than k answers within the distance `limit`."""
+        if self.done or k == 1 or not len(words):
             return False
-        self.queries += len(offsets) - 1
-        if offsets[-1] == k * (len(offsets) - 1) or entries() < ENTRIES_PER_NEIGHBOR * k:
+        if k != self.k:
+            self.k = k
+            self.queries = self.outside = self.wait_until = 0
+            self.recent.clear()
+        offsets = answers.offsets
+        distances = answers.distances
+        count = len(offsets) - 1
+        complete = np.diff(offsets) == k
+        inside = int(np.count_nonzero(distances[offsets[1:][complete] - 1] <= limit))
+        self.queries += count
+        self.outside += count - inside
+        if count > MEASURED_QUERIES:
+            chosen = np.linspace(0, count - 1, MEASURED_QUERIES).astype(np.int64)
+            offsets, places = places_of_rows(offsets, chosen)
+            words = words[chosen]
+            distances = distances[places]
+        self.recent.append((words, offsets, distances))
+        if self.queries < self.wait_until or self.outside < max(FEWEST_QUERIES, SHARE * self.queries):
             return False
-        self.short += int(np.count_nonzero(np.diff(offsets) < k))
-        if self.short < max(FEWEST_QUERIES, SHARE * self.queries):
-            return False
-        self.done = True
-        return True
+        return entries() >= ENTRIES_PER_NEIGHBOR * k
 
-    def advice(self, plan: NeighborsPlan, k: int, distances: Float64Array | None) -> str:
-        """Return the warning, or "" if most queries have k entries within the radius, which a recall below 1 misses.
+    def answered(self) -> Answered:
+        """Return the last queries, and the distances of their answers."""
+        rows = []
+        for _, offsets, distances in self.recent:
+            for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+                row = np.full(self.k, np.inf)
+                row[: stop - start] = distances[start:stop]
+                rows.append(row)
+        words = np.concatenate([words for words, _, _ in self.recent])
+        return Answered(words, np.array(rows, np.float64)).last(MEASURED_QUERIES)
 
-        `distances` are those of the k-th nearest entries of some queries, None if they are not known.
-        """
+    def wait(self) -> None:
+        """Count from here, and measure the recall again when there were as many queries as so far."""
+        self.wait_until = self.queries
+        self.queries = self.outside = 0
+
+    def advice(self, plan: NeighborsPlan, measured: MeasuredRecall | None) -> str:
+        """Return the warning; `measured` are some of the queries, None if their nearest entries are not known."""
         bound = f"radius {plan.radius:.4g}" if plan.threshold is None else f"threshold {plan.threshold:.4g}"
         remedy = "Pass a larger radius, or a sample of points and k, to NearNeighbors"
-        if distances is not None:
-            radius = float(np.quantile(distances, INSIDE))
-            if radius <= plan.radius:
-                return ""
+        recall = ""
+        if measured is not None:
+            radius = measured.radius
             argument = f"radius={_rounded_up(radius):g}"
             if plan.threshold is not None:
                 argument = f"threshold={-_rounded_up(-math.cos(radius)):g}"
-            remedy = f"With {argument}, {INSIDE:.0%} of {len(distances)} queries have k entries within the bound"
+            count = len(measured.recalls)
+            remedy = f"With {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
+            recall = f"{count} queries found {measured.recalls.mean():.0%} of their k nearest entries: "
         return (
-            f"{self.short} of {self.queries} queries found fewer than k={k} entries: the recall of "
-            f"{plan.recall:.4g} is promised within the {bound} only, and entries beyond it are found less often or not "
-            f"at all. {remedy}. index.scan(queries, k) finds the k nearest at any distance, by computing all distances"
+            f"{self.outside} of {self.queries} queries found fewer than k={self.k} entries within the {bound}. {recall}"
+            f"the recall of {plan.recall:.4g} is promised within it only, and entries beyond it are found less often "
+            f"or not at all. {remedy}. index.scan(queries, k) finds the k nearest at any distance, by computing all "
+            "distances"
         )
 
 
-def measured_queries(entries: int, queries: int) -> Int64Array:
-    """Return the places of the queries whose k-th nearest entry is computed; none if that would take too long."""
-    count = min(MEASURED_QUERIES, queries, MOST_DISTANCES // max(1, entries))
-    return np.linspace(0, queries - 1, count).astype(np.int64)
+class MeasuredRecall(NamedTuple):
+    """The shares of the k nearest entries that queries have found, and a radius with these for most of them."""
+
+    recalls: Float64Array
+    radius: float
+
+    @classmethod
+    def of(cls, answers: Float64Array, nearest: Float64Array) -> MeasuredRecall:
+        """Compare the distances of answers with those of the k nearest entries, (m, k) each, ascending."""
+        recalls = np.mean(answers <= nearest[:, -1:], axis=1)
+        return cls(recalls, float(np.quantile(nearest[:, -1], INSIDE)))
+
+    def is_low(self, promised: float) -> bool:
+        """Return whether the mean recall is below the promise, by more than its standard error."""
+        error = float(self.recalls.std()) / math.sqrt(len(self.recalls))
+        return float(self.recalls.mean()) + error < promised
+
+
+def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Array) -> bool:
+    """Return whether queries with answers at these distances, infinite for missing ones, keep the promise by the plan.
+
+    The i-th nearest entry is not farther away than the i-th answer, so it is found at least as often as that.
+    """
+    known = distances[np.isfinite(distances)]
+    if not len(known):
+        return False
+    curve = np.linspace(0, float(known.max()), CURVE_POINTS)
+    recall = float(np.interp(known, curve, plan.recall_at(curve)).sum()) / distances.size
+    return 1 - recall <= CLEAR_MISSES * (1 - promised)
+
+
+def measured_queries(entries: int, queries: int) -> int:
+    """Return of how many queries the k nearest entries are computed; 0 if that would take too long."""
+    return min(queries, MOST_DISTANCES // max(1, entries))
 
 
 def _rounded_up(number: float) -> float:

@@ -23,7 +23,14 @@ from lshfast.index.neighbors.bounds import Bound, Metric, check_bound, format_me
 from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.equal_queries import find_equal_queries
 from lshfast.index.neighbors.families import families_of
-from lshfast.index.neighbors.few_neighbors import FewNeighborsWarning, NeighborCounts, measured_queries
+from lshfast.index.neighbors.few_neighbors import (
+    SHARE,
+    FewNeighborsWarning,
+    MeasuredRecall,
+    NeighborCounts,
+    is_clearly_kept,
+    measured_queries,
+)
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
 from lshfast.index.neighbors.points import PointFormat
@@ -33,6 +40,9 @@ from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.values import Limit, Neighbors, OnDuplicate, Parameters, check_on_duplicate, joined
+
+# The recall that is promised by default, and no more of an index that is opened: what was asked for is not stored.
+DEFAULT_RECALL = 0.95
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
 BLOCK_WORDS = 1 << 21
@@ -180,7 +190,7 @@ class NearNeighbors(StoredIndex):
         threshold: float | None = None,
         dim: int,
         n: int,
-        recall: float = 0.95,
+        recall: float = DEFAULT_RECALL,
         c: float | None = None,
         dtype: Literal["float32", "float64"] = "float32",
         nonzeros: int | None = None,
@@ -224,6 +234,7 @@ class NearNeighbors(StoredIndex):
             )
         )  # fmt: skip
         self._use_store(store, on_duplicate)
+        self._promised = recall
 
     def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
         check_on_duplicate(on_duplicate)
@@ -239,7 +250,9 @@ class NearNeighbors(StoredIndex):
         self.parameters = parameters
         self._points = plan.points
         self.warns = True
+        self._promised = min(DEFAULT_RECALL, plan.recall)
         self._counts = NeighborCounts()
+        self._limit = self._greatest_distance()
 
     # ---- writing ----
 
@@ -341,8 +354,10 @@ class NearNeighbors(StoredIndex):
             At least 1. Fewer are returned if fewer are found.
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
-            are in the same buckets, and the recall is then not promised: those in the most promising buckets, or with
-            the nearest codes, are examined first. By default, all are examined.
+            are in the same buckets or have near codes, and the recall is then not promised: those in the most promising
+            buckets, or with the nearest codes, are examined first, and those inserted first where these are equal. With
+            codes, it also bounds the entries that are kept for a query, by twice as many and a few thousand; the first
+            128 bits of all codes are read in any case. By default, all candidates are examined, as the recall needs.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
@@ -359,15 +374,16 @@ class NearNeighbors(StoredIndex):
         Warns
         -----
         FewNeighborsWarning
-            Once for each index, if at least ten queries and a tenth of all have found fewer than k, without `examine`,
-            and their k nearest entries are not within the radius. It names a radius that would do.
+            Once for each index, if the radius is too small for k: at least ten queries, and a twentieth of all, have
+            fewer than k answers within it, and the last of them found a smaller share of their k nearest entries than
+            the promised recall. It names a radius that would do. Not for k = 1, and not with `examine`.
         """
         k = check_int("k", k, 1)
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         items, words, single = self._points.check(points)
         found = self._found(items, words, thread_count(threads), most=k, limit=limit)
-        if self.warns and limit is None and self._counts.are_few(found.offsets, k, self.__len__):
-            advice = self._counts.advice(self.plan, k, self._kth_distances(words, k))
+        if self.warns and limit is None and self._counts.are_outside(words, found, k, self._limit, self.__len__):
+            advice = self._advice(k)
             if advice:
                 warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
         return found[0] if single else found
@@ -573,21 +589,50 @@ class NearNeighbors(StoredIndex):
         """Return the distances of answers that values of the measure stand for."""
         return values if self.plan.threshold is not None else self._points.distances(values)
 
+    def _greatest_distance(self) -> float:
+        """Return the greatest distance in answers that is within the bound of the index."""
+        return float(self._distances(np.array(self._value(None, None), np.float64)))
+
     def by_angle(self) -> NearNeighbors:
         """Return an index on the same entries whose bounds and distances are angles, if this one is by cosine."""
         if self.plan.threshold is None:
             return self
         index = copy.copy(self)
         index.plan = replace(self.plan, threshold=None)
+        index._limit = index._greatest_distance()
         return index
 
-    def _kth_distances(self, words: UInt64Array, k: int) -> Float64Array | None:
-        """Return the distances of the k-th nearest entries of some points, as angles for cosines; None if slow."""
-        chosen = measured_queries(len(self), len(words))
-        if not self.store.scans or not len(chosen):
+    def _advice(self, k: int) -> str:
+        """Return the text of the warning, "" if the last queries have found the promised share of their k nearest."""
+        counts = self._counts
+        answered = counts.answered()
+        distances = answered.distances
+        if self.plan.threshold is not None:  # then the distances of answers are no angles
+            missing = np.isinf(distances)
+            distances = np.where(missing, np.inf, self._points.distances(np.where(missing, 0.0, distances)))
+        advice = ""
+        if not is_clearly_kept(self._promised, self.plan, distances):
+            chosen = answered.last(measured_queries(len(self), len(distances)))
+            measured = None
+            if self.store.scans and len(chosen.words):
+                nearest = self._nearest(chosen.words, k)
+                measured = None if nearest is None else MeasuredRecall.of(distances[-len(nearest) :], nearest)
+            if measured is None:
+                few = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
+            else:
+                few = measured.is_low(self._promised) and measured.radius > self.plan.radius
+            if few:
+                advice = counts.advice(self.plan, measured)
+        counts.done = bool(advice)
+        counts.wait()
+        return advice
+
+    def _nearest(self, words: UInt64Array, k: int) -> Float64Array | None:
+        """Return the distances of the k nearest entries of m points, (m, k); None if there are no k entries."""
+        found = scan(self.store, self.parameters, self._points.measure, words, k, thread_count(None))
+        if len(found.distances) != k * len(words):
             return None
-        nearest = scan(self.store, self.parameters, self._points.measure, words[chosen], k, thread_count(None))
-        return self._points.distances(nearest.distances[nearest.offsets[1:] - 1])
+        return self._points.distances(found.distances).reshape(len(words), k)
 
     def _search(self, points: Any, threads: int | None, **options: Any) -> list[Neighbor] | NeighborLists:
         items, words, single = self._points.check(points)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int, check_number
+from lshfast.common.image_hashes import ImageHash
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.families.points import SparsePoints, dense_points
@@ -42,12 +43,15 @@ class PointFormat:
         Type of the coordinates that are stored; not used with "hamming".
     nonzeros : int or None
         The most coordinates of a sparse point that are not zero; None for dense points.
+    image_hash : ImageHash, optional
+        Of "hamming", the hash of images that the codes are known to be. Indexes of NearNeighbors do not store it.
     """
 
     metric: str
     dim: int
     dtype: str
     nonzeros: int | None
+    image_hash: ImageHash | None = None
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
