@@ -12,9 +12,12 @@ from lshfast.common.display import counted
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.records.candidates import CandidatePairs, rules_of
+from lshfast.records.field_pairs import FieldPair, text_of
+from lshfast.records.labels import NO_LABELS, Labels
 from lshfast.records.linkage import Linkage
+from lshfast.records.record_ids import RecordIds
 from lshfast.records.scoring import FieldScorer, parts_of
-from lshfast.records.tables import RecordTable, is_missing
+from lshfast.records.tables import CodedField, RecordTable, is_missing, plain_value
 from lshfast.records.weights import LinkWeights
 
 SHOWN_LINKS = 3  # of a record, to other records
@@ -35,13 +38,7 @@ def row_of(table: RecordTable, key: Any) -> int:
     >>> row_of(RecordTable({"id": [5, 7], "name": ["Ann", "Bob"]}, "id"), "7")
     1
     """
-    for row, own in enumerate(table.ids):
-        if own == key:
-            return row
-    for row, own in enumerate(table.ids):
-        if isinstance(key, str) and str(own) == key:
-            return row
-    raise ValueError(visible(f"{table.name}: no record has the id {key!r}"))
+    return RecordIds(table).row_of(key)
 
 
 def rows_of_pair(tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any) -> tuple[int, int]:
@@ -88,6 +85,11 @@ class ComparedField(NamedTuple):
     how: str
     values: tuple[Any, Any] | None
 
+    @property
+    def pair(self) -> FieldPair | None:
+        """The values as strings; None for whole records."""
+        return None if self.values is None else FieldPair(self.name, *map(text_of, self.values))
+
 
 @dataclass(frozen=True)
 class Explainer:
@@ -107,6 +109,8 @@ class Explainer:
         The least score of a link.
     groups : callable
         Returns the group of each record of one table.
+    labels : Labels
+        The marks of people.
     """
 
     linkage: Linkage
@@ -118,6 +122,7 @@ class Explainer:
     scores: Float64Array
     least: float
     groups: Callable[[], Int64Array]
+    labels: Labels = NO_LABELS
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
         """Return ids and score, the verdict, and for each field both values and the score, as lines."""
@@ -132,16 +137,24 @@ class Explainer:
     def compared(self, pair: PairScore) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""
         i, j = (np.array([row], np.int64) for row in pair.rows)
-        records = [table.record(row) for table, row in zip(self.tables, pair.rows, strict=True)]
         found = []
         for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
-            coded, values = scorer.comparer.coded, None
-            if coded.field.name in self.linkage.fields:
-                first, second = (record[coded.field.column_of(table)] for table, record in enumerate(records))
-                values = first, second
+            coded = scorer.comparer.coded
+            values = self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
             found.append(ComparedField(coded.field.name, part, how, values))
         return found
+
+    def values(self, coded: CodedField, rows: tuple[int, int]) -> tuple[Any, Any]:
+        """Return the values of two records in a field, as they are written."""
+        first, second = self.tables
+        left = first.column(coded.field.column_of(0))[rows[0]]
+        right = second.column(coded.field.column_of(1))[rows[1]]
+        return plain_value(left), plain_value(right)
+
+    def probability(self, score: float) -> float | None:
+        """Return the probability of a match of a pair with a score; None for points."""
+        return None if self.weights is None else float(self.weights.probability(score))
 
     def score(self, rows: tuple[int, int]) -> PairScore:
         """Return the score of any two records."""
@@ -154,6 +167,11 @@ class Explainer:
         least, reaches = self.least, pair.score >= self.least
         compared = f"the score is {'at least' if reaches else 'below'} the threshold of {least:.2f}"
         rules = self._rules(pair.rows)
+        mark = self.labels.answer(pair.rows)
+        if mark is not None:
+            linked = "linked" if mark == "same" else "not linked"
+            brought = "no blocking rule brought this pair" if rules is None else f"compared because of {', '.join(rules)}"
+            return [f"{linked}: the pair is marked {mark}", compared, brought]
         if rules is None:
             lines = ["not linked: no blocking rule brought this pair, so it was not compared", compared]
             skipped = sum(report.skipped for report in self.candidates.reports)
@@ -181,9 +199,8 @@ class Explainer:
 
     def _score(self, score: float) -> str:
         """Return a score with its unit, and the probability of a match."""
-        if self.weights is None:
-            return f"{score:.2f} points"
-        return f"{score:.2f} bits, probability {float(self.weights.probability(score)):.4f}"
+        probability = self.probability(score)
+        return f"{score:.2f} points" if probability is None else f"{score:.2f} bits, probability {probability:.4f}"
 
     def _rules(self, rows: tuple[int, int]) -> list[str] | None:
         """Return the rules that brought a pair; None if it was not compared."""

@@ -21,6 +21,7 @@ from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
+from lshfast.records.labels import NO_LABELS, Labels
 from lshfast.records.linkage import Linkage
 from lshfast.records.near import NearPairs, pairs_below
 from lshfast.records.options import LinkOptions
@@ -64,6 +65,8 @@ class LinkResult(Shown):
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
         The fields that are not compared because they follow from others.
+    labels : Labels
+        The marks of people that bind the links.
 
     See Also
     --------
@@ -87,6 +90,7 @@ class LinkResult(Shown):
     _candidates: CandidatePairs
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
+    labels: Labels = NO_LABELS
 
     def __len__(self) -> int:
         return len(self.i)
@@ -145,7 +149,8 @@ class LinkResult(Shown):
         Parameters
         ----------
         closure : bool, default False
-            Whether chains are never cut: all rows that links and chains of links connect are one group.
+            Whether chains are never cut: all rows that links and chains of links connect are one group, but for pairs
+            that are marked different.
 
         Raises
         ------
@@ -155,7 +160,8 @@ class LinkResult(Shown):
         if self.summary.clusters is None:
             raise ValueError("groups are those of one table; these links are between two tables")
         if check_bool("closure", closure):
-            return components(self.i, self.j, len(self._linkage.a))
+            chains = components(self.i, self.j, len(self._linkage.a))
+            return self.labels.bind_groups(chains, self.i, self.j, self.scores)
         return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
@@ -284,8 +290,10 @@ class LinkResult(Shown):
         Returns
         -------
         dict of str to list
-            ``same`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and for
-            each field ``a.NAME`` and ``b.NAME``, as strings or None. The greatest score comes first.
+            ``answer`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and for
+            each field ``a.NAME`` and ``b.NAME``, or ``b.NAME=OTHER`` if its column has another name in the second table,
+            as strings or None. The greatest score comes first. Pairs that are marked already are left out. With answers
+            "same" and "different", the table is the argument `labels` of the next run.
 
         Examples
         --------
@@ -304,8 +312,9 @@ class LinkResult(Shown):
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates
         return Explainer(
-            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups
-        )
+            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups,
+            self.labels,
+        )  # fmt: skip
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
