@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from lshfast.common.atomic_files import atomic_file
+from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.checks import check_int, check_plot
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
@@ -22,24 +22,30 @@ from lshfast.engine.display import Account
 from lshfast.jobs.frame import Job
 from lshfast.readers import DataError, check_different, check_file, check_place
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.output import Output, output_format
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
-from lshfast.records.choices import REVIEWED
+from lshfast.records.choices import KEEP_RECORD, REVIEWED
 from lshfast.records.explain import rows_of_pair
+from lshfast.records.labels import MarkedPair, marked_pairs
 from lshfast.records.linking import link_tables
+from lshfast.records.merged import KeepRule
 from lshfast.records.options import LinkOptions
 from lshfast.records.plots import plot_rates
 from lshfast.records.result import LinkResult
 from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import RecordTable
+from lshfast.records.tables import RecordTable, as_text, is_missing
 
 LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
 
 
 @dataclass(frozen=True)
 class RecordInputs:
-    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`."""
+    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`.
+
+    `labels` are files of pairs that people have marked.
+    """
 
     a: str
     b: str | None = None
@@ -52,6 +58,7 @@ class RecordInputs:
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
+    labels: Sequence[str] = ()
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
@@ -93,6 +100,10 @@ class RecordOutputs:
         A page that shows what was found.
     reviewed : int
         The most links, and the most other pairs, of the review.
+    merged : path, optional
+        One list of all records; see `LinkResult.merged`.
+    keep_record : str, optional
+        Which of several records a row of the list has; None for the default.
     clusters : ClusterOutput, optional
         A file of groups with lasting ids, which is read and replaced, and the table of what has changed in them. The
         records of one table are all records. Of two tables, those of the first are new, and join the groups of the
@@ -108,6 +119,19 @@ class RecordOutputs:
     page: PageOutput | None = None
     reviewed: int = REVIEWED
     clusters: ClusterOutput | None = None
+    merged: str | None = None
+    keep_record: str | None = None
+
+    @property
+    def tables(self) -> list[str | None]:
+        """All tables that are written."""
+        changes = None if self.clusters is None else self.clusters.changes
+        return [self.links, self.groups, self.rates, self.review, changes, self.merged]
+
+    @property
+    def pictures(self) -> list[str | None]:
+        """The plot and the page."""
+        return [self.plot, None if self.page is None else self.page.path]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,14 +159,21 @@ class LinkAccount(Account):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table: of the tables, the links, and the stages."""
+        yield from self._figures(("records", "linked", "seconds"))
+        times = self.summary.seconds
+        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
+
+    def counts(self) -> Iterator[Figure]:
+        """Yield the lines of the tables and the links."""
+        yield from self._figures(("records", "linked", "reached", "above", "seconds"))
+
+    def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
             parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
             yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
-        yield from (line for line in self.summary.figures() if line.name not in ("records", "linked", "seconds"))
+        yield from (line for line in self.summary.figures() if line.name not in left_out)
         if self.clusters is not None:
             yield figure("clusters", self.clusters.clusters, self.clusters.note)
-        times = self.summary.seconds
-        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
 
 
 def link_files(
@@ -177,15 +208,16 @@ def link_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    changes = None if outputs.clusters is None else outputs.clusters.changes
-    tables_to_write = [outputs.links, outputs.groups, outputs.rates, outputs.review, changes]
-    job = Job(tables_to_write, inputs.on_error, outputs.overwrite, page=outputs.page)
+    job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
+    keep_rule = KeepRule.parse(outputs.keep_record or KEEP_RECORD)
     _check(job, inputs, outputs, options)
+    labels = [read_whole(path) for path in inputs.labels]
+    marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
     tables = [job.add(table) for table in inputs.read(progress)]
-    others = [outputs.plot, None if outputs.page is None else outputs.page.path]
-    for path in [*job.paths, *others]:  # no output may replace an input
+    files = [file.location for table in (*tables, *labels) for file in table.files]
+    for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
         if path is not None and not is_stream(path):
-            check_file(path, (file.location for table in tables for file in table.files), overwrite=True)
+            check_file(path, files, overwrite=True)
     sides = [
         RecordTable(table.columns, column, name, ids=table.ids)
         for table, column, name in zip(
@@ -194,9 +226,12 @@ def link_files(
     ]
     if pair is not None:
         rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
+    if outputs.merged is not None:
+        keep_rule.check(sides)
     if outputs.clusters is not None:
-        files = [file.location for table in tables for file in table.files]
-        outputs.clusters.check(files, [*job.paths, *others])
+        outputs.clusters.check(files, [*job.paths, *outputs.pictures])
+    if marks:
+        options = replace(options, labels=[*options.labels, *marks])
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
         result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
@@ -219,6 +254,11 @@ def link_files(
             if table.advice
         ),
     )
+
+
+def marks_of(path: str, table: WholeTable) -> tuple[MarkedPair, ...]:
+    """Return the pairs that are marked in a file of labels; errors name its line."""
+    return marked_pairs(table.columns, printable(path), [str(place) for place in table.ids])
 
 
 def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:
@@ -279,8 +319,16 @@ def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: Link
         check_different([*job.paths, outputs.plot, *([] if outputs.page is None else [outputs.page.path])])
     if (outputs.rates or outputs.plot) and options.held_out is None:
         raise ValueError("the rate of true matches needs a field that is held out of the scores")
+    if outputs.keep_record is not None and outputs.merged is None:
+        raise ValueError("keep_record (--keep-record) needs merged (--merged), whose records it chooses")
+    if _are_styled(outputs.tables) and not any(output_format(path)[0] in ("csv", "tsv") for path in job.paths):
+        raise ValueError("output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv")
     if outputs.groups is not None and inputs.b is not None:
         raise ValueError("groups are those of one table, not of two")
+
+
+def _are_styled(paths: Sequence[str | None]) -> bool:
+    return any(isinstance(path, Output) and (path.delimiter or path.bom) for path in paths)
 
 
 def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
@@ -296,8 +344,14 @@ def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
         job.write(outputs.groups, table, dict.fromkeys(("id", "group"), _kind(ids)))
     if outputs.review is not None:
         review = result.review(outputs.reviewed)
-        texts = dict.fromkeys((name for name in review if name == "same" or name[:2] in ("a.", "b.")), "string")
+        texts = dict.fromkeys((name for name in review if name == "answer" or name[:2] in ("a.", "b.")), "string")
         job.write(outputs.review, review, _kinds(result) | texts)
+    if outputs.merged is not None:
+        kind = output_format(outputs.merged)[0]
+        merged = result.merged(outputs.keep_record or KEEP_RECORD)
+        columns = {name: written_values(values, kind) for name, values in merged.items()}
+        kinds = {"id": _kind(result.tables[0].ids)} if result.single else _kinds(result)
+        job.write(outputs.merged, columns, {name: own for name, own in kinds.items() if name in columns})
     job.write_page(lambda page: result.page(texts=page.texts, command=page.command))
     if outputs.rates is not None and result.rates is not None:
         job.write(outputs.rates, result.rates.columns())
@@ -306,6 +360,25 @@ def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
         axes = plot_rates(result.rates, threshold=result.summary.threshold, unit=unit)
         with atomic_file(outputs.plot, outputs.overwrite) as stream:
             axes.figure.canvas.print_figure(stream, format=Path(outputs.plot).suffix[1:].lower())
+
+
+def written_values(values: list[Any], format: Format) -> list[Any]:
+    """Return the values of a column of a merged list as a format can hold them.
+
+    JSONL holds all. Cells of CSV have the ids of a list with "; " between them. A column of Parquet has one type:
+    values of several types are strings there.
+    """
+    if format == "jsonl":
+        return values
+    kinds = {type(value) for value in values if value is not None}
+    if list in kinds:
+        return values if format == "parquet" else ["; ".join(map(str, ids)) for ids in values]
+    known = kinds in ({str}, {bool}, {float}) or (kinds <= {int, float} and all(map(_is_storable, values)))
+    return values if known or not kinds else [None if is_missing(value) else as_text(value) for value in values]
+
+
+def _is_storable(number: float | None) -> bool:
+    return number is None or isinstance(number, float) or -(1 << 63) <= number < 1 << 63
 
 
 def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:

@@ -170,8 +170,8 @@ class Explainer:
         mark = self.labels.answer(pair.rows)
         if mark is not None:
             linked = "linked" if mark == "same" else "not linked"
-            brought = "no blocking rule brought this pair" if rules is None else f"compared because of {', '.join(rules)}"
-            return [f"{linked}: the pair is marked {mark}", compared, brought]
+            lines = [f"{linked}: the pair is marked {mark}", compared]
+            return lines if rules is None else [*lines, f"compared because of {', '.join(rules)}"]
         if rules is None:
             lines = ["not linked: no blocking rule brought this pair, so it was not compared", compared]
             skipped = sum(report.skipped for report in self.candidates.reports)

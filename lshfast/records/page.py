@@ -11,9 +11,11 @@ from lshfast.records.display import notes_of
 from lshfast.records.explain import Explainer
 from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
+from lshfast.records.linked import Linked
 from lshfast.records.links import PROBABILITY
 from lshfast.records.near import NearPairs, margin_of
-from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups, signed
+from lshfast.records.overview import threshold_changes
+from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, examples, groups, signed
 from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
@@ -27,16 +29,6 @@ MOST_LEVELS = 240
 MOST_BLOCKS = 10
 
 COLUMNS_ABOVE = 30  # of the histogram, above the threshold
-STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
-
-
-class ThresholdChange(NamedTuple):
-    """What another threshold would change: the links that it gives, and how many more these are."""
-
-    name: str
-    threshold: str
-    links: int
-    change: int
 
 
 class LevelRow(NamedTuple):
@@ -78,7 +70,7 @@ def page_of(
         account=[*summary.figures()],
         texts=texts,
         scores=_scores(result, below, margin_of(explainer)),
-        changes=_changes(result, below, margin_of(explainer)),
+        changes=threshold_changes(result, below, margin_of(explainer)),
         rates=None if result.rates is None else _rates(result.rates, summary.threshold),
         contributions=_contributions(result),
         fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
@@ -162,18 +154,6 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
         x_label=f"score ({unit}); the dashed line is the threshold, {least:.2f}",
         mark=least,
     )
-
-
-def _changes(result: Linked, below: NearPairs, margin: float) -> list[ThresholdChange]:
-    """Return what some steps up and down would change."""
-    rows = []
-    for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
-        least = result.summary.threshold + part * margin
-        links = int((result.scores >= least).sum()) + int((below.scores >= least).sum())
-        name = "now" if not part else f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
-        links = len(result.scores) if not part else links
-        rows.append(ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores)))
-    return rows
 
 
 def _rates(rates: RateTable, least: float) -> Any:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lshfast.common.display import counted
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Int64Array
 from lshfast.kernels.sets import components
-from lshfast.records.dependent import DependentField
 from lshfast.records.explain import ComparedField, Explainer, PairScore
-from lshfast.records.keys import LeftOut
+from lshfast.records.linked import Linked
 from lshfast.records.near import NearPairs
-from lshfast.records.options import LinkOptions
-from lshfast.records.rates import RateTable
-from lshfast.records.summary import LinkSummary
-from lshfast.records.tables import CodedField, RecordTable, as_text, is_missing
-from lshfast.records.weights import LinkWeights
+from lshfast.records.tables import as_text, is_missing
 from lshfast.reports.diagrams import Edge, Scale, graph, step
 from lshfast.reports.differences import Span, compare
 from lshfast.reports.page import short
@@ -29,39 +24,6 @@ OVER_RANGE, NEXT_TO_THRESHOLD = 8, 4
 MOST_FIELDS = 24
 MOST_GROUPS, MOST_NODES, NODE_FIELDS = 6, 12, 3
 NAME_CHARACTERS, NODE_CHARACTERS, VALUE_CHARACTERS = 60, 80, 400
-
-
-class Linked(Protocol):
-    """What a page shows of a `LinkResult`."""
-
-    @property
-    def i(self) -> Int64Array: ...
-    @property
-    def j(self) -> Int64Array: ...
-    @property
-    def scores(self) -> Float64Array: ...
-    @property
-    def probabilities(self) -> Float64Array | None: ...
-    @property
-    def parts(self) -> Float64Array: ...
-    @property
-    def fields(self) -> list[CodedField]: ...
-    @property
-    def weights(self) -> LinkWeights | None: ...
-    @property
-    def rates(self) -> RateTable | None: ...
-    @property
-    def summary(self) -> LinkSummary: ...
-    @property
-    def options(self) -> LinkOptions: ...
-    @property
-    def left_out(self) -> Sequence[LeftOut]: ...
-    @property
-    def dependent(self) -> tuple[DependentField, ...]: ...
-    @property
-    def single(self) -> bool: ...
-    @property
-    def tables(self) -> tuple[RecordTable, RecordTable]: ...
 
 
 class FieldRow(NamedTuple):
