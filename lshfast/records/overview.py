@@ -95,7 +95,7 @@ def threshold_changes(result: Linked, below: NearPairs, margin: float) -> list[T
 def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
     """Return the next lower threshold, that of the run and the next higher one, with what the model expects of them."""
     steps = result.summary.steps
-    if result.probabilities is None or not steps:
+    if result.probabilities is None or not steps or not steps[0].links:
         return []
     now = PROBABILITY if result.options.threshold is None else result.options.threshold
     right = float(result.probabilities.sum())
@@ -111,6 +111,8 @@ def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> s
     """Return what the thresholds around that of the run give, as lines of text."""
     steps = steps_around(result)
     if not steps:
+        if not len(result.scores) and not len(below):
+            return ""
         changes = threshold_changes(result, below, margin_of(explainer))
         middle = len(changes) // 2
         lines = [f"{'threshold':<16}{'links':>9}"]
@@ -148,7 +150,7 @@ def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width:
         for doubtful in pairs:
             lines += _pair_lines(explainer, doubtful, width)
         parts.append("\n".join(lines))
-    return visible("\n\n".join(parts), lines=True)
+    return visible("\n\n".join(filter(None, parts)), lines=True)
 
 
 def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Iterator[str]:

@@ -84,7 +84,7 @@ def labelled(review, path, person, **options):
 
 def rows_of(path):
     table = read_whole([str(path)])
-    return list(zip(*(table.columns[name] for name in ("id_a", "id_b", "score", "label")), strict=True))
+    return list(zip(*(table.columns[name] for name in ("id_a", "id_b", "score", "answer")), strict=True))
 
 
 def pairs_of(review):
@@ -249,7 +249,7 @@ def test_the_command(tmp_path, review):
     assert [row[3] for row in rows_of(path)] == ["same", "different", "unsure", "same"]
     assert ", from 3 labels\n" in result.stdout
     assert "review.csv, and do not count in the precision" in result.stdout
-    assert "--threshold " in result.stdout
+    assert "--threshold " not in result.stdout
     assert {"A  ", "B  "} <= {line[:3] for line in result.stderr.splitlines()}
     assert "[-" in result.stderr
     assert "{+" in result.stderr
@@ -265,7 +265,9 @@ def test_single_keys_on_a_terminal(tmp_path, review):
     path = tmp_path / "labels.csv"
     shown = on_terminal_with([b"s", b"d", b"u", b"?", b"\x03"], review, "--records", "-o", path)
     assert [row[3] for row in rows_of(path)] == ["same", "unsure"]
-    assert "from 1 label threshold " in " ".join(shown.split())  # lines are as wide as the terminal
+    assert "no threshold is recommended yet, from 1 label threshold " in " ".join(
+        shown.split()
+    )  # lines are as wide as the terminal
     assert max(len(line) for line in shown.splitlines() if "review.csv" not in line) <= 80
 
 
