@@ -30,6 +30,10 @@ class FieldPair(NamedTuple):
         """Whether neither record has a value."""
         return self.left is None and self.right is None
 
+    def cut(self, most: int) -> FieldPair:
+        """Return the beginnings of both values, of at most so many characters."""
+        return FieldPair(self.name, *(None if text is None else text[:most] for text in self[1:]))
+
     @property
     def differences(self) -> Differences:
         """The spans of both values."""

@@ -107,6 +107,25 @@ def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
     return [(f"{step.threshold:g}{' (now)' if step is own else ''}", step) for step in (*lower, own, *higher)]
 
 
+class ExpectedStep(NamedTuple):
+    """What a threshold gives: its name, its links, and how many are expected to be wrong and missed."""
+
+    name: str
+    links: int
+    wrong: int
+    missed: int
+
+
+def expected_steps(steps: Sequence[tuple[str, ThresholdStep]]) -> list[ExpectedStep]:
+    """Return what some thresholds give in numbers of links."""
+    found = []
+    for name, step in steps:
+        right = step.links * step.precision
+        missed = right / step.recall - right if step.recall else 0.0
+        found.append(ExpectedStep(name, step.links, round(step.links - right), round(missed)))
+    return found
+
+
 def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> str:
     """Return what the thresholds around that of the run give, as lines of text."""
     steps = steps_around(result)
@@ -121,10 +140,8 @@ def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> s
             lines.append(f"{name:<16}{change.links:>9,}")
         return "\n".join(lines)
     lines = [f"{'threshold':<16}{'links':>9}{'wrong, about':>15}{'missed, about':>16}"]
-    for name, step in steps:
-        right = step.links * step.precision
-        missed = right / step.recall - right if step.recall else 0.0
-        lines.append(f"{name:<16}{step.links:>9,}{round(step.links - right):>15,}{round(missed):>16,}")
+    for name, links, wrong, missed in expected_steps(steps):
+        lines.append(f"{name:<16}{links:>9,}{wrong:>15,}{missed:>16,}")
     return "\n".join(lines)
 
 

@@ -14,8 +14,15 @@ from lshfast.records.linkage import SkippedBlock
 from lshfast.records.linked import Linked
 from lshfast.records.links import PROBABILITY
 from lshfast.records.near import NearPairs, margin_of
-from lshfast.records.overview import threshold_changes
-from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, examples, groups, signed
+from lshfast.records.overview import expected_steps, names_of, sentences, threshold_changes
+from lshfast.records.page_links import (
+    MOST_FIELDS,
+    NAME_CHARACTERS,
+    doubtful_examples,
+    examples_over_range,
+    groups,
+    signed,
+)
 from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
@@ -67,9 +74,12 @@ def page_of(
         summary=summary,
         unit="points" if result.weights is None else "bits",
         probability=None if result.weights is None else float(result.weights.probability(summary.threshold)),
+        names=[short(name, NAME_CHARACTERS) for name in names_of(result.tables)],
+        sentences=[short(sentence, 600) for sentence in sentences(result)],
         account=[*summary.figures()],
         texts=texts,
         scores=_scores(result, below, margin_of(explainer)),
+        steps=expected_steps([(f"{step.threshold:g}", step) for step in summary.steps]),
         changes=threshold_changes(result, below, margin_of(explainer)),
         rates=None if result.rates is None else _rates(result.rates, summary.threshold),
         contributions=_contributions(result),
@@ -81,7 +91,8 @@ def page_of(
         levels=_levels(result.weights),
         rules=summary.rules,
         skipped=_skipped(summary, texts),
-        examples={reason: some for reason, some in examples(result, explainer, below, texts) if some},
+        doubtful={reason: some for reason, some in doubtful_examples(result, explainer, below, texts) if some},
+        over_range=examples_over_range(result, explainer, texts),
         groups=dict(groups(result, explainer, texts)) if result.single else {},
         options=_options(result),
         command=command,

@@ -13,9 +13,10 @@ from lshfast.kernels.sets import components
 from lshfast.records.explain import ComparedField, Explainer, PairScore
 from lshfast.records.linked import Linked
 from lshfast.records.near import NearPairs
+from lshfast.records.review import doubtful_links
 from lshfast.records.tables import as_text, is_missing
 from lshfast.reports.diagrams import Edge, Scale, graph, step
-from lshfast.reports.differences import Span, compare
+from lshfast.reports.differences import Span
 from lshfast.reports.page import short
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields of a pair, groups
@@ -38,13 +39,27 @@ class FieldRow(NamedTuple):
 
 
 class LinkExample(NamedTuple):
-    """A pair of records; `probability` is None for points, and `missing` has the fields of which both lack a value."""
+    """A pair of records.
+
+    Attributes
+    ----------
+    keys : (str, str)
+    score : float
+    probability : float or None
+        None for points.
+    rows : list of FieldRow
+    missing : list of str
+        The fields of which both lack a value.
+    answer : str or None
+        The mark of a person.
+    """
 
     keys: tuple[str, str]
     score: float
     probability: float | None
     rows: list[FieldRow]
     missing: list[str]
+    answer: str | None
 
 
 class Node(NamedTuple):
@@ -65,25 +80,27 @@ class GroupExample(NamedTuple):
     others: str
 
 
-def examples(
+def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> list[LinkExample]:
+    """Return some links over the range of scores, without those that are shown as doubtful."""
+    order = np.argsort(-result.scores, kind="stable")
+    doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
+    rest = order[~np.isin(order, doubtful)]
+    spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
+    return [_link(result, explainer, link, texts) for link in rest[spread].tolist()]
+
+
+def doubtful_examples(
     result: Linked, explainer: Explainer, below: NearPairs, texts: bool
 ) -> Iterator[tuple[str, list[LinkExample]]]:
-    """Yield why pairs are shown, and the pairs."""
-    order = np.argsort(-result.scores, kind="stable")
-    nearest = order[::-1][:NEXT_TO_THRESHOLD]
-    rest = order[: max(len(order) - NEXT_TO_THRESHOLD, 0)]
-    spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
-    yield (
-        "Links over the range of scores",
-        [_link(result, explainer, own, texts) for own in rest[spread].tolist()],
-    )
-    yield "Links just above the threshold", [_link(result, explainer, own, texts) for own in nearest.tolist()]
+    """Yield why pairs are shown that nobody has marked, and the pairs."""
+    nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
+    yield "Links just above the threshold", [_link(result, explainer, link, texts) for link in nearest]
     pairs = [
         explainer.score((int(i), int(j))) for i, j in zip(*(own[:NEXT_TO_THRESHOLD] for own in below[:2]), strict=True)
     ]
     yield (
         "Pairs just below the threshold, which are not linked",
-        [_example(explainer, pair, _probability(result, pair), texts) for pair in pairs],
+        [_example(explainer, pair, explainer.probability(pair.score), texts) for pair in pairs],
     )
 
 
@@ -91,10 +108,6 @@ def _scale(parts: Sequence[float], mark: float) -> Scale:
     """Return an axis for the sums of some scores."""
     sums = np.cumsum([0.0, *parts], dtype=np.float64)
     return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
-
-
-def _probability(result: Linked, pair: PairScore) -> float | None:
-    return None if result.weights is None else float(result.weights.probability(pair.score))
 
 
 def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
@@ -108,7 +121,7 @@ def _example(explainer: Explainer, pair: PairScore, probability: float | None, t
     """Return a pair with its fields: those of the greatest scores if there are many."""
     keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
     every = explainer.compared(pair)
-    missing = [own for own in every if own.values is not None and all(map(is_missing, own.values))]
+    missing = [own for own in every if own.pair is not None and own.pair.missing]
     every = [own for own in every if own not in missing] or every
     chosen = sorted(sorted(range(len(every)), key=lambda at: -abs(every[at].score))[:MOST_FIELDS])
     scale = _scale([every[at].score for at in chosen], explainer.least)
@@ -128,20 +141,18 @@ def _example(explainer: Explainer, pair: PairScore, probability: float | None, t
         rows.append(FieldRow(name, signed(others), step(total, pair.score, scale), "", [], []))
     rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
     names = [short(own.name, NAME_CHARACTERS) for own in missing[:MOST_FIELDS]]
-    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names)
+    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows))
 
 
 def _values(own: ComparedField) -> tuple[list[Span], list[Span]]:
     """Return both values of a field, with what differs marked."""
-    if own.values is None:
+    if own.pair is None:
         return [], []
-    texts = ["" if is_missing(value) else as_text(value)[:VALUE_CHARACTERS] for value in own.values]
-    if not all(texts):
-        missing = [Span("gap", "missing")]
-        first, second = ([Span("same", text)] if text else missing for text in texts)
+    pair = own.pair.cut(VALUE_CHARACTERS)
+    if pair.left is None or pair.right is None:
+        first, second = ([Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:])
         return first, second
-    found = compare(*texts)
-    return found.left, found.right
+    return pair.differences.left, pair.differences.right
 
 
 def groups(result: Linked, explainer: Explainer, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:

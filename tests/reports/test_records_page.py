@@ -150,8 +150,8 @@ def test_steps_of_the_threshold_are_those_of_other_runs(grouped, tmp_path):
 
 def test_review_has_pairs_of_both_sides(linked):
     review = linked.review(5)
-    assert list(review)[:6] == ["same", "id_a", "id_b", "linked", "score", "probability"]
-    assert review["same"] == [None] * len(review["score"])
+    assert list(review)[:6] == ["answer", "id_a", "id_b", "linked", "score", "probability"]
+    assert review["answer"] == [None] * len(review["score"])
     assert review["score"] == sorted(review["score"], reverse=True)
     assert review["linked"] == [score >= linked.summary.threshold for score in review["score"]]
     known = {row["id"]: row for row in people() + others()}
@@ -193,7 +193,7 @@ def test_commands(files, tmp_path):
     assert str(files[0]) in text
     rows = list(csv.DictReader(review.read_text().splitlines()))
     assert rows
-    assert {row["same"] for row in rows} == {""}
+    assert {row["answer"] for row in rows} == {""}
     assert {row["linked"] for row in rows} <= {"true", "false"}
     assert all(not value.startswith("=") for row in rows for value in row.values())
     assert run("records", "dedup", files[0], "-o", tmp_path / "links.csv", *options, "--html-no-texts").exit_code == 0
