@@ -13,7 +13,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.field_pairs import FieldPair, text_of
-from lshfast.records.labels import NO_LABELS, Labels
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_ids import RecordIds
 from lshfast.records.scoring import FieldScorer, parts_of
@@ -109,7 +109,7 @@ class Explainer:
         The least score of a link.
     groups : callable
         Returns the group of each record of one table.
-    labels : Labels
+    labels : PairLabels
         The marks of people.
     """
 
@@ -122,7 +122,7 @@ class Explainer:
     scores: Float64Array
     least: float
     groups: Callable[[], Int64Array]
-    labels: Labels = NO_LABELS
+    labels: PairLabels = NO_LABELS
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
         """Return ids and score, the verdict, and for each field both values and the score, as lines."""

@@ -36,7 +36,7 @@ class MarkedPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class PairLabels:
     """Pairs of rows that are marked, each once, sorted by (i, j).
 
     Attributes
@@ -121,7 +121,7 @@ class Labels:
         return bound
 
 
-NO_LABELS = Labels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+NO_LABELS = PairLabels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
 def _joined(
@@ -199,7 +199,7 @@ def _is_list_of_tuples(source: Any) -> bool:
     return isinstance(source, Sequence) and len(source) > 0 and all(isinstance(row, tuple) for row in source)
 
 
-def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None) -> Labels:
+def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None) -> PairLabels:
     """Return the marked pairs as rows of two tables, or of one.
 
     Raises
@@ -230,13 +230,13 @@ def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
     pairs = sorted(mark_of)
     rows_of_pairs = np.array(pairs, np.int64).reshape(-1, 2)
     same = np.array([mark_of[pair].answer == "same" for pair in pairs], np.bool_)
-    labels = Labels(rows_of_pairs[:, 0].copy(), rows_of_pairs[:, 1].copy(), same)
+    labels = PairLabels(rows_of_pairs[:, 0].copy(), rows_of_pairs[:, 1].copy(), same)
     _check_consistent(labels, mark_of, 0 if b is None else len(a), len(a) + (0 if b is None else len(b)))
     return labels
 
 
 def _check_consistent(
-    labels: Labels, mark_of: Mapping[tuple[int, int], MarkedPair], first_of_b: int, records: int
+    labels: PairLabels, mark_of: Mapping[tuple[int, int], MarkedPair], first_of_b: int, records: int
 ) -> None:
     """Raise DataError if pairs that are marked the same connect records that are marked different."""
     same_i, same_j = labels.pairs(True)

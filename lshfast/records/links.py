@@ -15,7 +15,7 @@ from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
-from lshfast.records.labels import NO_LABELS, Labels
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps
@@ -110,7 +110,7 @@ def links_of(
     candidates: CandidatePairs,
     found: CandidateScores,
     options: LinkOptions,
-    labels: Labels = NO_LABELS,
+    labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
     """Choose links among the candidates that score enough, and group the records of one table; marks are binding."""
     links = links_above(linkage, candidates, found, options.assign, found.least, labels)
@@ -128,7 +128,7 @@ def links_above(
     found: CandidateScores,
     assign: Assignment,
     least: float,
-    labels: Labels = NO_LABELS,
+    labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
     """Choose links among the candidates that score at least `least`, and add the pairs that are marked the same.
 
@@ -163,7 +163,7 @@ def with_marked(
     linkage: Linkage,
     candidates: CandidatePairs,
     scorers: Sequence[FieldScorer],
-    labels: Labels,
+    labels: PairLabels,
 ) -> ChosenLinks:
     """Return links with those that are marked the same, whose probability is 1."""
     i, j = labels.pairs(True)
@@ -197,7 +197,7 @@ def steps_of(
     found: CandidateScores,
     weights: LinkWeights,
     assign: Assignment,
-    labels: Labels = NO_LABELS,
+    labels: PairLabels = NO_LABELS,
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
     least = weights.bits_of(THRESHOLDS[0])

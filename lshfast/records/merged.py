@@ -62,8 +62,8 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
     entities = components(result.i, result.j + first_of_b, len(a) + len(b))
     order = np.unique(entities)
     sides = [
-        _Side(a, entities[:first_of_b], order, rule),
-        _Side(b, entities[first_of_b:], order, rule),
+        _MergedSide(a, entities[:first_of_b], order, rule),
+        _MergedSide(b, entities[first_of_b:], order, rule),
     ]
     columns: dict[str, list[Any]] = {}
     for letter, side in zip("ab", sides, strict=True):
@@ -80,7 +80,7 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
 def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[str, list[Any]]:
     """Return a row for each group of one table, with the columns of the table under their own names."""
     groups = result.groups()
-    side = _Side(table, groups, np.unique(groups), rule)
+    side = _MergedSide(table, groups, np.unique(groups), rule)
     names = _own_names(table, result.options, 0)
     all_ids = side.all_ids()
     extra = {"id": side.ids(), "ids": all_ids, "records": [len(ids) for ids in all_ids]}
@@ -100,7 +100,7 @@ def _own_names(table: RecordTable, options: LinkOptions, number: int) -> list[st
     return [name for name in table.names if name not in added]
 
 
-class _Side:
+class _MergedSide:
     """The records of one table in the entities of a list.
 
     Parameters

@@ -21,7 +21,7 @@ from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
-from lshfast.records.labels import NO_LABELS, Labels
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.merged import merged_columns
 from lshfast.records.near import NearPairs, pairs_below
@@ -67,7 +67,7 @@ class LinkResult(Shown):
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
         The fields that are not compared because they follow from others.
-    labels : Labels
+    labels : PairLabels
         The marks of people that bind the links.
 
     See Also
@@ -92,7 +92,7 @@ class LinkResult(Shown):
     _candidates: CandidatePairs
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
-    labels: Labels = NO_LABELS
+    labels: PairLabels = NO_LABELS
 
     def __len__(self) -> int:
         return len(self.i)

@@ -265,9 +265,8 @@ def test_single_keys_on_a_terminal(tmp_path, review):
     path = tmp_path / "labels.csv"
     shown = on_terminal_with([b"s", b"d", b"u", b"?", b"\x03"], review, "--records", "-o", path)
     assert [row[3] for row in rows_of(path)] == ["same", "unsure"]
-    assert "no threshold is recommended yet, from 1 label threshold " in " ".join(
-        shown.split()
-    )  # lines are as wide as the terminal
+    words = " ".join(shown.split())  # lines are as wide as the terminal
+    assert "no threshold is recommended yet, from 1 label threshold " in words
     assert max(len(line) for line in shown.splitlines() if "review.csv" not in line) <= 80
 
 
