@@ -19,7 +19,7 @@ from lshfast.records.review import doubtful_links
 from lshfast.records.tables import RecordTable
 
 DOUBTFUL = 3  # pairs in a terminal
-VALUE_COLUMNS = 24  # of a value in a terminal
+LEAST_VALUE_COLUMNS, VALUE_COLUMNS = 4, 24  # of a value in a terminal
 STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
 
 
@@ -184,9 +184,10 @@ def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Ite
     for place, column in enumerate(columns):
         cells = [visible(one_line(cell)) for cell in column]
         left = width - 1 - columns_of(lines[0])
-        size = min(max(map(columns_of, cells)), VALUE_COLUMNS, left)
-        if size < 4 and place > 1:
+        widest = max(map(columns_of, cells))
+        if place > 1 and left < min(widest, LEAST_VALUE_COLUMNS):
             break
+        size = min(widest, VALUE_COLUMNS, left)
         lines = [f"{line}{fitted(cell, size)}  " for line, cell in zip(lines, cells, strict=True)]
     yield from (line.rstrip() for line in lines)
 
