@@ -54,18 +54,17 @@ def test_wrong_links_are_counted_by_their_probabilities(linked):
     assert f"about {wrong:,} of {len(doubtful):,} links are wrong" in doubtful.overview()
 
 
-def test_the_thresholds_around_that_of_the_run(linked):
-    for threshold, shown in (
-        (None, ["0.25", "0.5", "0.75"]),
-        (0.6, ["0.5", "0.6", "0.75"]),
-        (0.995, ["0.99", "0.995"]),
-    ):
-        result = match_records(people(), others(), id_column="id", threshold=threshold)
-        rows = re.findall(r"^(\d[.\d]+)( \(now\))? +([\d,]+) +([\d,]+) +([\d,]+)$", result.overview(), re.MULTILINE)
-        assert [row[0] for row in rows] == shown
-        (now,) = [row for row in rows if row[1]]
-        assert int(now[2]) == len(result)
-        assert int(now[3]) == round((1 - result.probabilities).sum())
+@pytest.mark.parametrize(
+    ("threshold", "shown"),
+    [(None, ["0.25", "0.5", "0.75"]), (0.6, ["0.5", "0.6", "0.75"]), (0.995, ["0.99", "0.995"])],
+)
+def test_the_thresholds_around_that_of_the_run(threshold, shown):
+    result = match_records(people(), others(), id_column="id", threshold=threshold)
+    rows = re.findall(r"^(\d[.\d]+)( \(now\))? +([\d,]+) +([\d,]+) +([\d,]+)$", result.overview(), re.MULTILINE)
+    assert [row[0] for row in rows] == shown
+    (now,) = [row for row in rows if row[1]]
+    assert int(now[2]) == len(result)
+    assert int(now[3]) == round((1 - result.probabilities).sum())
 
 
 def test_three_doubtful_pairs_are_the_nearest_to_the_threshold(linked):
