@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -318,3 +319,76 @@ def test_equal_fields_are_left_out_first(tmp_path):
     assert "35 equal fields not shown" in shown
     assert "[-v79-]" not in shown
     assert "{+v79+}" in shown
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
+def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(tmp_path, review, name):
+    path = tmp_path / name
+    labelled(review, path, Person(30))
+    columns = pairs_of(str(path))
+    assert list(columns) == list(pairs_of(review))
+    assert set(columns["answer"]) == {"same", "different"}
+    others = [own for own in columns if own != "answer"]
+    reviewed_pairs = {pair[:2]: pair for pair in zip(*(pairs_of(review)[own] for own in others), strict=True)}
+    for pair in zip(*(columns[own] for own in others), strict=True):
+        assert reviewed_pairs[pair[:2]] == pair
+    out = tmp_path / "next.csv"
+    command = "records", "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out, "--id-column", "id"
+    assert run(*command, "--labels", path, "-q").exit_code == 0
+    links = set(zip(*(read_whole([str(out)]).columns[own] for own in ("id_a", "id_b")), strict=True))
+    for one, other, answer in zip(columns["id_a"], columns["id_b"], columns["answer"], strict=True):
+        assert ((one, other) in links) == (answer == "same")
+
+
+@pytest.mark.parametrize(
+    ("answers", "enough"),
+    [
+        (["same", "different"], False),
+        (["same", "different"] * 9, False),
+        (["same"] * 40, False),
+        (["different"] * 39 + ["same"], False),
+        (["same", "different"] * 10, True),
+        (["unsure"] * 20 + ["same", "different"] * 9, False),
+    ],
+)
+def test_a_threshold_takes_labels_of_both_answers(tmp_path, review, answers, enough):
+    found = labelled(review, tmp_path / "labels.csv", Person(len(answers), list(answers)))
+    report = "\n".join(found.lines())
+    assert found.enough == enough
+    assert (found.option is not None) == enough
+    assert ("--threshold " in report) == enough
+    assert ("no threshold is recommended yet" in report) == (not enough)
+    assert " *\n" not in report or enough
+    if enough:
+        low, high = found.option_interval
+        assert low <= found.option <= high
+        assert re.search(r"--threshold [\d.e-]+ \([\d.e-]+ to [\d.e-]+ with probability 0.95\)", report)
+    else:
+        assert "A threshold takes 20 labels, 5 of each answer" in report
+
+
+def test_two_fields_with_one_column_are_shown_beside_their_own(tmp_path):
+    rows = [{"id": "p1", "given": "Ann", "surname": "Lee"}, {"id": "p2", "given": "Eve", "surname": "Stone"}]
+    others = [{"id": "q1", "surname": "Ann Lee"}]
+    files = corpora.make(tmp_path / "a.csv", rows), corpora.make(tmp_path / "b.csv", others)
+    fields = "--field=given=surname", "--field=surname"
+    options = "--id-column", "id", "--scoring", "points", "--threshold", "10", "-q"
+    review = tmp_path / "review.csv"
+    run("records", "match", *files, "-o", tmp_path / "links.csv", "--review", review, *fields, *options)
+    header = review.read_text().splitlines()[0].split(",")
+    assert header[-4:] == ["a.given", "b.given=surname", "a.surname", "b.surname"]
+    shown = asking(review, tmp_path / "labels.csv", "q\n").stderr
+    assert "given=surname" in shown
+    assert shown.count("Ann Lee") + shown.count("Ann{+ Lee+}") + shown.count("{+Ann +}Lee") == 2
+
+
+def test_ids_that_a_spreadsheet_would_run_are_resumed(tmp_path):
+    with open(tmp_path / "review.jsonl", "w") as file:
+        for number in range(4):
+            ids = {"id_a": f"@a{number}", "id_b": f"=b{number}"}
+            file.write(json.dumps(ids | {"linked": True, "score": 3 + number, "a.x": "=1", "b.x": "1"}) + "\n")
+    path = tmp_path / "labels.csv"
+    labelled(str(tmp_path / "review.jsonl"), path, Person(2, ["same"] * 2))
+    assert "'@a" in path.read_text()
+    assert "'=1" in path.read_text()
+    assert labelled(str(tmp_path / "review.jsonl"), path, Person(1, ["different"])).estimate.labelled.sum() == 3
