@@ -270,8 +270,8 @@ def label_records(
     option = interval = None
     if enough_labels(found):
         option = option_of(found.threshold, review)
-        ends = [option_of(end, review) for end in found.interval or ()]
-        interval = None if None in ends or not ends else (ends[0], ends[1])
+        ends = [end for score in found.interval or () if (end := option_of(score, review)) is not None]
+        interval = (ends[0], ends[1]) if len(ends) == 2 else None
     return ReviewThreshold(found, option, interval, review.name, highest)
 
 

@@ -22,7 +22,7 @@ from lshfast.records.tables import RecordTable, as_text, is_missing, plain_value
 
 Answer: TypeAlias = Literal["same", "different", "unsure"]
 
-ANSWERS = "same", "different", "unsure"
+ANSWERS: Mapping[str, Answer] = {"same": "same", "different": "different", "unsure": "unsure"}
 COLUMNS = "id_a", "id_b", "answer"
 
 
@@ -186,12 +186,13 @@ def marked_pairs(source: Any, name: str = "labels", places: Sequence[str] | None
         if not word:
             continue
         place = f"{name}: row {row + 1}" if places is None else places[row]
-        if word not in ANSWERS:
+        mark = ANSWERS.get(word)
+        if mark is None:
             raise DataError(place, None, f"the answer must be same, different, unsure or empty, not {answer!r}")
         for column, value in (("id_a", id_a), ("id_b", id_b)):
             if is_missing(value):
                 raise DataError(place, None, f"{column} is missing")
-        found.append(MarkedPair(id_a, id_b, word, place))
+        found.append(MarkedPair(id_a, id_b, mark, place))
     return tuple(found)
 
 
