@@ -234,7 +234,7 @@ def match(
 
         inputs = RecordInputs(
             a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
-            labels or [],
+            labels=labels or [],
         )  # fmt: skip
         table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
@@ -313,7 +313,7 @@ def dedup(
 
         inputs = RecordInputs(
             a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
-            labels or [],
+            labels=labels or [],
         )  # fmt: skip
         table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(

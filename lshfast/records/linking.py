@@ -320,7 +320,7 @@ def link_tables(
             linkage.sizes,
             weights,
             no_seeds,
-            scores,
+            scores[~labels.mark(i, j)],
             least,
             cut=0 if clusters is None else clusters.cut,
             seeds=relearnt,

@@ -15,7 +15,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.addresses import PARTS
 from lshfast.records.choices import KEEP_RECORD
-from lshfast.records.fields import Field, as_field
+from lshfast.records.fields import Field
 from lshfast.records.linked import Linked
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables import CodedField, RecordTable, as_text, code_field, is_missing, plain_value
@@ -71,8 +71,8 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
     if result.options.assign != "one-to-one" or any(side.has_several for side in sides):
         for letter, side in zip("ab", sides, strict=True):
             columns[f"ids_{letter}"] = side.all_ids()
-    for number, (letter, side) in enumerate(zip("ab", sides, strict=True)):
-        for name in _own_names(side.table, result.options, number):
+    for letter, side in zip("ab", sides, strict=True):
+        for name in _own_names(side.table, result.options):
             columns[f"{letter}.{name}"] = side.values(name)
     return columns
 
@@ -81,7 +81,7 @@ def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[s
     """Return a row for each group of one table, with the columns of the table under their own names."""
     groups = result.groups()
     side = _MergedSide(table, groups, np.unique(groups), rule)
-    names = _own_names(table, result.options, 0)
+    names = _own_names(table, result.options)
     all_ids = side.all_ids()
     extra = {"id": side.ids(), "ids": all_ids, "records": [len(ids) for ids in all_ids]}
     columns: dict[str, list[Any]] = {}
@@ -93,10 +93,9 @@ def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[s
     return columns | {name: side.values(name) for name in names}
 
 
-def _own_names(table: RecordTable, options: LinkOptions, number: int) -> list[str]:
+def _own_names(table: RecordTable, options: LinkOptions) -> list[str]:
     """Return the columns of a table without that of the ids, and without the parts of addresses that a run added."""
-    addresses = [field.name for field in map(as_field, options.fields or ()) if field.kind == "address"]
-    added = {f"{name}.{part}" for name in addresses for part in PARTS}
+    added = {f"{address.name}.{part}" for address in options.addresses for part in PARTS}
     return [name for name in table.names if name not in added]
 
 

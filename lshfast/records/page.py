@@ -85,13 +85,11 @@ def page_of(
         contributions=_contributions(result),
         fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
         more_fields=max(len(result.fields) - MOST_FIELDS, 0),
-        notes=[short(str(own), 200) for own in (*notes_of(result.fields), *result.dependent, *result.left_out)][
-            :MOST_FIELDS
-        ],
+        notes=_notes(result),
         levels=_levels(result.weights),
         rules=summary.rules,
         skipped=_skipped(summary, texts),
-        doubtful={reason: some for reason, some in doubtful_examples(result, explainer, below, texts) if some},
+        doubtful=doubtful_examples(result, explainer, below, texts),
         over_range=examples_over_range(result, explainer, texts),
         groups=dict(groups(result, explainer, texts)) if result.single else {},
         options=_options(result),
@@ -113,6 +111,12 @@ def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawin
     return Drawing(panels)
 
 
+def _notes(result: Linked) -> list[str]:
+    """Return what the values of columns decided, and the columns that are not compared, with the reasons."""
+    notes = *notes_of(result.fields), *result.dependent, *result.left_out
+    return [short(str(note), 200) for note in notes[:MOST_FIELDS]]
+
+
 def _options(result: Linked) -> list[tuple[str, str]]:
     """Return the options with their values as text: for defaults that depend on the data, what was chosen.
 
@@ -130,6 +134,7 @@ def _options(result: Linked) -> list[tuple[str, str]]:
         "synonyms": "English" if options.synonyms is None else counted(len(options.synonyms), "word"),
         "frequencies": str(options.frequencies),
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
+        "labels": counted(len(options.labels), "pair") if options.labels else "",
         "seed": str(options.seed),
     }
     return [(name, value) for name, value in values.items() if value]
@@ -137,11 +142,11 @@ def _options(result: Linked) -> list[tuple[str, str]]:
 
 def _notations(result: Linked) -> list[str]:
     """Return the fields as the option writes them, with their kinds."""
-    addresses = [own for own in map(as_field, result.options.fields or ()) if own.kind == "address"]
-    parts = tuple(f"{own.name}." for own in addresses)
-    names = result.tables[0].names
+    addresses = result.options.addresses
+    parts = tuple(f"{address.name}." for address in addresses)
+    names = [name for name in result.tables[0].names if not name.startswith(parts)]
     fields = [coded.field for coded in result.fields if coded.field.name in names]
-    return [own.notation for own in (*(one for one in fields if not one.name.startswith(parts)), *addresses)]
+    return [field.notation for field in (*fields, *addresses)]
 
 
 def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
@@ -149,9 +154,11 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
     least = result.summary.threshold
     width = max(float(result.scores.max(initial=least)) - least, margin) / COLUMNS_ABOVE
     first = -int(np.ceil(margin / width))
-    places = [np.floor((scores - least) / width).astype(np.int64) for scores in (below.scores, result.scores)]
     size = COLUMNS_ABOVE - first
-    counts = [np.bincount(np.clip(own - first, 0, size - 1), minlength=size) for own in places]
+    counts = []
+    for scores in (below.scores, result.scores):
+        places = np.floor((scores - least) / width).astype(np.int64) - first
+        counts.append(np.bincount(np.clip(places, 0, size - 1), minlength=size))
     columns = [
         Bin(least + (first + place) * width, least + (first + place + 1) * width, int(number), kind)
         for kind, numbers in zip(("removed", "kept"), counts, strict=True)
@@ -200,9 +207,9 @@ def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
 
 def _levels(weights: LinkWeights | None) -> list[LevelRow]:
     rows: list[LevelRow] = []
-    for own in [] if weights is None else weights.fields[:MOST_FIELDS]:
-        name = short(own.field, NAME_CHARACTERS) + (f" × {own.factor:.2f}" if own.factor != 1 else "")
-        for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
+    for field in [] if weights is None else weights.fields[:MOST_FIELDS]:
+        name = short(field.field, NAME_CHARACTERS) + (f" × {field.factor:.2f}" if field.factor != 1 else "")
+        for label, m, u, bits in list(zip(field.labels, field.m, field.u, field.bits, strict=True))[1:]:
             rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]

@@ -91,17 +91,16 @@ def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> li
 
 def doubtful_examples(
     result: Linked, explainer: Explainer, below: NearPairs, texts: bool
-) -> Iterator[tuple[str, list[LinkExample]]]:
-    """Yield why pairs are shown that nobody has marked, and the pairs."""
+) -> dict[str, list[LinkExample]]:
+    """Return the pairs next to the threshold that nobody has marked, by their headings; without any, no heading."""
     nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
-    yield "Links just above the threshold", [_link(result, explainer, link, texts) for link in nearest]
-    pairs = [
-        explainer.score((int(i), int(j))) for i, j in zip(*(own[:NEXT_TO_THRESHOLD] for own in below[:2]), strict=True)
-    ]
-    yield (
-        "Pairs just below the threshold, which are not linked",
-        [_example(explainer, pair, explainer.probability(pair.score), texts) for pair in pairs],
-    )
+    links = [_link(result, explainer, link, texts) for link in nearest]
+    others = []
+    for i, j in zip(below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True):
+        pair = explainer.score((i, j))
+        others.append(_example(explainer, pair, explainer.probability(pair.score), texts))
+    headings = {"Links just above the threshold": links, "Pairs just below the threshold, which are not linked": others}
+    return {heading: pairs for heading, pairs in headings.items() if pairs}
 
 
 def _scale(parts: Sequence[float], mark: float) -> Scale:
@@ -120,35 +119,33 @@ def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkE
 def _example(explainer: Explainer, pair: PairScore, probability: float | None, texts: bool) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
     keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
-    every = explainer.compared(pair)
-    missing = [own for own in every if own.pair is not None and own.pair.missing]
-    every = [own for own in every if own not in missing] or every
-    chosen = sorted(sorted(range(len(every)), key=lambda at: -abs(every[at].score))[:MOST_FIELDS])
-    scale = _scale([every[at].score for at in chosen], explainer.least)
-    rows, total = [], 0.0
-    for own in (every[at] for at in chosen):
-        left, right = _values(own) if texts else ([], [])
-        rows.append(
-            FieldRow(
-                short(own.name, NAME_CHARACTERS), signed(own.score), step(total, total + own.score, scale), own.how,
-                left, right,
-            )
-        )  # fmt: skip
-        total += own.score
-    others = pair.score - total
-    if len(every) > len(chosen):
-        name = counted(len(every) - len(chosen), "other field")
-        rows.append(FieldRow(name, signed(others), step(total, pair.score, scale), "", [], []))
+    every_field = explainer.compared(pair)
+    missing = [field for field in every_field if field.pair is not None and field.pair.missing]
+    fields = [field for field in every_field if field not in missing] or every_field
+    places = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))[:MOST_FIELDS]
+    shown = [fields[place] for place in sorted(places)]
+    scale = _scale([field.score for field in shown], explainer.least)
+    rows = []
+    total = 0.0
+    for field in shown:
+        left, right = _values(field) if texts else ([], [])
+        name = short(field.name, NAME_CHARACTERS)
+        bar = step(total, total + field.score, scale)
+        rows.append(FieldRow(name, signed(field.score), bar, field.how, left, right))
+        total += field.score
+    if len(fields) > len(shown):
+        name = counted(len(fields) - len(shown), "other field")
+        rows.append(FieldRow(name, signed(pair.score - total), step(total, pair.score, scale), "", [], []))
     rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
-    names = [short(own.name, NAME_CHARACTERS) for own in missing[:MOST_FIELDS]]
+    names = [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]]
     return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows))
 
 
-def _values(own: ComparedField) -> tuple[list[Span], list[Span]]:
+def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
     """Return both values of a field, with what differs marked."""
-    if own.pair is None:
+    if field.pair is None:
         return [], []
-    pair = own.pair.cut(VALUE_CHARACTERS)
+    pair = field.pair.cut(VALUE_CHARACTERS)
     if pair.left is None or pair.right is None:
         first, second = ([Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:])
         return first, second
