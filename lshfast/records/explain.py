@@ -147,10 +147,13 @@ class Explainer:
 
     def values(self, coded: CodedField, rows: tuple[int, int]) -> tuple[Any, Any]:
         """Return the values of two records in a field, as they are written."""
+        left, right = self.columns(coded)
+        return plain_value(left[rows[0]]), plain_value(right[rows[1]])
+
+    def columns(self, coded: CodedField) -> tuple[Any, Any]:
+        """Return the columns of a field in both tables."""
         first, second = self.tables
-        left = first.column(coded.field.column_of(0))[rows[0]]
-        right = second.column(coded.field.column_of(1))[rows[1]]
-        return plain_value(left), plain_value(right)
+        return first.column(coded.field.column_of(0)), second.column(coded.field.column_of(1))
 
     def probability(self, score: float) -> float | None:
         """Return the probability of a match of a pair with a score; None for points."""

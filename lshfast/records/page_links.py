@@ -149,7 +149,8 @@ def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
     if pair.left is None or pair.right is None:
         first, second = ([Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:])
         return first, second
-    return pair.differences.left, pair.differences.right
+    differences = pair.differences
+    return differences.left, differences.right
 
 
 def groups(result: Linked, explainer: Explainer, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:

@@ -10,6 +10,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.explain import Explainer
 from lshfast.records.field_pairs import columns_of_field, text_of
 from lshfast.records.near import NearPairs
+from lshfast.records.tables import plain_value
 
 
 def review_columns(
@@ -34,9 +35,9 @@ def review_columns(
         columns["probability"] = chances.round(6).tolist()
     for coded in explainer.linkage.fields.values():
         names = columns_of_field(coded.field)
-        values = [explainer.values(coded, pair) for pair in pairs]
-        columns[names.left] = [text_of(left) for left, _ in values]
-        columns[names.right] = [text_of(right) for _, right in values]
+        left, right = explainer.columns(coded)
+        columns[names.left] = [text_of(plain_value(left[row])) for row, _ in pairs]
+        columns[names.right] = [text_of(plain_value(right[row])) for _, row in pairs]
     return columns
 
 
