@@ -37,6 +37,7 @@ from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, as_text, is_missing
 
+SPREADSHEET_ENCODING = "cp1252"
 LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
 
 
@@ -211,7 +212,7 @@ def link_files(
     job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     keep_rule = KeepRule.parse(outputs.keep_record or KEEP_RECORD)
     _check(job, inputs, outputs, options)
-    labels = [read_whole(path) for path in inputs.labels]
+    labels = [read_labels(path) for path in inputs.labels]
     marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
     tables = [job.add(table) for table in inputs.read(progress)]
     files = [file.location for table in (*tables, *labels) for file in table.files]
@@ -254,6 +255,19 @@ def link_files(
             if table.advice
         ),
     )
+
+
+def read_labels(path: str) -> WholeTable:
+    """Return a file of labels, which may be one of UTF-8 that a spreadsheet has saved in cp1252.
+
+    An id that is another one in cp1252 is unknown, so no pair is mistaken for another.
+    """
+    try:
+        return read_whole(path)
+    except DataError as error:
+        if not error.reason.startswith("not UTF-8"):
+            raise
+        return read_whole(path, encoding=SPREADSHEET_ENCODING)
 
 
 def marks_of(path: str, table: WholeTable) -> tuple[MarkedPair, ...]:

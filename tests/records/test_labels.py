@@ -215,6 +215,19 @@ def test_the_command_reads_a_review_with_answers(files, tmp_path, form):
     assert "pairs: 1 same, " in said.stderr
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_a_review_that_a_spreadsheet_has_saved(tmp_path, encoding):
+    rows = [{"id": key, "name": "Zoë Müller"} for key in ("ä1", "b2", "c3")]
+    source = corpora.make(tmp_path / "a.csv", rows)
+    marks = tmp_path / "marks.csv"
+    marks.write_bytes("answer;ID_A;id_a;id_b;a.name\nDIFFERENT;;ä1;b2;Zoë Müller\n;;ä1;c3;Zoë\n".encode(encoding))
+    out = tmp_path / "links.csv"
+    options = "--id-column", "id", "--scoring", "points", "-q", "--labels", marks
+    result = run("records", "dedup", source, "-o", out, *options)
+    assert result.exit_code == 0, result.stderr
+    assert links_of(out) == {("ä1", "c3"), ("b2", "c3")}
+
+
 def test_labels_are_no_output(files, tmp_path):
     review = tmp_path / "review.csv"
     assert command_of(files, tmp_path / "links.csv", "--review", review, "-q").exit_code == 0
