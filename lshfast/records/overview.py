@@ -47,47 +47,52 @@ def names_of(tables: Sequence[RecordTable]) -> list[str]:
     return files if len(set(files)) == len(set(names)) else names
 
 
-def sentences(result: Linked) -> list[str]:
-    """Return what was found as one or two sentences."""
+def sentences(result: Linked, separator: str = " ") -> list[str]:
+    """Return what was found as one or two sentences; the separator is before how many links are wrong."""
     summary = result.summary
     first, second = names_of(result.tables)
     if not summary.links:
         where = f"of {first}" if result.single else f"of {first} and {second}"
         return [f"No records {where} are linked."]
     wrong = wrong_links(result)
+    end = f";{separator}{wrong}." if wrong else "."
     linked = summary.linked
     if result.single:
         groups = counted(0 if summary.clusters is None else summary.clusters.groups, "group")
         found = f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, in {groups}"
-        return [f"{found}{wrong}."]
+        return [f"{found}{end}"]
     verb = "is" if linked[0] == 1 else "are"
     found = f"{counted(linked[0], 'record')} of {first} {verb} linked to {linked[1]:,} of {second}"
     unlinked = summary.unlinked
     return [
-        f"{found}{wrong}.",
+        f"{found}{end}",
         f"{counted(unlinked[0], 'record')} of {first} and {unlinked[1]:,} of {second} have no link.",
     ]
 
 
 def wrong_links(result: Linked) -> str:
-    """Return how many links are expected to be wrong, as the end of a sentence; nothing for points."""
+    """Return how many links are expected to be wrong, as a clause; nothing for points."""
     if result.probabilities is None or not len(result.probabilities):
         return ""
     links = counted(len(result.probabilities), "link")
     wrong = round(float((1 - result.probabilities).sum()))
     if not wrong:
-        return f"; of {links}, fewer than 1 is expected to be wrong"
-    return f"; about {wrong:,} of {links} {'is' if wrong == 1 else 'are'} wrong"
+        return f"of {links}, fewer than 1 is expected to be wrong"
+    return f"about {wrong:,} of {links} {'is' if wrong == 1 else 'are'} wrong"
 
 
-def threshold_changes(result: Linked, below: NearPairs, margin: float) -> list[ThresholdChange]:
-    """Return what some steps of the threshold up and down would change."""
+def threshold_changes(result: Linked, explainer: Explainer, below: NearPairs) -> list[ThresholdChange]:
+    """Return what some steps of the threshold up and down would change; marked links stay."""
+    margin = margin_of(explainer)
+    stays = explainer.labels.mark(result.i, result.j)
     changes = []
     for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
         least = result.summary.threshold + part * margin
-        links = int((result.scores >= least).sum()) + int((below.scores >= least).sum())
-        name = "now" if not part else f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
-        links = len(result.scores) if not part else links
+        links = int((stays | (result.scores >= least)).sum()) + int((below.scores >= least).sum())
+        name = f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
+        if not part:
+            links = len(result.scores)
+            name = "now"
         changes.append(ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores)))
     return changes
 
@@ -132,7 +137,7 @@ def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> s
     if not steps:
         if not len(result.scores) and not len(below):
             return ""
-        changes = threshold_changes(result, below, margin_of(explainer))
+        changes = threshold_changes(result, explainer, below)
         middle = len(changes) // 2
         lines = [f"{'threshold':<16}{'links':>9}"]
         for change in reversed(changes[middle - 1 : middle + 2]):
@@ -160,7 +165,7 @@ def doubtful_pairs(result: Linked, explainer: Explainer, below: NearPairs, most:
 
 def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width: int) -> str:
     """Return what a run found as lines of text, of at most `width` columns but for long names of tables."""
-    parts = ["\n".join(sentences(result)).replace("; ", ";\n"), thresholds_text(result, explainer, below)]
+    parts = ["\n".join(sentences(result, "\n")), thresholds_text(result, explainer, below)]
     pairs = doubtful_pairs(result, explainer, below, DOUBTFUL)
     if pairs:
         lines = ["the most doubtful pairs (--review FILE writes more of them):"]

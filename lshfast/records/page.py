@@ -80,7 +80,7 @@ def page_of(
         texts=texts,
         scores=_scores(result, below, margin_of(explainer)),
         steps=expected_steps([(f"{step.threshold:g}", step) for step in summary.steps]),
-        changes=threshold_changes(result, below, margin_of(explainer)),
+        changes=threshold_changes(result, explainer, below),
         rates=None if result.rates is None else _rates(result.rates, summary.threshold),
         contributions=_contributions(result),
         fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
