@@ -127,23 +127,23 @@ class Explainer:
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
         """Return ids and score, the verdict, and for each field both values and the score, as lines."""
         lines = [f"{self._ids(pair.rows)}: {self._score(pair.score)}", *(f"  {line}" for line in verdict)]
-        for own in self.compared(pair):
-            line = f"  {own.name:<20}{own.score:>+8.2f}  {own.how}"
-            if own.values is not None:
-                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in own.values)
+        for field in self.compared(pair):
+            line = f"  {field.name:<20}{field.score:>+8.2f}  {field.how}"
+            if field.values is not None:
+                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in field.values)
             lines.append(line)
         return visible("\n".join(lines), lines=True)
 
     def compared(self, pair: PairScore) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""
         i, j = (np.array([row], np.int64) for row in pair.rows)
-        found = []
+        fields = []
         for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
             coded = scorer.comparer.coded
             values = self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
-            found.append(ComparedField(coded.field.name, part, how, values))
-        return found
+            fields.append(ComparedField(coded.field.name, part, how, values))
+        return fields
 
     def values(self, coded: CodedField, rows: tuple[int, int]) -> tuple[Any, Any]:
         """Return the values of two records in a field, as they are written."""
@@ -207,13 +207,13 @@ class Explainer:
 
     def _rules(self, rows: tuple[int, int]) -> list[str] | None:
         """Return the rules that brought a pair; None if it was not compared."""
-        found = self.candidates
+        candidates = self.candidates
         place = np.uint64(rows[0] * self.linkage.sizes[1] + rows[1])
-        at = int(np.searchsorted(found.places, place))
-        if at == len(found) or found.places[at] != place:
+        at = int(np.searchsorted(candidates.places, place))
+        if at == len(candidates) or candidates.places[at] != place:
             return None
-        mask = found.masks[at : at + 1]
-        return [report.rule for rule, report in enumerate(found.reports) if rules_of(mask, rule)[0]]
+        mask = candidates.masks[at : at + 1]
+        return [report.rule for rule, report in enumerate(candidates.reports) if rules_of(mask, rule)[0]]
 
     def _group(self, rows: tuple[int, int]) -> list[str]:
         """Return a line if two records of one table are in one group."""
@@ -224,12 +224,12 @@ class Explainer:
 
     def _rivals(self, rows: tuple[int, int]) -> list[str]:
         """Return the best links of two records to others as lines."""
-        own = (self.i == rows[0]) | (self.j == rows[1])
+        shares_record = (self.i == rows[0]) | (self.j == rows[1])
         if self.linkage.b is None:
-            own |= (self.i == rows[1]) | (self.j == rows[0])
-        found = np.flatnonzero(own)
-        found = found[np.argsort(-self.scores[found], kind="stable")][:SHOWN_LINKS]
+            shares_record |= (self.i == rows[1]) | (self.j == rows[0])
+        rivals = np.flatnonzero(shares_record)
+        best = rivals[np.argsort(-self.scores[rivals], kind="stable")][:SHOWN_LINKS]
         return [
             f"linked instead: {self._ids((int(self.i[link]), int(self.j[link])))}, {self._score(self.scores[link])}"
-            for link in found.tolist()
+            for link in best.tolist()
         ]

@@ -345,10 +345,10 @@ def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(tmp_path, r
     [
         (["same", "different"], False),
         (["same", "different"] * 9, False),
-        (["same"] * 40, False),
-        (["different"] * 39 + ["same"], False),
+        (["same"] * 22, False),
+        (["different"] * 20 + ["same"], False),
         (["same", "different"] * 10, True),
-        (["unsure"] * 20 + ["same", "different"] * 9, False),
+        (["unsure"] * 4 + ["same", "different"] * 9, False),
     ],
 )
 def test_a_threshold_takes_labels_of_both_answers(tmp_path, review, answers, enough):
