@@ -17,6 +17,7 @@ from lshfast.records.near import NearPairs, margin_of
 from lshfast.records.outlook import ThresholdStep
 from lshfast.records.review import doubtful_links
 from lshfast.records.tables import RecordTable
+from lshfast.reports.page import short
 
 DOUBTFUL = 3  # pairs in a terminal
 LEAST_VALUE_COLUMNS, VALUE_COLUMNS = 4, 24  # of a value in a terminal
@@ -179,12 +180,13 @@ def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Ite
     """Yield a line for each record of a pair: the probability or points, the id, and values below each other."""
     score = doubtful.pair.score if doubtful.probability is None else doubtful.probability
     marks = f"{score:.2f}", "link" if doubtful.linked else "no"
-    ids = [table.ids[row] for table, row in zip(explainer.tables, doubtful.pair.rows, strict=True)]
+    rows = zip(explainer.tables, doubtful.pair.rows, strict=True)
+    ids = tuple(short(table.ids[row], VALUE_COLUMNS) for table, row in rows)  # without their middle, as FILE:LINE
     compared = [field.pair for field in explainer.compared(doubtful.pair)]
     fields = [pair for pair in compared if pair is not None and not pair.missing]
     different = [pair for pair in fields if not pair.equal]
-    columns = [marks, tuple(map(str, ids))]
-    columns += [_values(pair) for pair in (*different, *(pair for pair in fields if pair.equal))]
+    equal = [pair for pair in fields if pair.equal]
+    columns = [marks, ids, *map(_values, (*different, *equal))]
     lines = ["  ", "  "]
     for place, column in enumerate(columns):
         cells = [visible(one_line(cell)) for cell in column]

@@ -78,8 +78,8 @@ def test_three_doubtful_pairs_are_the_nearest_to_the_threshold(linked):
 
 
 def test_lines_fit_the_width():
-    rows = [row | {"name": f"漢字{row['name']}" * 5, "note": "a\nb\x1b[2J" + "x" * 500} for row in people()]
-    more = [row | {"name": f"漢字{row['name']}" * 5, "note": "c" * 500} for row in others()]
+    rows = [row | {"name": f"漢字{row['name']}" * 5, "note": "a\nb\x1b[2J" + "x" * 60} for row in people()]
+    more = [row | {"name": f"漢字{row['name']}" * 5, "note": "c" * 60} for row in others()]
     result = match_records(rows, more, id_column="id", scoring="points", threshold=200)
     for width in (40, 60, 80, 120):
         text = result.overview(width)
@@ -89,6 +89,14 @@ def test_lines_fit_the_width():
         for line in pairs:
             wide = sum(2 if "一" <= character <= "鿿" else 1 for character in line)
             assert wide <= width
+
+
+def test_long_ids_keep_their_ends():
+    folder = "a/long/path/of/folders/"
+    rows = [row | {"id": f"{folder}people.csv:{place}"} for place, row in enumerate(people())]
+    more = [row | {"id": f"{folder}others.csv:{place}"} for place, row in enumerate(others())]
+    text = match_records(rows, more, id_column="id").overview()
+    assert len(re.findall(r"a/long/path/…\w+\.csv:\d+ ", text)) == 6
 
 
 def test_points_and_one_table_and_no_links():
