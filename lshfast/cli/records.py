@@ -398,9 +398,9 @@ def _link(
         result, account = link_files(inputs, outputs, options, watch, explain)
     if verbose and not quiet:
         show(result.describe() + "\n", sys.stderr)
+    if not quiet:
         if result.rates is not None:
             show(f"{result.rates}\n", sys.stderr)
-    if not quiet:
         show(result.overview(width_of(sys.stderr)) + "\n", sys.stderr)
     finish(account, quiet, None if verbose else account.counts())
     for text in result.summary.warnings:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lshfast.common.display import counted
 from lshfast.common.visible import NONE, one_line, visible, without_secrets
+from lshfast.records.display import all_notes
 from lshfast.records.explain import Explainer, PairScore
 from lshfast.records.field_pairs import FieldPair
 from lshfast.records.linked import Linked
@@ -19,7 +20,7 @@ from lshfast.records.review import doubtful_links
 from lshfast.records.tables import RecordTable
 from lshfast.reports.page import short
 
-DOUBTFUL = 3  # pairs in a terminal
+DOUBTFUL, MOST_NOTES = 3, 4  # pairs, and lines on columns, in a terminal
 LEAST_VALUE_COLUMNS, VALUE_COLUMNS = 4, 24  # of a value in a terminal
 STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
 
@@ -173,7 +174,17 @@ def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width:
         for doubtful in pairs:
             lines += _pair_lines(explainer, doubtful, width)
         parts.append("\n".join(lines))
+    parts.append(notes_text(result))
     return visible("\n\n".join(filter(None, parts)), lines=True)
+
+
+def notes_text(result: Linked) -> str:
+    """Return what the values of columns decided and which columns are not compared, as a few lines of text."""
+    notes = all_notes(result.fields, result.dependent, result.left_out)
+    lines = [one_line(note) for note in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        lines.append(f"{counted(len(notes) - MOST_NOTES, 'more note')} with --verbose")
+    return "\n".join(lines)
 
 
 def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Iterator[str]:

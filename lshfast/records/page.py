@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast.common.display import Figure, counted
-from lshfast.records.display import notes_of
+from lshfast.records.display import all_notes
 from lshfast.records.explain import Explainer
 from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
@@ -112,9 +112,8 @@ def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawin
 
 
 def _notes(result: Linked) -> list[str]:
-    """Return what the values of columns decided, and the columns that are not compared, with the reasons."""
-    notes = *notes_of(result.fields), *result.dependent, *result.left_out
-    return [short(str(note), 200) for note in notes[:MOST_FIELDS]]
+    notes = all_notes(result.fields, result.dependent, result.left_out)
+    return [short(note, 200) for note in notes[:MOST_FIELDS]]
 
 
 def _options(result: Linked) -> list[tuple[str, str]]:

@@ -149,7 +149,7 @@ def test_telephones_addresses_dates_and_nicknames(tmp_path):
     fields = "name:latin=yes", "phone:phone:region=US", "home:address", "born:date:order=mdy"
     options = [part for field in fields for part in ("--field", field)]
     out = tmp_path / "links.csv"
-    options = ["--id-column", "id", "--scoring", "points", "--nicknames", "--verbose", *options]
+    options = ["--id-column", "id", "--scoring", "points", "--nicknames", *options]
     done = run("records", "match", a, b, "-o", out, *options)
     assert done.exit_code == 0
     (link,) = csv.DictReader(out.read_text().splitlines())
@@ -197,7 +197,7 @@ def test_the_rate_of_true_matches(tmp_path):
     source = corpora.make(tmp_path / "a.jsonl", rows)
     out, rates, plot = (tmp_path / name for name in ("links.csv", "rates.csv", "rates.svg"))
     given = "--hold-out", "made:number", "--rates", rates, "--plot", plot
-    result = run("records", "dedup", source, "-o", out, "--id-column", "id", *given, "--verbose")
+    result = run("records", "dedup", source, "-o", out, "--id-column", "id", *given)
     assert result.exit_code == 0, result.stderr
     assert "true matches by made: mean difference 1" in result.stderr
     found = list(csv.DictReader(rates.read_text().splitlines()))
@@ -234,7 +234,7 @@ def test_row_numbers_are_named(tmp_path):
         {"number": number, "name": name} for number, name in enumerate(["Ann Lee", "Bob Ray", "Eve", "Ivan", "Zoe"])
     ]
     source = corpora.make(tmp_path / "a.jsonl", rows)
-    result = run("records", "dedup", source, "-o", tmp_path / "o.csv", "--scoring", "points", "-v")
+    result = run("records", "dedup", source, "-o", tmp_path / "o.csv", "--scoring", "points")
     assert "number: row numbers, not compared\n" in result.stderr
     assert "score_number" not in (tmp_path / "o.csv").read_text()
 
