@@ -27,7 +27,7 @@ WIDTH = 1200
 # What is shown of a page: a file that its commands write, and parts of it, each from a heading (None: the top).
 SHOWN = {
     "training-data": ("report.html", [(None, 640), ("The least similar", 560)]),
-    "customers": ("links.html", [(None, 560), ("Links just above", 520)]),
+    "customers": ("links.html", [(None, 720), ("Scores and the threshold", 420)]),
     "search": ("pairs.html", [(None, 170), ("The least similar", 560)]),
     "genomes": ("genomes.html", [(None, 560), ("The groups", 540)]),
     "images": ("gallery.html", [(None, 940)]),

@@ -128,10 +128,17 @@ NOTE = 31  # the column where the notes of a table begin
 def show(text: str, stream: TextIO) -> None:
     """Print lines of text; on a terminal, wrap long lines, with notes aligned below notes."""
     if stream.isatty():
-        wanted = os.environ.get("COLUMNS", "")
-        width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+        width = width_of(stream)
         text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
     say(text, stream)
+
+
+def width_of(stream: TextIO) -> int:
+    """Return the columns of a terminal, 80 if the stream is none."""
+    if not stream.isatty():
+        return 80
+    wanted = os.environ.get("COLUMNS", "")
+    return int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
 
 
 def say(text: str, stream: TextIO) -> None:

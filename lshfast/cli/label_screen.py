@@ -11,8 +11,9 @@ from lshfast.common.visible import NONE, one_line, visible
 
 if TYPE_CHECKING:
     from lshfast.jobs.label import TextQuestion
-    from lshfast.jobs.label_records import FieldPair, RecordQuestion
+    from lshfast.jobs.label_records import RecordQuestion
     from lshfast.jobs.label_sheet import Question
+    from lshfast.records.field_pairs import FieldPair
     from lshfast.reports.differences import Span
 
 # Lines of a screen that are not text or fields.

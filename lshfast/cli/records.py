@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from lshfast.cli.completion import columns
-from lshfast.cli.console import Watch, finish, show
+from lshfast.cli.console import Watch, finish, show, width_of
 from lshfast.cli.errors import Commands, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -36,8 +36,10 @@ from lshfast.common.visible import visible
 from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
-    from lshfast.jobs.records import LinkAccount
-    from lshfast.records import LinkOptions, LinkResult
+    from lshfast.common.choices import OutputFormat
+    from lshfast.jobs.records import RecordInputs, RecordOutputs
+    from lshfast.readers.output import Output
+    from lshfast.records import LinkOptions
 
 records_app: typer.Typer = typer.Typer(
     cls=Commands,
@@ -123,6 +125,46 @@ Review = Annotated[
         metavar="FILE", help=f"Also write the links and pairs nearest to the threshold, for lshfast label: {TABLES}."
     ),
 ]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Pairs that people marked same or different, which decides them: a file of --review with answers, or one "
+        "of lshfast label. May be repeated.",
+        show_default=False,
+    ),
+]
+Merged = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help=f"Also write one list of all records, a row for each entity, with the ids and all columns: {TABLES}.",
+    ),
+]
+KeepRecord = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="Which of several records of an entity --merged has: most-complete (default), newest:COLUMN or first.",
+        show_default=False,
+    ),
+]
+OutputDelimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What is between the cells of outputs named .csv; Excel wants ';' where the comma is the decimal sign.",
+        show_default=False,
+    ),
+]
+Bom = Annotated[
+    bool, typer.Option("--bom", help="Begin CSV and TSV outputs with a mark by which Excel sees that they are UTF-8.")
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also print the fields, the weights, and what each blocking rule brought."),
+]
 ReviewPairs = Annotated[int, typer.Option(metavar="N", help="Most links, and most other pairs, of --review.")]
 ClustersOfNew = Annotated[
     str | None,
@@ -141,6 +183,8 @@ def match(
     output: Links,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
+    output_delimiter: OutputDelimiter = None,
+    bom: Bom = False,
     id_column: IdOption = None,
     id_column_b: Annotated[
         str | None, typer.Option(help="The same in B, if it has another name there.", autocompletion=columns)
@@ -159,6 +203,9 @@ def match(
     plot: Plot = None,
     review: Review = None,
     review_pairs: ReviewPairs = REVIEWED,
+    labels: Labels = None,
+    merged: Merged = None,
+    keep_record: KeepRecord = None,
     clusters: ClustersOfNew = None,
     changes: ChangesOption = None,
     html: Html = None,
@@ -174,42 +221,39 @@ def match(
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
+    verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
     """Link the records of two tables.
 
-    Each link has its score and the scores of its fields. The tables after the run show how columns were compared, the
-    weights, and the pairs that each blocking rule brought.
+    Each link has its score and the scores of its fields. The table after the run has the counts, other thresholds, and
+    some doubtful pairs; with --verbose also how columns were compared, the weights, and the blocking rules.
     """
     with one_line_errors():
-        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.engine.cluster_file import cluster_output
-        from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
+        from lshfast.jobs.records import RecordInputs, RecordOutputs
 
         inputs = RecordInputs(
-            a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
-        )
-        source = Inputs([a], glob=glob, format=format)
-        links = output_of(output, source, output_format, defuse_formulas)
+            a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
+            labels=labels or [],
+        )  # fmt: skip
+        table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
-            links,
-            None,
-            output_of(rates, source, None, defuse_formulas),
-            plot,
-            overwrite,
-            output_of(review, source, None, defuse=True),
-            page_output(html, html_texts),
-            review_pairs,
-            cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
+            links=table.output(output, output_format),
+            rates=table.output(rates),
+            plot=plot,
+            overwrite=overwrite,
+            review=table.output(review, defuse=True),
+            page=page_output(html, html_texts),
+            reviewed=review_pairs,
+            clusters=cluster_output(clusters, table.output(changes)),
+            merged=table.output(merged),
+            keep_record=keep_record,
         )
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
-        with Watch(quiet, output) as watch:
-            result, account = link_files(inputs, outputs, options, watch, explain)
-        _finish(result, account, quiet)
-        if explain is not None:
-            show(result.explain_pair(*explain), sys.stderr)
+        _link(inputs, outputs, options, explain, quiet, verbose)
 
 
 @records_app.command(no_args_is_help=True)
@@ -218,6 +262,8 @@ def dedup(
     output: Links,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
+    output_delimiter: OutputDelimiter = None,
+    bom: Bom = False,
     groups: Annotated[
         str | None, typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}.")
     ] = None,
@@ -236,6 +282,9 @@ def dedup(
     plot: Plot = None,
     review: Review = None,
     review_pairs: ReviewPairs = REVIEWED,
+    labels: Labels = None,
+    merged: Merged = None,
+    keep_record: KeepRecord = None,
     clusters: ClustersOption = None,
     changes: ChangesOption = None,
     html: Html = None,
@@ -251,6 +300,7 @@ def dedup(
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
+    verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
     """Link the records of one table that are the same.
@@ -259,34 +309,49 @@ def dedup(
     unless the scores of the other pairs among them contradict.
     """
     with one_line_errors():
-        from lshfast.drivers.inputs import Inputs, output_of
         from lshfast.engine.cluster_file import cluster_output
-        from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
+        from lshfast.jobs.records import RecordInputs, RecordOutputs
 
         inputs = RecordInputs(
-            a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
-        )
-        source = Inputs([a], glob=glob, format=format)
+            a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
+            labels=labels or [],
+        )  # fmt: skip
+        table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
-            output_of(output, source, output_format, defuse_formulas),
-            output_of(groups, source, None, defuse_formulas),
-            output_of(rates, source, None, defuse_formulas),
-            plot,
-            overwrite,
-            output_of(review, source, None, defuse=True),
-            page_output(html, html_texts),
-            review_pairs,
-            cluster_output(clusters, output_of(changes, source, None, defuse_formulas)),
+            links=table.output(output, output_format),
+            groups=table.output(groups),
+            rates=table.output(rates),
+            plot=plot,
+            overwrite=overwrite,
+            review=table.output(review, defuse=True),
+            page=page_output(html, html_texts),
+            reviewed=review_pairs,
+            clusters=cluster_output(clusters, table.output(changes)),
+            merged=table.output(merged),
+            keep_record=keep_record,
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
         )
-        with Watch(quiet, output) as watch:
-            result, account = link_files(inputs, outputs, options, watch, explain)
-        _finish(result, account, quiet)
-        if explain is not None:
-            show(result.explain_pair(*explain), sys.stderr)
+        _link(inputs, outputs, options, explain, quiet, verbose)
+
+
+class TableStyle(NamedTuple):
+    """The options of all tables that a command writes."""
+
+    inputs: RecordInputs
+    defuse: bool
+    delimiter: str | None
+    bom: bool
+
+    def output(self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False) -> Output | None:
+        """Return an output with its options, None for none."""
+        from lshfast.drivers.inputs import Inputs, output_of
+
+        source = Inputs([self.inputs.a], glob=self.inputs.glob, format=self.inputs.format)
+        output = output_of(path, source, kind, defuse or self.defuse)
+        return None if output is None else output.styled(self.delimiter, self.bom)
 
 
 def _options(
@@ -319,12 +384,27 @@ def _options(
     )
 
 
-def _finish(result: LinkResult, account: LinkAccount, quiet: bool) -> None:
-    """Print the tables of a run on standard error."""
-    if not quiet:
+def _link(
+    inputs: RecordInputs,
+    outputs: RecordOutputs,
+    options: LinkOptions,
+    explain: tuple[str, str] | None,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Link the records of files, and print the tables of the run on standard error."""
+    from lshfast.jobs.records import link_files
+
+    with Watch(quiet, outputs.links) as watch:
+        result, account = link_files(inputs, outputs, options, watch, explain)
+    if verbose and not quiet:
         show(result.describe() + "\n", sys.stderr)
+    if not quiet:
         if result.rates is not None:
             show(f"{result.rates}\n", sys.stderr)
-    finish(account, quiet)
+        show(result.overview(width_of(sys.stderr)) + "\n", sys.stderr)
+    finish(account, quiet, None if verbose else account.counts())
     for text in result.summary.warnings:
         show(f"warning: {visible(text)}", sys.stderr)
+    if explain is not None:
+        show(result.explain_pair(*explain), sys.stderr)

@@ -163,10 +163,15 @@ class ThresholdEstimate(Shown):
             title = f"no threshold has precision {self.wanted:g}"
         else:
             title = "no pairs are labelled"
+        return f"{title}, from {counted(int(self.labelled.sum()), 'label')}", self._figures(), self.note
+
+    @property
+    def note(self) -> str:
+        """A sentence about the pairs that are not known."""
         note = NOTE.format(self.thresholds[0]) if len(self.thresholds) else "There are no pairs."
         if self.threshold is not None and self.threshold == self.thresholds[0]:
             note += " A lower threshold may be better."
-        return f"{title}, from {counted(int(self.labelled.sum()), 'label')}", self._figures(), note
+        return note
 
     def _figures(self) -> Iterator[Figure]:
         for row, threshold in enumerate(self.thresholds.tolist()):

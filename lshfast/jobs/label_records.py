@@ -10,29 +10,35 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import floor, isfinite, log2
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.checks import Seed, check_seed
+from lshfast.common.display import counted
 from lshfast.common.errors import FormatError
 from lshfast.common.types import BoolArray, Float64Array
 from lshfast.drivers.inputs import Inputs
 from lshfast.drivers.stored_options import MOST_BYTES, beside
-from lshfast.engine.labels import ThresholdEstimate
+from lshfast.engine.labels import CONFIDENCE, ThresholdEstimate
 from lshfast.engine.pair_sample import PairSample
 from lshfast.jobs.frame import Job
 from lshfast.jobs.label_sheet import Answer, LabelSheet, Question, SheetKind, check_resumable, read_labels
 from lshfast.join.jaccard import PAIR
 from lshfast.readers import DataError
 from lshfast.readers.files import shortened
+from lshfast.readers.output import Output
 from lshfast.readers.whole_tables import WholeTable, read_whole
-from lshfast.reports.differences import Differences, compare
+from lshfast.records.field_pairs import FieldPair, PairColumns, columns_of_pairs, field_pairs, text_of
 
-KIND = SheetKind(("id_a", "id_b", "score", "label"), "labels of another review or other options")
+KIND = SheetKind(("id_a", "id_b", "score", "answer"), "labels of another review or other options")
+
+# Labels that a threshold needs, and how many of them must be "same", and how many "different".
+LEAST_LABELS, LEAST_OF_AN_ANSWER = 20, 5
 
 # Bands of scores on each side of the threshold of the review.
 BANDS_OF_A_SIDE = 5
@@ -40,26 +46,11 @@ BANDS_OF_A_SIDE = 5
 # Probabilities between these tell the prior: others are rounded too much.
 TELLING = 0.01, 0.99
 
+# Decimals of a short number.
+MOST_DIGITS = 12
+
 # What stands for false in the column of links.
 FALSE = ("false", "0", "")
-
-
-class FieldPair(NamedTuple):
-    """The values of two records in a field; None for a missing one."""
-
-    name: str
-    left: str | None
-    right: str | None
-
-    @property
-    def equal(self) -> bool:
-        """Whether both are the same string."""
-        return self.left == self.right
-
-    @property
-    def differences(self) -> Differences:
-        """The spans of both values."""
-        return compare(self.left or "", self.right or "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +80,8 @@ class Review:
     linked : ndarray of bool, shape (n,)
     probabilities : ndarray of float64, shape (n,), or None
         None for points.
-    fields : dict of str to tuple of list
-        The values of each field in the first and in the second table, as strings or None.
+    columns : mapping of str to list
+        All columns of the file.
     """
 
     name: str
@@ -98,7 +89,12 @@ class Review:
     scores: Float64Array
     linked: BoolArray
     probabilities: Float64Array | None
-    fields: dict[str, tuple[list[str | None], list[str | None]]]
+    columns: Mapping[str, list[Any]]
+
+    @cached_property
+    def fields(self) -> list[PairColumns]:
+        """The columns of the values of both records."""
+        return columns_of_pairs(self.columns)
 
     @property
     def edges(self) -> Float64Array:
@@ -127,19 +123,26 @@ class Review:
 
     def describe(self, seed: int) -> dict[str, Any]:
         """Return what labels of this review belong to."""
-        values = [self.ids, self.scores.tolist(), list(self.fields.values())]
+        values = [self.ids, self.scores.tolist(), *(self._texts(own) for own in self.fields)]
         return {
             "scoring": "points" if self.probabilities is None else "weights",
-            "fields": list(self.fields),
+            "fields": [own.name for own in self.fields],
             "pairs": len(self.ids),
             "seed": seed,
             "digest of the records": hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest(),
         }
 
+    def _texts(self, own: PairColumns) -> list[list[str | None]]:
+        return [list(map(text_of, self.columns[name])) for name in (own.left, own.right)]
+
     def fields_of(self, row: int) -> list[FieldPair]:
         """Return the fields of a pair that are not missing in both records."""
-        pairs = (FieldPair(name, left[row], right[row]) for name, (left, right) in self.fields.items())
-        return [pair for pair in pairs if pair.left is not None or pair.right is not None]
+        return field_pairs(self.fields, self.columns, row)
+
+    def labelled(self, rows: Sequence[int], answers: Sequence[str]) -> dict[str, list[Any]]:
+        """Return some pairs with their answers, with the columns of the review."""
+        others = {name: [values[row] for row in rows] for name, values in self.columns.items() if name != "answer"}
+        return {"answer": list(answers), **others}
 
 
 @dataclass(frozen=True)
@@ -151,8 +154,10 @@ class ReviewThreshold:
     estimate : ThresholdEstimate
         Its similarities are the scores.
     option : float or None
-        The threshold as the option of `lshfast records`: a probability, or points. None without a threshold, or if the
-        review does not tell the probability.
+        The threshold as the option of `lshfast records`: a probability, or points. None without a threshold, with too
+        few labels, or if the review does not tell the probability.
+    option_interval : tuple of float, or None
+        The ends of its interval.
     name : str
         The review.
     highest : float
@@ -161,17 +166,35 @@ class ReviewThreshold:
 
     estimate: ThresholdEstimate
     option: float | None
+    option_interval: tuple[float, float] | None
     name: str
     highest: float
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough labels to recommend a threshold."""
+        return enough_labels(self.estimate)
+
     def lines(self) -> Iterator[str]:
         """Yield the lines of a report, of at most 80 characters but for the name."""
-        yield repr(self.estimate)
+        if self.enough or not self.estimate.labelled.any():
+            yield repr(self.estimate)
+        else:
+            same, different = answers_of(self.estimate)
+            yield f"no threshold is recommended yet, from {counted(same + different, 'label')}"
+            yield from replace(self.estimate, threshold=None).lines()
+            yield self.estimate.note
+            needed = f"A threshold takes {LEAST_LABELS} labels, {LEAST_OF_AN_ANSWER} of each answer"
+            yield f"{needed}; there are {same} same, {different} different."
         if len(self.estimate.thresholds):
             yield f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the precision"
             yield "(lshfast records --review-pairs N writes more pairs)."
         if self.option is not None:
-            yield f"In lshfast records, this threshold is --threshold {self.option:.6g}"
+            interval = ""
+            if self.option_interval is not None:
+                low, high = self.option_interval
+                interval = f" ({low:.6g} to {high:.6g} with probability {CONFIDENCE:g})"
+            yield f"In lshfast records, this threshold is --threshold {self.option:.12g}{interval}"
 
 
 def label_records(
@@ -189,8 +212,8 @@ def label_records(
     inputs : Inputs
         One review, of which all columns are read.
     path : str
-        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. A file beside it says which review
-        they belong to.
+        The file of labels, .csv, .tsv or .jsonl, with the columns of the review. If it exists, its labels are kept. A
+        file beside it says which review they belong to.
     ask : callable
         Returns the answer to a RecordQuestion. KeyboardInterrupt counts as "quit".
     precision : float, optional
@@ -228,7 +251,12 @@ def label_records(
     sample.add(_pairs_of(review))
     chosen = sample.pairs()
     keys = [[review.ids[row] for row in pairs["i"].tolist()] for pairs in chosen]
-    sheet = LabelSheet(path, KIND, review.edges, sample.counts, chosen, keys)
+
+    def table_of(pairs: Sequence[Any], answers: Sequence[str]) -> dict[str, list[Any]]:
+        return review.labelled([int(pair["i"]) for pair in pairs], answers)
+
+    output = Output(path, defuse=True)
+    sheet = LabelSheet(output, KIND, review.edges, sample.counts, chosen, keys, table_of)
     sheet.take(before or [])
     with atomic_file(_beside(path), True) as stream:
         stream.write(json.dumps({"review": stored}, indent=1).encode() + b"\n")
@@ -239,7 +267,24 @@ def label_records(
     sheet.ask_all(question_of, ask, precision)
     found = sheet.estimate(precision)
     highest = float(review.scores.max(initial=0.0)) if len(review.ids) else 0.0
-    return ReviewThreshold(found, option_of(found.threshold, review), review.name, highest)
+    option = interval = None
+    if enough_labels(found):
+        option = option_of(found.threshold, review)
+        ends = [end for score in found.interval or () if (end := option_of(score, review)) is not None]
+        interval = (ends[0], ends[1]) if len(ends) == 2 else None
+    return ReviewThreshold(found, option, interval, review.name, highest)
+
+
+def answers_of(estimate: ThresholdEstimate) -> tuple[int, int]:
+    """Return how many labels are "same", and how many "different"."""
+    same = int(estimate.same.sum())
+    return same, int(estimate.labelled.sum()) - same
+
+
+def enough_labels(estimate: ThresholdEstimate) -> bool:
+    """Return whether there are enough labels to recommend a threshold."""
+    answers = answers_of(estimate)
+    return sum(answers) >= LEAST_LABELS and min(answers) >= LEAST_OF_AN_ANSWER
 
 
 def review_of(table: WholeTable, name: str) -> Review:
@@ -253,7 +298,7 @@ def review_of(table: WholeTable, name: str) -> Review:
     columns = table.columns
     if not len(table):
         empty = np.empty(0, np.float64)
-        return Review(name, [], empty, np.empty(0, np.bool_), None, {})
+        return Review(name, [], empty, np.empty(0, np.bool_), None, columns)
     for column in ("id_a", "id_b", "linked", "score"):
         if column not in columns:
             raise DataError(name, None, f"no column {column!r}: this is not a file of lshfast records --review")
@@ -265,7 +310,7 @@ def review_of(table: WholeTable, name: str) -> Review:
         seen.add((str(one), str(other)))
     probabilities = _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
     linked = np.array([str(value).lower() not in FALSE for value in columns["linked"]], np.bool_)
-    return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, _fields_of(columns))
+    return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, columns)
 
 
 def option_of(threshold: float | None, review: Review) -> float | None:
@@ -275,8 +320,15 @@ def option_of(threshold: float | None, review: Review) -> float | None:
     prior = review.prior_bits
     if prior is None:
         return None
-    chance = float(f"{1 / (1 + 2.0 ** -min(max(threshold + prior, -1000), 1000)):.6g}")
+    lower = review.scores[review.scores < threshold]
+    above = _chance(threshold + prior)
+    below = _chance(float(lower.max()) + prior) if len(lower) else 0.0
+    chance = short_between(below, above)
     return chance if 0 < chance < 1 else None
+
+
+def _chance(bits: float) -> float:
+    return float(1 / (1 + 2.0 ** -min(max(bits, -1000), 1000)))
 
 
 def short_between(low: float, high: float) -> float:
@@ -288,7 +340,7 @@ def short_between(low: float, high: float) -> float:
     >>> short_between(3.9871, 5.0213), short_between(-0.37, -0.31)
     (5.0, -0.31)
     """
-    for digits in range(5):
+    for digits in range(MOST_DIGITS):
         found: float = floor(round(high * 10**digits, 6)) / 10.0**digits
         if low < found <= high:
             return found
@@ -300,20 +352,6 @@ def _firsts_of_bands(scores: Float64Array) -> list[float]:
     ordered = np.sort(scores)
     bands = min(BANDS_OF_A_SIDE, len(ordered))
     return [float(ordered[band * len(ordered) // bands]) for band in range(bands)]
-
-
-def _fields_of(columns: Mapping[str, list[Any]]) -> dict[str, tuple[list[str | None], list[str | None]]]:
-    """Return the values of the fields: a column of each table for one, in the order of the columns."""
-    sides = [[name for name in columns if name.startswith(side)] for side in ("a.", "b.")]
-    found = {}
-    for left, right in zip(*sides, strict=False):
-        name = left[2:] if left[2:] == right[2:] else f"{left[2:]} | {right[2:]}"
-        found[name] = (_texts(columns[left]), _texts(columns[right]))
-    return found
-
-
-def _texts(values: Sequence[Any]) -> list[str | None]:
-    return [None if value is None or value == "" else str(value) for value in values]
 
 
 def _numbers(

@@ -19,6 +19,7 @@ from lshfast.engine.labels import Labels, ThresholdEstimate, next_band, threshol
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.readers import DataError, write_table
 from lshfast.readers.output import output_format
+from lshfast.readers.selection import Columns
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import read_whole
 
@@ -52,9 +53,20 @@ class Question:
 # Called with a pair and the attributes of Question; returns the question about it.
 MakeQuestion: TypeAlias = Callable[..., Question]
 
+# Called with pairs, rows of the sample, and their labels; returns the table of both.
+MakeTable: TypeAlias = "Callable[[Sequence[Any], Sequence[Label]], Columns]"
+
 
 class SheetKind(NamedTuple):
-    """The columns of a file of labels, and how labels that belong to something else are named."""
+    """A kind of files of labels.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns of both keys, the similarity and the answer.
+    others : str
+        How labels that belong to something else are named.
+    """
 
     columns: tuple[str, str, str, str]
     others: str
@@ -82,6 +94,9 @@ class LabelSheet:
         The pairs of each band that may be asked, in this order.
     keys : sequence of list of tuple
         Their keys.
+    table : callable, optional
+        Returns the table that is written from pairs of the sample and their labels; by default it has the columns of
+        the kind.
     """
 
     def __init__(
@@ -92,8 +107,10 @@ class LabelSheet:
         counts: Int64Array,
         sample: Sequence[PairArray],
         keys: Sequence[list[tuple[Key, Key]]],
+        table: MakeTable | None = None,
     ) -> None:
         self._path, self._kind, self._edges, self._counts = path, kind, edges, counts
+        self._table = table or self._plain_table
         self.sample, self.keys = sample, keys
         self.given: list[Given] = []
 
@@ -126,20 +143,14 @@ class LabelSheet:
 
     def write(self) -> None:
         """Write the labels in the order in which they were given; the file is replaced."""
+        pairs = [self.sample[given.band][given.place] for given in self.given]
+        write_table(self._path, self._table(pairs, [given.label for given in self.given]), True)
+
+    def _plain_table(self, pairs: Sequence[Any], labels: Sequence[Label]) -> Columns:
         keys = [self.keys[given.band][given.place] for given in self.given]
-        columns: dict[str, Any] = dict(
-            zip(
-                self._kind.columns,
-                (
-                    [one for one, _ in keys],
-                    [other for _, other in keys],
-                    [float(self.sample[given.band]["similarity"][given.place]) for given in self.given],
-                    [given.label for given in self.given],
-                ),
-                strict=True,
-            )
-        )
-        write_table(self._path, columns, True)
+        similarities = [float(pair["similarity"]) for pair in pairs]
+        columns = [one for one, _ in keys], [other for _, other in keys], similarities, labels
+        return dict(zip(self._kind.columns, columns, strict=True))
 
     def take(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take the labels that `read_labels` has read.
@@ -156,7 +167,10 @@ class LabelSheet:
             for place, (one, other) in enumerate(keys)
         }
         for row, (one, other, similarity, label) in enumerate(rows):
-            band, place = places.pop((str(one), str(other)), (-1, -1))
+            key = str(one), str(other)
+            if key not in places:  # a spreadsheet would have run it as a formula
+                key = key[0].removeprefix("'"), key[1].removeprefix("'")
+            band, place = places.pop(key, (-1, -1))
             if band < 0 or not _equal(similarity, float(self.sample[band]["similarity"][place])):
                 raise DataError(name, None, f"{self._kind.others}: pair {row + 1} is not a pair of these")
             if label not in get_args(Label):

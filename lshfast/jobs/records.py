@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from lshfast.common.atomic_files import atomic_file
-from lshfast.common.checks import check_int, check_plot
+from lshfast.common.atomic_files import printable
 from lshfast.common.display import Figure, figure
 from lshfast.common.progress import Progress
-from lshfast.drivers.pages import PageOutput
-from lshfast.engine.cluster_file import ClusterOutput, OpenClusters
+from lshfast.engine.cluster_file import OpenClusters
 from lshfast.engine.clusters import ClusterFigures, ClusterUpdate
 from lshfast.engine.display import Account
 from lshfast.jobs.frame import Job
-from lshfast.readers import DataError, check_different, check_file, check_place
+from lshfast.jobs.record_outputs import RecordOutputs as RecordOutputs
+from lshfast.jobs.record_outputs import write_outputs
+from lshfast.readers import DataError, check_file
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
-from lshfast.records.choices import REVIEWED
 from lshfast.records.explain import rows_of_pair
+from lshfast.records.labels import MarkedPair, marked_pairs
 from lshfast.records.linking import link_tables
+from lshfast.records.merged import KeepRule
 from lshfast.records.options import LinkOptions
-from lshfast.records.plots import plot_rates
 from lshfast.records.result import LinkResult
 from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable
 
-LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
+SPREADSHEET_ENCODING = "cp1252"
 
 
 @dataclass(frozen=True)
 class RecordInputs:
-    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`."""
+    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`.
+
+    `labels` are files of pairs that people have marked.
+    """
 
     a: str
     b: str | None = None
@@ -52,6 +54,7 @@ class RecordInputs:
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
+    labels: Sequence[str] = ()
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
@@ -71,43 +74,6 @@ class RecordInputs:
             )
             for path, column in zip([self.a, self.b], ids, strict=True) if path is not None
         ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RecordOutputs:
-    """The outputs; None for none.
-
-    Attributes
-    ----------
-    links : path
-        The links: ids, score, probability, and the score of each field.
-    groups : path, optional
-        For each record of one table: its id, the id of the first record of its group, and the size of the group.
-    rates, plot : path, optional
-        The rate of true matches by score, as a table and as a plot; they need a field that is held out.
-    overwrite : bool
-        Whether existing files are replaced.
-    review : path, optional
-        The pairs nearest to the threshold, for a person to mark; see `LinkResult.review`.
-    page : PageOutput, optional
-        A page that shows what was found.
-    reviewed : int
-        The most links, and the most other pairs, of the review.
-    clusters : ClusterOutput, optional
-        A file of groups with lasting ids, which is read and replaced, and the table of what has changed in them. The
-        records of one table are all records. Of two tables, those of the first are new, and join the groups of the
-        records of the second that they are linked to.
-    """
-
-    links: str | None
-    groups: str | None = None
-    rates: str | None = None
-    plot: str | None = None
-    overwrite: bool = False
-    review: str | None = None
-    page: PageOutput | None = None
-    reviewed: int = REVIEWED
-    clusters: ClusterOutput | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,14 +101,21 @@ class LinkAccount(Account):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table: of the tables, the links, and the stages."""
+        yield from self._figures(("records", "linked", "seconds"))
+        times = self.summary.seconds
+        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
+
+    def counts(self) -> Iterator[Figure]:
+        """Yield the lines of the tables and the links."""
+        yield from self._figures(("records", "linked", "reached", "above", "seconds"))
+
+    def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
             parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
             yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
-        yield from (line for line in self.summary.figures() if line.name not in ("records", "linked", "seconds"))
+        yield from (line for line in self.summary.figures() if line.name not in left_out)
         if self.clusters is not None:
             yield figure("clusters", self.clusters.clusters, self.clusters.note)
-        times = self.summary.seconds
-        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
 
 
 def link_files(
@@ -177,15 +150,15 @@ def link_files(
     ValueError, OSError
         If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
-    changes = None if outputs.clusters is None else outputs.clusters.changes
-    tables_to_write = [outputs.links, outputs.groups, outputs.rates, outputs.review, changes]
-    job = Job(tables_to_write, inputs.on_error, outputs.overwrite, page=outputs.page)
+    job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
+    labels = [read_labels(path) for path in inputs.labels]
+    marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
     tables = [job.add(table) for table in inputs.read(progress)]
-    others = [outputs.plot, None if outputs.page is None else outputs.page.path]
-    for path in [*job.paths, *others]:  # no output may replace an input
+    files = [file.location for table in (*tables, *labels) for file in table.files]
+    for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
         if path is not None and not is_stream(path):
-            check_file(path, (file.location for table in tables for file in table.files), overwrite=True)
+            check_file(path, files, overwrite=True)
     sides = [
         RecordTable(table.columns, column, name, ids=table.ids)
         for table, column, name in zip(
@@ -194,14 +167,17 @@ def link_files(
     ]
     if pair is not None:
         rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
+    if outputs.merged is not None:
+        KeepRule.parse(outputs.keep_rule).check(sides)
     if outputs.clusters is not None:
-        files = [file.location for table in tables for file in table.files]
-        outputs.clusters.check(files, [*job.paths, *others])
+        outputs.clusters.check(files, [*job.paths, *outputs.pictures])
+    if marks:
+        options = replace(options, labels=[*options.labels, *marks])
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
         result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
         with job.writing():
-            _write(job, result, outputs)
+            write_outputs(job, result, outputs)
             if clusters is not None and update is not None:
                 told = {"fields": result.names, "scoring": options.scoring, "threshold": result.summary.threshold}
                 clusters.write(update, told, outputs.overwrite)
@@ -219,6 +195,24 @@ def link_files(
             if table.advice
         ),
     )
+
+
+def read_labels(path: str) -> WholeTable:
+    """Return a file of labels, which may be one of UTF-8 that a spreadsheet has saved in cp1252.
+
+    An id that is another one in cp1252 is unknown, so no pair is mistaken for another.
+    """
+    try:
+        return read_whole(path)
+    except DataError as error:
+        if not error.reason.startswith("not UTF-8"):
+            raise
+        return read_whole(path, encoding=SPREADSHEET_ENCODING)
+
+
+def marks_of(path: str, table: WholeTable) -> tuple[MarkedPair, ...]:
+    """Return the pairs that are marked in a file of labels; errors name its line."""
+    return marked_pairs(table.columns, printable(path), [str(place) for place in table.ids])
 
 
 def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:
@@ -272,52 +266,8 @@ def _names(inputs: RecordInputs) -> list[str]:
 
 def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
     job.check()
-    check_int("review_pairs", outputs.reviewed, 1)
-    if outputs.plot is not None:
-        check_plot(outputs.plot)
-        check_place(outputs.plot, overwrite=outputs.overwrite)
-        check_different([*job.paths, outputs.plot, *([] if outputs.page is None else [outputs.page.path])])
+    outputs.check(job)
     if (outputs.rates or outputs.plot) and options.held_out is None:
         raise ValueError("the rate of true matches needs a field that is held out of the scores")
     if outputs.groups is not None and inputs.b is not None:
         raise ValueError("groups are those of one table, not of two")
-
-
-def _write(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
-    if outputs.links is not None:
-        job.write(outputs.links, link_columns(result), _kinds(result))
-    if outputs.groups is not None:
-        labels, ids = result.groups(), result.tables[0].ids
-        table: dict[str, Any] = {
-            "id": [ids[row] for row in range(len(labels))],
-            "group": [ids[row] for row in labels.tolist()],
-            "size": np.bincount(labels, minlength=len(labels))[labels],
-        }
-        job.write(outputs.groups, table, dict.fromkeys(("id", "group"), _kind(ids)))
-    if outputs.review is not None:
-        review = result.review(outputs.reviewed)
-        texts = dict.fromkeys((name for name in review if name == "same" or name[:2] in ("a.", "b.")), "string")
-        job.write(outputs.review, review, _kinds(result) | texts)
-    job.write_page(lambda page: result.page(texts=page.texts, command=page.command))
-    if outputs.rates is not None and result.rates is not None:
-        job.write(outputs.rates, result.rates.columns())
-    if outputs.plot is not None and result.rates is not None:
-        unit = "score (points)" if result.weights is None else "score (bits)"
-        axes = plot_rates(result.rates, threshold=result.summary.threshold, unit=unit)
-        with atomic_file(outputs.plot, outputs.overwrite) as stream:
-            axes.figure.canvas.print_figure(stream, format=Path(outputs.plot).suffix[1:].lower())
-
-
-def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:
-    """Yield the links as tables of columns, in parts; the first part may be empty."""
-    for start in range(0, max(1, len(result)), LINKS_AT_ONCE):
-        yield result.columns(slice(start, start + LINKS_AT_ONCE))
-
-
-def _kinds(result: LinkResult) -> dict[str, str]:
-    first, second = result.tables
-    return {"id_a": _kind(first.ids), "id_b": _kind(second.ids)}
-
-
-def _kind(ids: Sequence[object]) -> str:
-    return "int64" if len(ids) and isinstance(ids[0], int) else "string"

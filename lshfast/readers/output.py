@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.choices import OutputFormat as OutputFormat
 from lshfast.common.extras import optional
-from lshfast.readers.files import Format, codec_of, file_format
+from lshfast.readers.files import Format, checked_delimiter, codec_of, file_format
 from lshfast.readers.remote_output import check_remote, local_path, location_of, open_remote
 from lshfast.readers.sources import is_url
 from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
@@ -28,20 +28,48 @@ class Output(str):
         The format, whatever the name says.
     defuse : bool
         Whether cells of CSV and TSV that a spreadsheet would run as formulas begin with an apostrophe.
+    delimiter : str or None
+        What is between the cells of CSV; None for a comma. TSV has tabs in any case.
+    bom : bool
+        Whether CSV and TSV begin with a byte order mark, by which Excel knows that they are UTF-8.
     """
 
     kind: OutputFormat | None
     defuse: bool
+    delimiter: str | None
+    bom: bool
 
-    def __new__(cls, path: str, kind: OutputFormat | None = None, defuse: bool = False) -> Output:
+    def __new__(
+        cls,
+        path: str,
+        kind: OutputFormat | None = None,
+        defuse: bool = False,
+        delimiter: str | None = None,
+        bom: bool = False,
+    ) -> Output:
         made = super().__new__(cls, path)
         made.kind, made.defuse = kind, defuse
+        made.delimiter, made.bom = checked_delimiter(delimiter), bom
         return made
 
+    def styled(self, delimiter: str | None, bom: bool) -> Output:
+        """Return this output with another delimiter, and with a byte order mark or without."""
+        return Output(self, self.kind, self.defuse, delimiter, bom)
 
-def defuses(path: str | os.PathLike[str]) -> bool:
-    """Return whether formulas are defused in an output."""
-    return isinstance(path, Output) and path.defuse
+
+class CsvStyle(NamedTuple):
+    """How CSV or TSV is written: the delimiter, whether formulas are defused, and whether it has a byte order mark."""
+
+    delimiter: str = ","
+    defuse: bool = False
+    bom: bool = False
+
+
+def csv_style(path: str | os.PathLike[str]) -> CsvStyle:
+    """Return how an output is written if it is CSV or TSV."""
+    given = path if isinstance(path, Output) else Output(os.fspath(path))
+    delimiter = "\t" if output_format(path)[0] == "tsv" else given.delimiter or ","
+    return CsvStyle(delimiter, given.defuse, given.bom)
 
 
 def rejects_beside(path: str | None) -> str | None:

@@ -18,7 +18,7 @@ from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
-from lshfast.readers.output import defuses, output_format
+from lshfast.readers.output import CsvStyle, csv_style, output_format
 from lshfast.readers.row_types import columns, taken, too_many
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -83,8 +83,7 @@ class Selection:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
         self._format = output_format(out)[0]
-        self.delimiter: str = "\t" if self._format == "tsv" else ","
-        self.defuse: bool = defuses(out)
+        self.style: CsvStyle = csv_style(out)
         typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)

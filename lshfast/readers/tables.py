@@ -13,7 +13,7 @@ from typing import Any
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import check_output, defuses, open_output, output_format
+from lshfast.readers.output import CsvStyle, check_output, csv_style, open_output, output_format
 from lshfast.readers.selection import Columns, Misfit, each, plain, write_lines
 from lshfast.readers.streams import STANDARD_ERROR
 from lshfast.readers.to_csv import csv_header, csv_writer
@@ -84,18 +84,17 @@ def write_tables(
                 writer.write_table(table)
             else:
                 if writer is None:
-                    writer = _line_writer(kind, stream, columns, defuses(path))
+                    writer = _line_writer(kind, stream, columns, csv_style(path))
                 writer(columns, misfit)
             done += max(lengths, default=0)
 
 
-def _line_writer(kind: str, stream: Any, first: Columns, defuse: bool) -> Callable[[Columns, Misfit], None]:
+def _line_writer(kind: str, stream: Any, first: Columns, style: CsvStyle) -> Callable[[Columns, Misfit], None]:
     """Return a function that writes tables as lines; for CSV, write the header immediately."""
     line: Callable[[dict[str, Any]], bytes] = _json_row
     if kind in ("csv", "tsv"):
-        delimiter = "\t" if kind == "tsv" else ","
-        stream.write(csv_header(list(first), delimiter, defuse))
-        line = csv_writer(list(first), delimiter, defuse)
+        stream.write(csv_header(list(first), style))
+        line = csv_writer(list(first), style)
 
     def write(columns: Columns, misfit: Misfit) -> None:
         starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)

@@ -5,11 +5,13 @@ Lines are quoted by this code, since Python 3.10's csv fails on NUL, and CR is n
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from lshfast.common.extras import optional
+from lshfast.readers.output import CsvStyle
 from lshfast.readers.parquet import plain_values, schema_of
 from lshfast.readers.row_types import cell
 from lshfast.readers.selection import Selection, each, write_lines
@@ -41,20 +43,21 @@ def write(selection: Selection, stream: Any) -> None:
     """Write the header and all rows."""
     columns = [*check(selection), *selection.annotations]
     if columns:
-        stream.write(csv_header(columns, selection.delimiter, selection.defuse))
-    line = csv_writer(columns, selection.delimiter, selection.defuse)
+        stream.write(csv_header(columns, selection.style))
+    line = csv_writer(columns, selection.style)
     for file, rows, chunk in selection.chunks():
         pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
         write_lines(stream, each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)))
 
 
-def csv_writer(columns: Sequence[str], delimiter: str, defuse: bool) -> Callable[[dict[str, Any]], bytes]:
+def csv_writer(columns: Sequence[str], style: CsvStyle) -> Callable[[dict[str, Any]], bytes]:
     """Return a function that makes a row of values a line with these columns; values may be missing.
 
-    With `defuse`, strings that a spreadsheet would run as formulas begin with an apostrophe; numbers do not.
+    If formulas are defused, strings that a spreadsheet would run begin with an apostrophe; numbers do not.
     """
+    delimiter, defuse, _ = style
     places = {name: place for place, name in enumerate(columns)}
-    special = re.compile(f'["{delimiter}\r\n]')
+    special = re.compile(f'["{re.escape(delimiter)}\r\n]')
 
     def line(row: dict[str, Any]) -> bytes:
         cells = [""] * len(places)
@@ -68,9 +71,10 @@ def csv_writer(columns: Sequence[str], delimiter: str, defuse: bool) -> Callable
     return line
 
 
-def csv_header(columns: Sequence[str], delimiter: str, defuse: bool) -> bytes:
-    """Return the names of columns as a line."""
-    return csv_writer(columns, delimiter, defuse)({name: name for name in columns})
+def csv_header(columns: Sequence[str], style: CsvStyle) -> bytes:
+    """Return the names of columns as a line, after the byte order mark if there is one."""
+    line = csv_writer(columns, style)({name: name for name in columns})
+    return codecs.BOM_UTF8 + line if style.bom else line
 
 
 def _fits(kind: Any, is_text: bool) -> bool:

@@ -11,3 +11,4 @@ Scoring: TypeAlias = Literal["weights", "points"]
 MAX_BLOCK = 10_000  # pairs that a block brings at most
 NEIGHBORS = 10  # texts that a text is compared with by a rule of the nearest
 REVIEWED = 100  # links, and pairs below the threshold, of a review at most
+KEEP_RECORD = "most-complete"  # which of several records a merged list has

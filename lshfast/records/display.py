@@ -26,7 +26,14 @@ def fields_text(
         lines.append(
             f"{name:<24}{coded.kind:<10}{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}   {refused}".rstrip()
         )
-    return "\n".join([*lines, *notes_of(fields), *map(str, dependent), *map(str, left_out)])
+    return "\n".join([*lines, *all_notes(fields, dependent, left_out)])
+
+
+def all_notes(
+    fields: Sequence[CodedField], dependent: Sequence[DependentField], left_out: Sequence[LeftOut]
+) -> list[str]:
+    """Return what the values of columns decided, and the columns that are not compared, with the reasons."""
+    return [*notes_of(fields), *map(str, dependent), *map(str, left_out)]
 
 
 def notes_of(fields: Sequence[CodedField]) -> list[str]:

@@ -12,9 +12,12 @@ from lshfast.common.display import counted
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.records.candidates import CandidatePairs, rules_of
+from lshfast.records.field_pairs import FieldPair, text_of
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
+from lshfast.records.record_ids import RecordIds
 from lshfast.records.scoring import FieldScorer, parts_of
-from lshfast.records.tables import RecordTable, is_missing
+from lshfast.records.tables import CodedField, RecordTable, is_missing, plain_value
 from lshfast.records.weights import LinkWeights
 
 SHOWN_LINKS = 3  # of a record, to other records
@@ -35,13 +38,7 @@ def row_of(table: RecordTable, key: Any) -> int:
     >>> row_of(RecordTable({"id": [5, 7], "name": ["Ann", "Bob"]}, "id"), "7")
     1
     """
-    for row, own in enumerate(table.ids):
-        if own == key:
-            return row
-    for row, own in enumerate(table.ids):
-        if isinstance(key, str) and str(own) == key:
-            return row
-    raise ValueError(visible(f"{table.name}: no record has the id {key!r}"))
+    return RecordIds(table).row_of(key)
 
 
 def rows_of_pair(tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any) -> tuple[int, int]:
@@ -88,6 +85,11 @@ class ComparedField(NamedTuple):
     how: str
     values: tuple[Any, Any] | None
 
+    @property
+    def pair(self) -> FieldPair | None:
+        """The values as strings; None for whole records."""
+        return None if self.values is None else FieldPair(self.name, *map(text_of, self.values))
+
 
 @dataclass(frozen=True)
 class Explainer:
@@ -107,6 +109,8 @@ class Explainer:
         The least score of a link.
     groups : callable
         Returns the group of each record of one table.
+    labels : PairLabels
+        The marks of people.
     """
 
     linkage: Linkage
@@ -118,30 +122,42 @@ class Explainer:
     scores: Float64Array
     least: float
     groups: Callable[[], Int64Array]
+    labels: PairLabels = NO_LABELS
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
         """Return ids and score, the verdict, and for each field both values and the score, as lines."""
         lines = [f"{self._ids(pair.rows)}: {self._score(pair.score)}", *(f"  {line}" for line in verdict)]
-        for own in self.compared(pair):
-            line = f"  {own.name:<20}{own.score:>+8.2f}  {own.how}"
-            if own.values is not None:
-                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in own.values)
+        for field in self.compared(pair):
+            line = f"  {field.name:<20}{field.score:>+8.2f}  {field.how}"
+            if field.values is not None:
+                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in field.values)
             lines.append(line)
         return "\n".join(map(visible, lines))
 
     def compared(self, pair: PairScore) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""
         i, j = (np.array([row], np.int64) for row in pair.rows)
-        records = [table.record(row) for table, row in zip(self.tables, pair.rows, strict=True)]
-        found = []
+        fields = []
         for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
-            coded, values = scorer.comparer.coded, None
-            if coded.field.name in self.linkage.fields:
-                first, second = (record[coded.field.column_of(table)] for table, record in enumerate(records))
-                values = first, second
+            coded = scorer.comparer.coded
+            values = self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
-            found.append(ComparedField(coded.field.name, part, how, values))
-        return found
+            fields.append(ComparedField(coded.field.name, part, how, values))
+        return fields
+
+    def values(self, coded: CodedField, rows: tuple[int, int]) -> tuple[Any, Any]:
+        """Return the values of two records in a field, as they are written."""
+        left, right = self.columns(coded)
+        return plain_value(left[rows[0]]), plain_value(right[rows[1]])
+
+    def columns(self, coded: CodedField) -> tuple[Any, Any]:
+        """Return the columns of a field in both tables."""
+        first, second = self.tables
+        return first.column(coded.field.column_of(0)), second.column(coded.field.column_of(1))
+
+    def probability(self, score: float) -> float | None:
+        """Return the probability of a match of a pair with a score; None for points."""
+        return None if self.weights is None else float(self.weights.probability(score))
 
     def score(self, rows: tuple[int, int]) -> PairScore:
         """Return the score of any two records."""
@@ -154,6 +170,11 @@ class Explainer:
         least, reaches = self.least, pair.score >= self.least
         compared = f"the score is {'at least' if reaches else 'below'} the threshold of {least:.2f}"
         rules = self._rules(pair.rows)
+        mark = self.labels.answer(pair.rows)
+        if mark is not None:
+            linked = "linked" if mark == "same" else "not linked"
+            lines = [f"{linked}: the pair is marked {mark}", compared]
+            return lines if rules is None else [*lines, f"compared because of {', '.join(rules)}"]
         if rules is None:
             lines = ["not linked: no blocking rule brought this pair, so it was not compared", compared]
             skipped = sum(report.skipped for report in self.candidates.reports)
@@ -181,19 +202,18 @@ class Explainer:
 
     def _score(self, score: float) -> str:
         """Return a score with its unit, and the probability of a match."""
-        if self.weights is None:
-            return f"{score:.2f} points"
-        return f"{score:.2f} bits, probability {float(self.weights.probability(score)):.4f}"
+        probability = self.probability(score)
+        return f"{score:.2f} points" if probability is None else f"{score:.2f} bits, probability {probability:.4f}"
 
     def _rules(self, rows: tuple[int, int]) -> list[str] | None:
         """Return the rules that brought a pair; None if it was not compared."""
-        found = self.candidates
+        candidates = self.candidates
         place = np.uint64(rows[0] * self.linkage.sizes[1] + rows[1])
-        at = int(np.searchsorted(found.places, place))
-        if at == len(found) or found.places[at] != place:
+        at = int(np.searchsorted(candidates.places, place))
+        if at == len(candidates) or candidates.places[at] != place:
             return None
-        mask = found.masks[at : at + 1]
-        return [report.rule for rule, report in enumerate(found.reports) if rules_of(mask, rule)[0]]
+        mask = candidates.masks[at : at + 1]
+        return [report.rule for rule, report in enumerate(candidates.reports) if rules_of(mask, rule)[0]]
 
     def _group(self, rows: tuple[int, int]) -> list[str]:
         """Return a line if two records of one table are in one group."""
@@ -204,12 +224,12 @@ class Explainer:
 
     def _rivals(self, rows: tuple[int, int]) -> list[str]:
         """Return the best links of two records to others as lines."""
-        own = (self.i == rows[0]) | (self.j == rows[1])
+        shares_record = (self.i == rows[0]) | (self.j == rows[1])
         if self.linkage.b is None:
-            own |= (self.i == rows[1]) | (self.j == rows[0])
-        found = np.flatnonzero(own)
-        found = found[np.argsort(-self.scores[found], kind="stable")][:SHOWN_LINKS]
+            shares_record |= (self.i == rows[1]) | (self.j == rows[0])
+        rivals = np.flatnonzero(shares_record)
+        best = rivals[np.argsort(-self.scores[rivals], kind="stable")][:SHOWN_LINKS]
         return [
             f"linked instead: {self._ids((int(self.i[link]), int(self.j[link])))}, {self._score(self.scores[link])}"
-            for link in found.tolist()
+            for link in best.tolist()
         ]

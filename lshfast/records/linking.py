@@ -25,6 +25,7 @@ from lshfast.records.default_rules import compares_all, default_rules
 from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
+from lshfast.records.labels import labels_of
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.links import PROBABILITY, CandidateScores, links_above, links_of, scores_of, steps_of
 from lshfast.records.options import LinkOptions
@@ -75,6 +76,7 @@ def match_records(
     synonyms: Synonyms | None = None,
     frequencies: bool = True,
     held_out: str | Field | None = None,
+    labels: Any = None,
     seed: int | Literal["random"] = 1,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -118,6 +120,11 @@ def match_records(
     held_out : str or Field, optional
         A field that takes no part in blocking and scoring, from which the rate of true matches at each score is
         estimated (`LinkResult.rates`).
+    labels : table, or sequence of (id_a, id_b, answer), optional
+        Pairs that a person has marked: a table with the columns id_a, id_b and answer, as `LinkResult.review` returns,
+        or tuples of them. A pair that is marked "same" is a link, whatever its score is and whether a rule brought it.
+        A pair that is marked "different" is no link, and within one table its records are in different groups.
+        "unsure" and missing answers do not count.
     seed : int or "random", default 1
         In 0..2**64 - 1. It chooses samples and hash functions.
     threads : int, optional
@@ -133,6 +140,8 @@ def match_records(
     ------
     TypeError, ValueError
         If an argument has the wrong type or value, there is no such column, or an id is missing or occurs twice.
+    DataError
+        If labels name an unknown id, have another answer, or contradict each other; the message names the row.
     OverflowError
         If a rule brings more than 2**27 pairs.
     ImportError
@@ -158,7 +167,7 @@ def match_records(
     [(0, 1), (1, 0)]
     """
     options = LinkOptions(
-        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads
+        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads, labels
     )
     if id_column is not None and not isinstance(id_column, (str, tuple)):
         raise TypeError(f"id_column must be a name or two names, not {id_column!r}")
@@ -181,6 +190,7 @@ def dedup_records(
     synonyms: Synonyms | None = None,
     frequencies: bool = True,
     held_out: str | Field | None = None,
+    labels: Any = None,
     seed: int | Literal["random"] = 1,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -209,7 +219,7 @@ def dedup_records(
     ([(0, 2)], [0, 1, 0])
     """
     options = LinkOptions(
-        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads
+        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads, labels
     )
     if assign in ("many-to-one", "one-to-many"):
         raise ValueError(f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}")
@@ -228,6 +238,7 @@ def link_tables(
 ) -> LinkResult:
     """Link two tables, or one with itself; see `match_records` and `dedup_records`."""
     times = StageTimes(progress)
+    labels = labels_of(options.labels, a, b)
     with times.stage("code"):
         chosen, held_out = chosen_fields(a, b, options)
         threads = thread_count(options.threads)
@@ -265,7 +276,7 @@ def link_tables(
     with times.stage("compare"):
         found = scores_of(linkage, comparers, training, candidates, learnt, options)
     with times.stage("assign"):
-        links = links_of(linkage, candidates, found, options)
+        links = links_of(linkage, candidates, found, options, labels)
     relearnt = 0
     if seeds is not None and b is None and not supported(linkage, comparers, candidates, found, seeds):
         relearnt = len(seeds)
@@ -274,7 +285,7 @@ def link_tables(
         with times.stage("compare"):
             found = scores_of(linkage, comparers, training, candidates, learnt, options)
         with times.stage("assign"):
-            links = links_of(linkage, candidates, found, options)
+            links = links_of(linkage, candidates, found, options, labels)
     no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
     no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
     weights, scorers, least = found.weights, found.scorers, found.least
@@ -303,23 +314,24 @@ def link_tables(
         reach=reach,
         ambiguous=links.ambiguous,
         greedy=links.greedy,
+        marked=(int(labels.same.sum()), int((~labels.same).sum())),
         warnings=warnings_of(
             scored,
             linkage.sizes,
             weights,
             no_seeds,
-            scores,
+            scores[~labels.mark(i, j)],
             least,
             cut=0 if clusters is None else clusters.cut,
             seeds=relearnt,
             reach=None if options.rules is not None and any(map(is_whole, by.rules)) else reach,
             nearest=options.rules is None,
         ),
-        steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
+        steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign, labels),
     )
     return LinkResult(
         i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
-        options, linkage, scorers, candidates, left_out, tuple(dependent),
+        options, linkage, scorers, candidates, left_out, tuple(dependent), labels,
     )  # fmt: skip
 
 

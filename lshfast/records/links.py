@@ -15,6 +15,7 @@ from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps
@@ -104,21 +105,32 @@ class ChosenLinks:
     clusters: Clusters | None = None
 
 
-def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
-    """Choose links among the candidates that score enough, and group the records of one table."""
-    links = links_above(linkage, candidates, found, options.assign, found.least)
+def links_of(
+    linkage: Linkage,
+    candidates: CandidatePairs,
+    found: CandidateScores,
+    options: LinkOptions,
+    labels: PairLabels = NO_LABELS,
+) -> ChosenLinks:
+    """Choose links among the candidates that score enough, and group the records of one table; marks are binding."""
+    links = links_above(linkage, candidates, found, options.assign, found.least, labels)
     if linkage.b is not None:
         return links
     size = len(linkage.a)
-    return replace(
-        links, clusters=grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
-    )
+    clusters = grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
+    groups = labels.bind_groups(clusters.labels, links.i, links.j, links.scores)
+    return replace(links, clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum())))
 
 
 def links_above(
-    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, assign: Assignment, least: float
+    linkage: Linkage,
+    candidates: CandidatePairs,
+    found: CandidateScores,
+    assign: Assignment,
+    least: float,
+    labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
-    """Choose links among the candidates that score at least `least`.
+    """Choose links among the candidates that score at least `least`, and add the pairs that are marked the same.
 
     If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
     link is at most 1 / k.
@@ -126,6 +138,9 @@ def links_above(
     some = found.scores >= least
     index, scores = found.index[some], found.scores[some]
     i, j = linkage.rows_of(candidates.places[index])
+    if len(labels):
+        free = labels.leave_open(i, j, assign, linkage.b is None)
+        index, scores, i, j = index[free], scores[free], i[free], j[free]
     greedy = 0
     if assign == "one-to-one":
         links, greedy = one_to_one(i, j, scores - least, single=linkage.b is None)
@@ -139,15 +154,54 @@ def links_above(
         probabilities = np.minimum(probabilities, most)[kept]
     links = links[kept]
     masks = candidates.masks[index[links]]
-    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy)
+    chosen = ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy)
+    return with_marked(chosen, linkage, candidates, found.scorers, labels)
+
+
+def with_marked(
+    links: ChosenLinks,
+    linkage: Linkage,
+    candidates: CandidatePairs,
+    scorers: Sequence[FieldScorer],
+    labels: PairLabels,
+) -> ChosenLinks:
+    """Return links with those that are marked the same, whose probability is 1."""
+    i, j = labels.pairs(True)
+    if not len(i):
+        return links
+    places = i.astype(np.uint64) * np.uint64(linkage.sizes[1]) + j.astype(np.uint64)
+    candidate = np.minimum(np.searchsorted(candidates.places, places), max(len(candidates) - 1, 0))
+    masks = np.zeros(len(i), np.uint32)
+    if len(candidates):
+        brought = candidates.places[candidate] == places
+        masks[brought] = candidates.masks[candidate[brought]]
+    all_i = np.concatenate([links.i, i])
+    all_j = np.concatenate([links.j, j])
+    order = np.lexsort((all_j, all_i))
+    probabilities = None
+    if links.probabilities is not None:
+        probabilities = np.concatenate([links.probabilities, np.ones(len(i))])[order]
+    return replace(
+        links,
+        i=all_i[order],
+        j=all_j[order],
+        scores=np.concatenate([links.scores, parts_of(scorers, (i, j)).sum(axis=1)])[order],
+        probabilities=probabilities,
+        masks=np.concatenate([links.masks, masks])[order],
+    )
 
 
 def steps_of(
-    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, weights: LinkWeights, assign: Assignment
+    linkage: Linkage,
+    candidates: CandidatePairs,
+    found: CandidateScores,
+    weights: LinkWeights,
+    assign: Assignment,
+    labels: PairLabels = NO_LABELS,
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
     least = weights.bits_of(THRESHOLDS[0])
-    probabilities = links_above(linkage, candidates, found, assign, least).probabilities
+    probabilities = links_above(linkage, candidates, found, assign, least, labels).probabilities
     assert probabilities is not None
     return threshold_steps(probabilities)
 

@@ -42,7 +42,7 @@ def pairs_below(explainer: Explainer, assign: Assignment) -> NearPairs:
     lower = least - margin_of(explainer)
     index, scores = score_candidates(linkage, candidates.places, explainer.scorers, lower)
     found = CandidateScores(explainer.weights, explainer.scorers, lower, index, scores)
-    links = links_above(linkage, candidates, found, assign, lower)
+    links = links_above(linkage, candidates, found, assign, lower, explainer.labels)
     columns = linkage.sizes[1]
     others = ~np.isin(links.i * columns + links.j, explainer.i * columns + explainer.j)
     below = np.flatnonzero((links.scores < least) & others)

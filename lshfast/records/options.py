@@ -12,7 +12,8 @@ from lshfast.common.checks import check_bool, check_number, check_seed
 from lshfast.common.threads import thread_count
 from lshfast.records.assignment import check_assignment
 from lshfast.records.choices import Assignment, Scoring
-from lshfast.records.fields import Field
+from lshfast.records.fields import Field, as_field
+from lshfast.records.labels import marked_pairs
 from lshfast.records.rule_names import checked_rules
 from lshfast.records.synonyms import Synonyms
 
@@ -38,6 +39,12 @@ class LinkOptions:
     held_out: str | Field | None = None
     seed: int | Literal["random"] = 1
     threads: int | None = None
+    labels: Any = ()
+
+    @property
+    def addresses(self) -> list[Field]:
+        """The fields that are addresses, whose parts are compared."""
+        return [field for field in map(as_field, self.fields or ()) if field.kind == "address"]
 
     def __post_init__(self) -> None:
         if self.scoring not in get_args(Scoring):
@@ -56,5 +63,6 @@ class LinkOptions:
                 raise ValueError(f"threshold must be a probability in (0, 1), not {self.threshold}")
             if not np.isfinite(value):
                 raise ValueError(f"threshold must be finite, not {self.threshold}")
+        object.__setattr__(self, "labels", marked_pairs(self.labels))
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "threads", thread_count(self.threads))

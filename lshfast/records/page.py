@@ -7,13 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast.common.display import Figure, counted
-from lshfast.records.display import notes_of
+from lshfast.records.display import all_notes
 from lshfast.records.explain import Explainer
 from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
+from lshfast.records.linked import Linked
 from lshfast.records.links import PROBABILITY
 from lshfast.records.near import NearPairs, margin_of
-from lshfast.records.page_links import MOST_FIELDS, NAME_CHARACTERS, Linked, examples, groups, signed
+from lshfast.records.overview import expected_steps, names_of, sentences, threshold_changes
+from lshfast.records.page_links import (
+    MOST_FIELDS,
+    NAME_CHARACTERS,
+    doubtful_examples,
+    examples_over_range,
+    groups,
+    signed,
+)
 from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
@@ -27,16 +36,6 @@ MOST_LEVELS = 240
 MOST_BLOCKS = 10
 
 COLUMNS_ABOVE = 30  # of the histogram, above the threshold
-STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
-
-
-class ThresholdChange(NamedTuple):
-    """What another threshold would change: the links that it gives, and how many more these are."""
-
-    name: str
-    threshold: str
-    links: int
-    change: int
 
 
 class LevelRow(NamedTuple):
@@ -75,21 +74,23 @@ def page_of(
         summary=summary,
         unit="points" if result.weights is None else "bits",
         probability=None if result.weights is None else float(result.weights.probability(summary.threshold)),
+        names=[short(name, NAME_CHARACTERS) for name in names_of(result.tables)],
+        sentences=[short(sentence, 600) for sentence in sentences(result)],
         account=[*summary.figures()],
         texts=texts,
         scores=_scores(result, below, margin_of(explainer)),
-        changes=_changes(result, below, margin_of(explainer)),
+        steps=expected_steps([(f"{step.threshold:g}", step) for step in summary.steps]),
+        changes=threshold_changes(result, explainer, below),
         rates=None if result.rates is None else _rates(result.rates, summary.threshold),
         contributions=_contributions(result),
         fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
         more_fields=max(len(result.fields) - MOST_FIELDS, 0),
-        notes=[short(str(own), 200) for own in (*notes_of(result.fields), *result.dependent, *result.left_out)][
-            :MOST_FIELDS
-        ],
+        notes=_notes(result),
         levels=_levels(result.weights),
         rules=summary.rules,
         skipped=_skipped(summary, texts),
-        examples={reason: some for reason, some in examples(result, explainer, below, texts) if some},
+        doubtful=doubtful_examples(result, explainer, below, texts),
+        over_range=examples_over_range(result, explainer, texts),
         groups=dict(groups(result, explainer, texts)) if result.single else {},
         options=_options(result),
         command=command,
@@ -110,6 +111,11 @@ def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawin
     return Drawing(panels)
 
 
+def _notes(result: Linked) -> list[str]:
+    notes = all_notes(result.fields, result.dependent, result.left_out)
+    return [short(note, 200) for note in notes[:MOST_FIELDS]]
+
+
 def _options(result: Linked) -> list[tuple[str, str]]:
     """Return the options with their values as text: for defaults that depend on the data, what was chosen.
 
@@ -127,6 +133,7 @@ def _options(result: Linked) -> list[tuple[str, str]]:
         "synonyms": "English" if options.synonyms is None else counted(len(options.synonyms), "word"),
         "frequencies": str(options.frequencies),
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
+        "labels": counted(len(options.labels), "pair") if options.labels else "",
         "seed": str(options.seed),
     }
     return [(name, value) for name, value in values.items() if value]
@@ -134,11 +141,11 @@ def _options(result: Linked) -> list[tuple[str, str]]:
 
 def _notations(result: Linked) -> list[str]:
     """Return the fields as the option writes them, with their kinds."""
-    addresses = [own for own in map(as_field, result.options.fields or ()) if own.kind == "address"]
-    parts = tuple(f"{own.name}." for own in addresses)
-    names = result.tables[0].names
+    addresses = result.options.addresses
+    parts = tuple(f"{address.name}." for address in addresses)
+    names = [name for name in result.tables[0].names if not name.startswith(parts)]
     fields = [coded.field for coded in result.fields if coded.field.name in names]
-    return [own.notation for own in (*(one for one in fields if not one.name.startswith(parts)), *addresses)]
+    return [field.notation for field in (*fields, *addresses)]
 
 
 def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
@@ -146,9 +153,11 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
     least = result.summary.threshold
     width = max(float(result.scores.max(initial=least)) - least, margin) / COLUMNS_ABOVE
     first = -int(np.ceil(margin / width))
-    places = [np.floor((scores - least) / width).astype(np.int64) for scores in (below.scores, result.scores)]
     size = COLUMNS_ABOVE - first
-    counts = [np.bincount(np.clip(own - first, 0, size - 1), minlength=size) for own in places]
+    counts = []
+    for scores in (below.scores, result.scores):
+        places = np.floor((scores - least) / width).astype(np.int64) - first
+        counts.append(np.bincount(np.clip(places, 0, size - 1), minlength=size))
     columns = [
         Bin(least + (first + place) * width, least + (first + place + 1) * width, int(number), kind)
         for kind, numbers in zip(("removed", "kept"), counts, strict=True)
@@ -162,18 +171,6 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
         x_label=f"score ({unit}); the dashed line is the threshold, {least:.2f}",
         mark=least,
     )
-
-
-def _changes(result: Linked, below: NearPairs, margin: float) -> list[ThresholdChange]:
-    """Return what some steps up and down would change."""
-    rows = []
-    for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
-        least = result.summary.threshold + part * margin
-        links = int((result.scores >= least).sum()) + int((below.scores >= least).sum())
-        name = "now" if not part else f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
-        links = len(result.scores) if not part else links
-        rows.append(ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores)))
-    return rows
 
 
 def _rates(rates: RateTable, least: float) -> Any:
@@ -209,9 +206,9 @@ def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
 
 def _levels(weights: LinkWeights | None) -> list[LevelRow]:
     rows: list[LevelRow] = []
-    for own in [] if weights is None else weights.fields[:MOST_FIELDS]:
-        name = short(own.field, NAME_CHARACTERS) + (f" × {own.factor:.2f}" if own.factor != 1 else "")
-        for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
+    for field in [] if weights is None else weights.fields[:MOST_FIELDS]:
+        name = short(field.field, NAME_CHARACTERS) + (f" × {field.factor:.2f}" if field.factor != 1 else "")
+        for label, m, u, bits in list(zip(field.labels, field.m, field.u, field.bits, strict=True))[1:]:
             rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]

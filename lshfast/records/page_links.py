@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lshfast.common.display import counted
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Int64Array
 from lshfast.kernels.sets import components
-from lshfast.records.dependent import DependentField
 from lshfast.records.explain import ComparedField, Explainer, PairScore
-from lshfast.records.keys import LeftOut
+from lshfast.records.linked import Linked
 from lshfast.records.near import NearPairs
-from lshfast.records.options import LinkOptions
-from lshfast.records.rates import RateTable
-from lshfast.records.summary import LinkSummary
-from lshfast.records.tables import CodedField, RecordTable, as_text, is_missing
-from lshfast.records.weights import LinkWeights
+from lshfast.records.review import doubtful_links
+from lshfast.records.tables import as_text, is_missing
 from lshfast.reports.diagrams import Edge, Scale, graph, step
-from lshfast.reports.differences import Span, compare
+from lshfast.reports.differences import Span
 from lshfast.reports.page import short
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields of a pair, groups
@@ -29,39 +25,6 @@ OVER_RANGE, NEXT_TO_THRESHOLD = 8, 4
 MOST_FIELDS = 24
 MOST_GROUPS, MOST_NODES, NODE_FIELDS = 6, 12, 3
 NAME_CHARACTERS, NODE_CHARACTERS, VALUE_CHARACTERS = 60, 80, 400
-
-
-class Linked(Protocol):
-    """What a page shows of a `LinkResult`."""
-
-    @property
-    def i(self) -> Int64Array: ...
-    @property
-    def j(self) -> Int64Array: ...
-    @property
-    def scores(self) -> Float64Array: ...
-    @property
-    def probabilities(self) -> Float64Array | None: ...
-    @property
-    def parts(self) -> Float64Array: ...
-    @property
-    def fields(self) -> list[CodedField]: ...
-    @property
-    def weights(self) -> LinkWeights | None: ...
-    @property
-    def rates(self) -> RateTable | None: ...
-    @property
-    def summary(self) -> LinkSummary: ...
-    @property
-    def options(self) -> LinkOptions: ...
-    @property
-    def left_out(self) -> Sequence[LeftOut]: ...
-    @property
-    def dependent(self) -> tuple[DependentField, ...]: ...
-    @property
-    def single(self) -> bool: ...
-    @property
-    def tables(self) -> tuple[RecordTable, RecordTable]: ...
 
 
 class FieldRow(NamedTuple):
@@ -76,13 +39,27 @@ class FieldRow(NamedTuple):
 
 
 class LinkExample(NamedTuple):
-    """A pair of records; `probability` is None for points, and `missing` has the fields of which both lack a value."""
+    """A pair of records.
+
+    Attributes
+    ----------
+    keys : (str, str)
+    score : float
+    probability : float or None
+        None for points.
+    rows : list of FieldRow
+    missing : list of str
+        The fields of which both lack a value.
+    answer : str or None
+        The mark of a person.
+    """
 
     keys: tuple[str, str]
     score: float
     probability: float | None
     rows: list[FieldRow]
     missing: list[str]
+    answer: str | None
 
 
 class Node(NamedTuple):
@@ -103,36 +80,33 @@ class GroupExample(NamedTuple):
     others: str
 
 
-def examples(
-    result: Linked, explainer: Explainer, below: NearPairs, texts: bool
-) -> Iterator[tuple[str, list[LinkExample]]]:
-    """Yield why pairs are shown, and the pairs."""
+def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> list[LinkExample]:
+    """Return some links over the range of scores, without those that are shown as doubtful."""
     order = np.argsort(-result.scores, kind="stable")
-    nearest = order[::-1][:NEXT_TO_THRESHOLD]
-    rest = order[: max(len(order) - NEXT_TO_THRESHOLD, 0)]
+    doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
+    rest = order[~np.isin(order, doubtful)]
     spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
-    yield (
-        "Links over the range of scores",
-        [_link(result, explainer, own, texts) for own in rest[spread].tolist()],
-    )
-    yield "Links just above the threshold", [_link(result, explainer, own, texts) for own in nearest.tolist()]
-    pairs = [
-        explainer.score((int(i), int(j))) for i, j in zip(*(own[:NEXT_TO_THRESHOLD] for own in below[:2]), strict=True)
-    ]
-    yield (
-        "Pairs just below the threshold, which are not linked",
-        [_example(explainer, pair, _probability(result, pair), texts) for pair in pairs],
-    )
+    return [_link(result, explainer, link, texts) for link in rest[spread].tolist()]
+
+
+def doubtful_examples(
+    result: Linked, explainer: Explainer, below: NearPairs, texts: bool
+) -> dict[str, list[LinkExample]]:
+    """Return the pairs next to the threshold that nobody has marked, by their headings; without any, no heading."""
+    nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
+    links = [_link(result, explainer, link, texts) for link in nearest]
+    others = []
+    for i, j in zip(below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True):
+        pair = explainer.score((i, j))
+        others.append(_example(explainer, pair, explainer.probability(pair.score), texts))
+    headings = {"Links just above the threshold": links, "Pairs just below the threshold, which are not linked": others}
+    return {heading: pairs for heading, pairs in headings.items() if pairs}
 
 
 def _scale(parts: Sequence[float], mark: float) -> Scale:
     """Return an axis for the sums of some scores."""
     sums = np.cumsum([0.0, *parts], dtype=np.float64)
     return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
-
-
-def _probability(result: Linked, pair: PairScore) -> float | None:
-    return None if result.weights is None else float(result.weights.probability(pair.score))
 
 
 def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
@@ -145,41 +119,38 @@ def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkE
 def _example(explainer: Explainer, pair: PairScore, probability: float | None, texts: bool) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
     keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
-    every = explainer.compared(pair)
-    missing = [own for own in every if own.values is not None and all(map(is_missing, own.values))]
-    every = [own for own in every if own not in missing] or every
-    chosen = sorted(sorted(range(len(every)), key=lambda at: -abs(every[at].score))[:MOST_FIELDS])
-    scale = _scale([every[at].score for at in chosen], explainer.least)
-    rows, total = [], 0.0
-    for own in (every[at] for at in chosen):
-        left, right = _values(own) if texts else ([], [])
-        rows.append(
-            FieldRow(
-                short(own.name, NAME_CHARACTERS), signed(own.score), step(total, total + own.score, scale), own.how,
-                left, right,
-            )
-        )  # fmt: skip
-        total += own.score
-    others = pair.score - total
-    if len(every) > len(chosen):
-        name = counted(len(every) - len(chosen), "other field")
-        rows.append(FieldRow(name, signed(others), step(total, pair.score, scale), "", [], []))
+    every_field = explainer.compared(pair)
+    missing = [field for field in every_field if field.pair is not None and field.pair.missing]
+    fields = [field for field in every_field if field not in missing] or every_field
+    places = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))[:MOST_FIELDS]
+    shown = [fields[place] for place in sorted(places)]
+    scale = _scale([field.score for field in shown], explainer.least)
+    rows = []
+    total = 0.0
+    for field in shown:
+        left, right = _values(field) if texts else ([], [])
+        name = short(field.name, NAME_CHARACTERS)
+        bar = step(total, total + field.score, scale)
+        rows.append(FieldRow(name, signed(field.score), bar, field.how, left, right))
+        total += field.score
+    if len(fields) > len(shown):
+        name = counted(len(fields) - len(shown), "other field")
+        rows.append(FieldRow(name, signed(pair.score - total), step(total, pair.score, scale), "", [], []))
     rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
-    names = [short(own.name, NAME_CHARACTERS) for own in missing[:MOST_FIELDS]]
-    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names)
+    names = [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]]
+    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows))
 
 
-def _values(own: ComparedField) -> tuple[list[Span], list[Span]]:
+def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
     """Return both values of a field, with what differs marked."""
-    if own.values is None:
+    if field.pair is None:
         return [], []
-    texts = ["" if is_missing(value) else as_text(value)[:VALUE_CHARACTERS] for value in own.values]
-    if not all(texts):
-        missing = [Span("gap", "missing")]
-        first, second = ([Span("same", text)] if text else missing for text in texts)
+    pair = field.pair.cut(VALUE_CHARACTERS)
+    if pair.left is None or pair.right is None:
+        first, second = ([Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:])
         return first, second
-    found = compare(*texts)
-    return found.left, found.right
+    differences = pair.differences
+    return differences.left, differences.right
 
 
 def groups(result: Linked, explainer: Explainer, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:

@@ -58,11 +58,12 @@ def plot_rates(
     >>> plot_rates(table).get_ylabel()
     'estimated rate of true matches'
     """
-    own = ax is None
+    has_own_figure = ax is None
     if ax is None:
         ax = new_axes()
     used = table.pairs > 0
-    middle, widths = (table.edges[:-1] + table.edges[1:]) / 2, np.diff(table.edges)
+    middle = (table.edges[:-1] + table.edges[1:]) / 2
+    widths = np.diff(table.edges)
     below = ax.twinx()
     below.set_zorder(ax.get_zorder() - 1)
     ax.patch.set_visible(False)
@@ -76,9 +77,17 @@ def plot_rates(
     below.spines[["top", "left"]].set_visible(False)
     errors = 2 * np.nan_to_num(table.errors[used])
     ax.errorbar(
-        middle[used], np.clip(table.rates[used], -0.1, 1.1), errors, color=CURVE, marker="o", markersize=4,
-        linewidth=1.6, elinewidth=0.8, capsize=2, label=f"rate by {table.field}, ± 2 standard errors",
-    )  # fmt: skip
+        middle[used],
+        np.clip(table.rates[used], -0.1, 1.1),
+        errors,
+        color=CURVE,
+        marker="o",
+        markersize=4,
+        linewidth=1.6,
+        elinewidth=0.8,
+        capsize=2,
+        label=f"rate by {table.field}, ± 2 standard errors",
+    )
     for value in (0.0, 1.0):
         ax.axhline(value, color=HALF, linewidth=0.8, linestyle=":")
     if threshold is not None:
@@ -86,14 +95,11 @@ def plot_rates(
     ax.set(xlabel=unit, ylabel="estimated rate of true matches", ylim=(-0.12, 1.12))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    handles, labels = (one + more for one, more in zip(ax.get_legend_handles_labels(),
-                                                       below.get_legend_handles_labels(), strict=True))  # fmt: skip
-    if own:
-        ax.legend(
-            handles, labels, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False
-        )
-    else:
-        ax.legend(handles, labels, fontsize="small", loc="best")
+    handles, labels = ax.get_legend_handles_labels()
+    more_handles, more_labels = below.get_legend_handles_labels()
+    above_plot = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False}
+    place = above_plot if has_own_figure else {"loc": "best"}
+    ax.legend(handles + more_handles, labels + more_labels, fontsize="small", **place)
     if path is not None:
         ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
     return ax

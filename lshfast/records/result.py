@@ -16,15 +16,18 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.kernels.sets import components
 from lshfast.records.candidates import CandidatePairs
-from lshfast.records.choices import REVIEWED
+from lshfast.records.choices import KEEP_RECORD, REVIEWED
 from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
+from lshfast.records.merged import merged_columns
 from lshfast.records.near import NearPairs, pairs_below
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import steps_text
+from lshfast.records.overview import overview_text
 from lshfast.records.page import drawing_of, page_of
 from lshfast.records.rates import RateTable
 from lshfast.records.review import review_columns
@@ -64,6 +67,8 @@ class LinkResult(Shown):
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
         The fields that are not compared because they follow from others.
+    labels : PairLabels
+        The marks of people that bind the links.
 
     See Also
     --------
@@ -87,6 +92,7 @@ class LinkResult(Shown):
     _candidates: CandidatePairs
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
+    labels: PairLabels = NO_LABELS
 
     def __len__(self) -> int:
         return len(self.i)
@@ -145,7 +151,8 @@ class LinkResult(Shown):
         Parameters
         ----------
         closure : bool, default False
-            Whether chains are never cut: all rows that links and chains of links connect are one group.
+            Whether chains are never cut: all rows that links and chains of links connect are one group, but for pairs
+            that are marked different.
 
         Raises
         ------
@@ -155,7 +162,8 @@ class LinkResult(Shown):
         if self.summary.clusters is None:
             raise ValueError("groups are those of one table; these links are between two tables")
         if check_bool("closure", closure):
-            return components(self.i, self.j, len(self._linkage.a))
+            chains = components(self.i, self.j, len(self._linkage.a))
+            return self.labels.bind_groups(chains, self.i, self.j, self.scores)
         return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
@@ -284,8 +292,10 @@ class LinkResult(Shown):
         Returns
         -------
         dict of str to list
-            ``same`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and for
-            each field ``a.NAME`` and ``b.NAME``, as strings or None. The greatest score comes first.
+            ``answer`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and
+            for each field ``a.NAME`` and ``b.NAME``, or ``b.NAME=OTHER`` if its column has another name in the second
+            table, as strings or None. The greatest score comes first. Pairs that are marked already are left out. With
+            answers "same" and "different", the table is the argument `labels` of the next run.
 
         Examples
         --------
@@ -297,6 +307,41 @@ class LinkResult(Shown):
         """
         return review_columns(self._explainer(), self._below, self.probabilities, check_int("most", most, 1))
 
+    def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
+        """Return one list of all records as columns of a table: a row for each entity, and for each unlinked record.
+
+        An entity is a group of one table, or all records of two tables that links connect.
+
+        Parameters
+        ----------
+        keep_record : str, default "most-complete"
+            Which record of a table a row has the values of, if its entity has several: "most-complete", the one with
+            the most values; "newest:COLUMN", the one with the latest date or the greatest number in a column, and the
+            most values if these are equal; or "first". The first one in the table is kept if the rule prefers none.
+
+        Returns
+        -------
+        dict of str to list
+            Of one table: ``id`` of the kept record, ``ids`` of all records of the group (a list, the kept one first),
+            ``records``, their number, and the columns of the table. Names that the table has get a ``_``. Of two
+            tables: ``id_a`` and ``id_b``, ``a.NAME`` and ``b.NAME`` for the columns of both, with None where an entity
+            has no record of a table; also ``ids_a`` and ``ids_b``, all ids as lists, unless links are one to one.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule or column, or the column has neither dates nor numbers.
+
+        Examples
+        --------
+        >>> from lshfast.records import dedup_records
+        >>> people = {"name": ["Ann Lee", "Eve Stone", "Anne Lee"], "phone": [None, "555 0100", "555 0199"]}
+        >>> merged = dedup_records(people, fields=["name"], scoring="points").merged()
+        >>> merged["ids"], merged["name"]
+        ([[2, 0], [1]], ['Anne Lee', 'Eve Stone'])
+        """
+        return merged_columns(self, keep_record)
+
     @cached_property
     def _below(self) -> NearPairs:
         return pairs_below(self._explainer(), self.options.assign)
@@ -304,8 +349,34 @@ class LinkResult(Shown):
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates
         return Explainer(
-            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups
-        )
+            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups,
+            self.labels,
+        )  # fmt: skip
+
+    def overview(self, width: int = 80) -> str:
+        """Return what was found as lines of text: sentences, the thresholds around, and the most doubtful pairs.
+
+        Parameters
+        ----------
+        width : int, default 80
+            The most columns of a line, but for the sentences.
+
+        Examples
+        --------
+        >>> from lshfast.records import dedup_records
+        >>> print(dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").overview())
+        2 of 2 records of a are linked, in 1 group.
+        <BLANKLINE>
+        threshold           links
+        73.75                   1
+        75.00 (now)             1
+        76.25                   1
+        <BLANKLINE>
+        the most doubtful pairs (--review FILE writes more of them):
+          99.00  0  Ann Lee
+          link   1  Anne Lee
+        """
+        return overview_text(self, self._explainer(), self._below, check_int("width", width, 20))
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""

@@ -6,37 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.explain import Explainer
+from lshfast.records.field_pairs import columns_of_field, text_of
 from lshfast.records.near import NearPairs
-from lshfast.records.tables import as_text, is_missing, plain_value
+from lshfast.records.tables import plain_value
 
 
 def review_columns(
     explainer: Explainer, below: NearPairs, probabilities: Float64Array | None, most: int
 ) -> dict[str, list[Any]]:
     """Return the pairs as columns, the greatest score first; see `LinkResult.review`."""
-    nearest = np.argsort(explainer.scores, kind="stable")[:most][::-1]
-    rows = np.concatenate([[explainer.i[nearest], explainer.j[nearest]], [below.i[:most], below.j[:most]]], axis=1)
+    nearest = doubtful_links(explainer)[:most][::-1]
+    i = np.concatenate([explainer.i[nearest], below.i[:most]])
+    j = np.concatenate([explainer.j[nearest], below.j[:most]])
     scores = np.concatenate([explainer.scores[nearest], below.scores[:most]])
     first, second = explainer.tables
-    own, others = rows.tolist()
-    found: dict[str, list[Any]] = {
-        "same": [None] * len(scores),
-        "id_a": [first.ids[row] for row in own],
-        "id_b": [second.ids[row] for row in others],
+    pairs = list(zip(i.tolist(), j.tolist(), strict=True))
+    columns: dict[str, list[Any]] = {
+        "answer": [None] * len(scores),
+        "id_a": [first.ids[row] for row, _ in pairs],
+        "id_b": [second.ids[row] for _, row in pairs],
         "linked": [place < len(nearest) for place in range(len(scores))],
         "score": scores.round(4).tolist(),
     }
     if explainer.weights is not None and probabilities is not None:
         chances = np.concatenate([probabilities[nearest], explainer.weights.probability(below.scores[:most])])
-        found["probability"] = chances.round(6).tolist()
+        columns["probability"] = chances.round(6).tolist()
     for coded in explainer.linkage.fields.values():
-        for side, table, places in (("a", first, own), ("b", second, others)):
-            name = coded.field.column_of("ab".index(side))
-            found[f"{side}.{name}"] = [_text(plain_value(table.column(name)[row])) for row in places]
-    return found
+        names = columns_of_field(coded.field)
+        left, right = explainer.columns(coded)
+        columns[names.left] = [text_of(plain_value(left[row])) for row, _ in pairs]
+        columns[names.right] = [text_of(plain_value(right[row])) for _, row in pairs]
+    return columns
 
 
-def _text(value: Any) -> str | None:
-    return None if is_missing(value) else as_text(value)
+def doubtful_links(explainer: Explainer) -> Int64Array:
+    """Return the links that nobody has marked, the least score first."""
+    order = np.argsort(explainer.scores, kind="stable")
+    return order[~explainer.labels.mark(explainer.i[order], explainer.j[order])]

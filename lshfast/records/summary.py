@@ -51,6 +51,8 @@ class LinkSummary(Shown):
         The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
         all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
         rule is that of the nearest whole records.
+    marked : (int, int)
+        The pairs that people marked the same, and different.
 
     See Also
     --------
@@ -72,6 +74,7 @@ class LinkSummary(Shown):
     reach: Reach | None = None
     ambiguous: int = 0
     greedy: int = 0
+    marked: tuple[int, int] = (0, 0)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
@@ -88,6 +91,9 @@ class LinkSummary(Shown):
         yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
         yield Figure("links", f"{self.links:,}")
         yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        if any(self.marked):
+            same, different = self.marked
+            yield Figure("marked", f"{same + different:,}", f"pairs: {same:,} same, {different:,} different")
         if self.ambiguous:
             yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
         if self.greedy:

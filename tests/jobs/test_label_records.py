@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -84,7 +85,7 @@ def labelled(review, path, person, **options):
 
 def rows_of(path):
     table = read_whole([str(path)])
-    return list(zip(*(table.columns[name] for name in ("id_a", "id_b", "score", "label")), strict=True))
+    return list(zip(*(table.columns[name] for name in ("id_a", "id_b", "score", "answer")), strict=True))
 
 
 def pairs_of(review):
@@ -249,7 +250,7 @@ def test_the_command(tmp_path, review):
     assert [row[3] for row in rows_of(path)] == ["same", "different", "unsure", "same"]
     assert ", from 3 labels\n" in result.stdout
     assert "review.csv, and do not count in the precision" in result.stdout
-    assert "--threshold " in result.stdout
+    assert "--threshold " not in result.stdout
     assert {"A  ", "B  "} <= {line[:3] for line in result.stderr.splitlines()}
     assert "[-" in result.stderr
     assert "{+" in result.stderr
@@ -265,7 +266,8 @@ def test_single_keys_on_a_terminal(tmp_path, review):
     path = tmp_path / "labels.csv"
     shown = on_terminal_with([b"s", b"d", b"u", b"?", b"\x03"], review, "--records", "-o", path)
     assert [row[3] for row in rows_of(path)] == ["same", "unsure"]
-    assert "from 1 label threshold " in " ".join(shown.split())  # lines are as wide as the terminal
+    words = " ".join(shown.split())  # lines are as wide as the terminal
+    assert "no threshold is recommended yet, from 1 label threshold " in words
     assert max(len(line) for line in shown.splitlines() if "review.csv" not in line) <= 80
 
 
@@ -317,3 +319,76 @@ def test_equal_fields_are_left_out_first(tmp_path):
     assert "35 equal fields not shown" in shown
     assert "[-v79-]" not in shown
     assert "{+v79+}" in shown
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
+def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(tmp_path, review, name):
+    path = tmp_path / name
+    labelled(review, path, Person(30))
+    columns = pairs_of(str(path))
+    assert list(columns) == list(pairs_of(review))
+    assert set(columns["answer"]) == {"same", "different"}
+    others = [own for own in columns if own != "answer"]
+    reviewed_pairs = {pair[:2]: pair for pair in zip(*(pairs_of(review)[own] for own in others), strict=True)}
+    for pair in zip(*(columns[own] for own in others), strict=True):
+        assert reviewed_pairs[pair[:2]] == pair
+    out = tmp_path / "next.csv"
+    command = "records", "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out, "--id-column", "id"
+    assert run(*command, "--labels", path, "-q").exit_code == 0
+    links = set(zip(*(read_whole([str(out)]).columns[own] for own in ("id_a", "id_b")), strict=True))
+    for one, other, answer in zip(columns["id_a"], columns["id_b"], columns["answer"], strict=True):
+        assert ((one, other) in links) == (answer == "same")
+
+
+@pytest.mark.parametrize(
+    ("answers", "enough"),
+    [
+        (["same", "different"], False),
+        (["same", "different"] * 9, False),
+        (["same"] * 22, False),
+        (["different"] * 20 + ["same"], False),
+        (["same", "different"] * 10, True),
+        (["unsure"] * 4 + ["same", "different"] * 9, False),
+    ],
+)
+def test_a_threshold_takes_labels_of_both_answers(tmp_path, review, answers, enough):
+    found = labelled(review, tmp_path / "labels.csv", Person(len(answers), list(answers)))
+    report = "\n".join(found.lines())
+    assert found.enough == enough
+    assert (found.option is not None) == enough
+    assert ("--threshold " in report) == enough
+    assert ("no threshold is recommended yet" in report) == (not enough)
+    assert " *\n" not in report or enough
+    if enough:
+        low, high = found.option_interval
+        assert low <= found.option <= high
+        assert re.search(r"--threshold [\d.e-]+ \([\d.e-]+ to [\d.e-]+ with probability 0.95\)", report)
+    else:
+        assert "A threshold takes 20 labels, 5 of each answer" in report
+
+
+def test_two_fields_with_one_column_are_shown_beside_their_own(tmp_path):
+    rows = [{"id": "p1", "given": "Ann", "surname": "Lee"}, {"id": "p2", "given": "Eve", "surname": "Stone"}]
+    others = [{"id": "q1", "surname": "Ann Lee"}]
+    files = corpora.make(tmp_path / "a.csv", rows), corpora.make(tmp_path / "b.csv", others)
+    fields = "--field=given=surname", "--field=surname"
+    options = "--id-column", "id", "--scoring", "points", "--threshold", "10", "-q"
+    review = tmp_path / "review.csv"
+    run("records", "match", *files, "-o", tmp_path / "links.csv", "--review", review, *fields, *options)
+    header = review.read_text().splitlines()[0].split(",")
+    assert header[-4:] == ["a.given", "b.given=surname", "a.surname", "b.surname"]
+    shown = asking(review, tmp_path / "labels.csv", "q\n").stderr
+    assert "given=surname" in shown
+    assert shown.count("Ann Lee") + shown.count("Ann{+ Lee+}") + shown.count("{+Ann +}Lee") == 2
+
+
+def test_ids_that_a_spreadsheet_would_run_are_resumed(tmp_path):
+    with open(tmp_path / "review.jsonl", "w") as file:
+        for number in range(4):
+            ids = {"id_a": f"@a{number}", "id_b": f"=b{number}"}
+            file.write(json.dumps(ids | {"linked": True, "score": 3 + number, "a.x": "=1", "b.x": "1"}) + "\n")
+    path = tmp_path / "labels.csv"
+    labelled(str(tmp_path / "review.jsonl"), path, Person(2, ["same"] * 2))
+    assert "'@a" in path.read_text()
+    assert "'=1" in path.read_text()
+    assert labelled(str(tmp_path / "review.jsonl"), path, Person(1, ["different"])).estimate.labelled.sum() == 3

@@ -77,7 +77,7 @@ def test_outputs_of_every_format(a, b, tmp_path, form):
 
 
 def test_the_tables_of_a_run(a, b, tmp_path):
-    result = run("records", "match", a, b, "-o", tmp_path / "links.csv", *OPTIONS[:-1])
+    result = run("records", "match", a, b, "-o", tmp_path / "links.csv", *OPTIONS[:-1], "--verbose")
     assert result.exit_code == 0
     assert f"{a}: 3 linked + 2 unlinked + 0 rejected = 5 read" in result.stderr
     assert f"{b}: 3 linked + 1 unlinked + 0 rejected = 4 read" in result.stderr
@@ -91,7 +91,7 @@ def test_the_reach_of_rules_and_equal_pairs_are_shown(tmp_path):
     rows = [{"name": name, "town": f"{'ab'[row % 2]}{row}"} for row, name in enumerate(names)]
     others = [{"name": name, "town": f"{'ac'[row % 2]}{row}"} for row, name in enumerate(names)]
     tables = corpora.make(tmp_path / "x.csv", rows), corpora.make(tmp_path / "y.csv", others)
-    options = "--field", "name", "--block", "nearest", "--block", "key:name", "-o", tmp_path / "links.csv"
+    options = "--field", "name", "--block", "nearest", "--block", "key:name", "-o", tmp_path / "links.csv", "-v"
     result = run("records", "match", *tables, *options)
     assert result.exit_code == 0, result.stderr
     assert "these rules reach 100.0% of 100 seed pairs without nearest" in result.stderr
@@ -149,7 +149,8 @@ def test_telephones_addresses_dates_and_nicknames(tmp_path):
     fields = "name:latin=yes", "phone:phone:region=US", "home:address", "born:date:order=mdy"
     options = [part for field in fields for part in ("--field", field)]
     out = tmp_path / "links.csv"
-    done = run("records", "match", a, b, "-o", out, "--id-column", "id", "--scoring", "points", "--nicknames", *options)
+    options = ["--id-column", "id", "--scoring", "points", "--nicknames", *options]
+    done = run("records", "match", a, b, "-o", out, *options)
     assert done.exit_code == 0
     (link,) = csv.DictReader(out.read_text().splitlines())
     assert [link[f"score_{name}"] for name in ("name", "phone", "born")] == ["99.0", "100.0", "100.0"]

@@ -1,11 +1,12 @@
 """The page of linked records, and the table for review: what they have, hostile values, and outputs all or none."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
 
-from lshfast.records import Field, Synonyms, dedup_records, match_records
+from lshfast.records import Field, RecordTable, Synonyms, dedup_records, match_records
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.reports.pages import HOSTILE, read_page
@@ -87,6 +88,54 @@ def test_a_page_of_two_tables(linked, tmp_path):
     assert all(warning in text for warning in linked.summary.warnings)
 
 
+def test_a_page_begins_with_sentences_and_the_doubtful_pairs(linked, tmp_path):
+    linked.to_html(tmp_path / "out.html")
+    text = read_page(tmp_path / "out.html")
+    wrong = round((1 - linked.probabilities).sum())
+    count = f"{len(linked)} links"
+    expected = f"about {wrong} of {count}" if wrong else f"of {count}, fewer than 1 is expected to be wrong"
+    places = [
+        text.index(shown)
+        for shown in (
+            f"{len(linked)} records of a are linked to {len(linked)} of b", expected, "The most doubtful pairs",
+            "Links just above the threshold", "bits", "Scores and the threshold", "Links over the range of scores",
+            "What the fields contributed", "What the blocking rules contributed", "The run",
+        )
+    ]  # fmt: skip
+    assert places == sorted(places)
+    nearest = linked.review(1)
+    best = [
+        (a, b) for a, b, is_link in zip(nearest["id_a"], nearest["id_b"], nearest["linked"], strict=True) if is_link
+    ]
+    assert f"threshold {best[0][0]} & {best[0][1]}: " in text
+
+
+def test_weights_and_rules_are_folded_and_tables_scroll(linked, grouped, tmp_path):
+    for result in (linked, grouped):
+        result.to_html(tmp_path / "out.html", overwrite=True)
+        page = (tmp_path / "out.html").read_text()
+        folds = re.findall(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", page, re.DOTALL)
+        assert [name for name, _ in folds] == ["What the fields contributed", "What the blocking rules contributed"]
+        assert "Weights: m is how often" in folds[0][1]
+        assert all(page.count(rule.rule) >= 1 and rule.rule in folds[1][1] for rule in result.summary.rules)
+        for before in page.split("<table")[:-1]:
+            assert re.search(r'<div class="[^"]*\bscroll\b[^"]*"[^>]*>\s*$', before)
+
+
+def test_a_page_names_files_and_marks(tmp_path):
+    first, second = RecordTable(people(), "id", "x/ours.csv"), RecordTable(others(), "id", "y/theirs.csv")
+    marked = [("p5", "q9", "same")]
+    result = match_records(first, second, labels=marked)
+    result.to_html(tmp_path / "out.html")
+    text = read_page(tmp_path / "out.html")
+    assert "field ours.csv theirs.csv compared score sum" in text
+    assert "present in ours.csv in theirs.csv" in text
+    assert "record of A" not in text
+    assert "p5 & q9" not in text.partition("The figures")[0]
+    same = match_records(first, RecordTable(others(), "id", "y/ours.csv"))
+    assert "x/ours.csv are linked to" in " ".join(same.overview().split())
+
+
 def test_a_page_of_one_table(grouped, tmp_path):
     grouped.to_html(tmp_path / "out.html")
     text = read_page(tmp_path / "out.html")
@@ -150,8 +199,8 @@ def test_steps_of_the_threshold_are_those_of_other_runs(grouped, tmp_path):
 
 def test_review_has_pairs_of_both_sides(linked):
     review = linked.review(5)
-    assert list(review)[:6] == ["same", "id_a", "id_b", "linked", "score", "probability"]
-    assert review["same"] == [None] * len(review["score"])
+    assert list(review)[:6] == ["answer", "id_a", "id_b", "linked", "score", "probability"]
+    assert review["answer"] == [None] * len(review["score"])
     assert review["score"] == sorted(review["score"], reverse=True)
     assert review["linked"] == [score >= linked.summary.threshold for score in review["score"]]
     known = {row["id"]: row for row in people() + others()}
@@ -193,7 +242,7 @@ def test_commands(files, tmp_path):
     assert str(files[0]) in text
     rows = list(csv.DictReader(review.read_text().splitlines()))
     assert rows
-    assert {row["same"] for row in rows} == {""}
+    assert {row["answer"] for row in rows} == {""}
     assert {row["linked"] for row in rows} <= {"true", "false"}
     assert all(not value.startswith("=") for row in rows for value in row.values())
     assert run("records", "dedup", files[0], "-o", tmp_path / "links.csv", *options, "--html-no-texts").exit_code == 0
