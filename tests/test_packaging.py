@@ -59,6 +59,10 @@ def minor_versions():
     return [match[1] for match in found if match]
 
 
+def jobs_of_the_weekly_run():
+    return yaml.safe_load((WORKFLOWS / "weekly.yml").read_text("utf-8"))["jobs"]
+
+
 def builds():
     return pyproject()["tool"]["cibuildwheel"]["build"].split()
 
@@ -115,14 +119,24 @@ def test_the_pages_name_the_same_pythons():
 
 
 def test_the_weekly_run_has_the_oldest_and_the_newest_python():
-    [job] = yaml.safe_load((WORKFLOWS / "weekly.yml").read_text("utf-8"))["jobs"].values()
-    tested, versions = job["strategy"]["matrix"]["python"], minor_versions()
+    job = jobs_of_the_weekly_run()["newest"]
+    tested = job["strategy"]["matrix"]["python"]
+    versions = minor_versions()
     assert set(tested) <= set(versions)
     assert versions[0] in tested
     assert versions[-1] in tested
     newest = next(step["run"] for step in job["steps"] if "test_golden" in step.get("run", ""))
     wheels = pyproject()["tool"]["cibuildwheel"]["test-command"]
     assert newest == wheels
+
+
+def test_the_weekly_run_has_the_kernels_with_sanitizers_on_a_python_that_is_supported():
+    steps = jobs_of_the_weekly_run()["sanitized"]["steps"]
+    [version] = [step["with"]["python-version"] for step in steps if "python-version" in step.get("with", {})]
+    assert version in minor_versions()
+    scripts = [name for step in steps for name in re.findall(r"[\w/.-]+\.sh\b", step.get("run", ""))]
+    assert scripts == ["tests/sanitize/modules.sh"]
+    assert (TREE / scripts[0]).is_file()
 
 
 @pytest.mark.parametrize("name", ["weekly.yml", "wheels.yml"])
