@@ -23,9 +23,14 @@ settings.register_profile("random", deadline=None, suppress_health_check=LENIENT
 settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, max_examples=40)
 settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
+# An example takes 2 ms, most of which hypothesis itself needs; a thousand tests have examples.
+PLAIN_EXAMPLES = 12
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
+
+# From so many cases on, a test of several parameters leaves most combinations of their values to the slow tests.
+MANY_CASES = 6
 
 
 @pytest.fixture(params=LEVELS)
@@ -52,30 +57,37 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
-    gc.set_threshold(20_000)  # the more often, the more of the million objects of all tests are looked at again
+    gc.freeze()  # a collection would look at the million objects of all tests again
+    gc.set_threshold(20_000)
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Leave some cases of tests to the slow tests: some CPU levels, combinations of values, and all but one case."""
+    if config.option.markexpr == "not slow" and "EXAMPLES" not in os.environ:
+        limit_examples(items)
     cases = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec"):
+        if hasattr(item, "callspec") and not item.get_closest_marker("slow"):
             cases[item.parent, item.originalname].append(item)
     for found in cases.values():
         if found[0].get_closest_marker("one_case"):
-            found = [item for item in found if not item.get_closest_marker("slow")]
             chosen = [place == 0 for place in range(len(found))]
-        elif found[0].get_closest_marker("few_cases"):
-            found = [item for item in found if not item.get_closest_marker("slow")]
-            chosen = few_cases([values_of(item) for item in found]) if found else []
-        elif "level" in found[0].callspec.indices and len(found) >= len(LEVELS) ** 2:
-            chosen = [sum(item.callspec.indices.values()) % len(LEVELS) == 0 for item in found]
+        elif found[0].get_closest_marker("few_cases") or len(found) >= MANY_CASES:
+            chosen = few_cases([values_of(item) for item in found])
         else:
             continue
         for item, kept in zip(found, chosen, strict=True):
             if not kept:
                 item.add_marker(pytest.mark.slow)
+
+
+def limit_examples(items):
+    """Let each test draw at most PLAIN_EXAMPLES examples, by the settings that the plugin of hypothesis reads."""
+    for function in {getattr(item.obj, "__func__", item.obj) for item in items if hasattr(item, "obj")}:
+        given = getattr(function, "_hypothesis_internal_use_settings", None)
+        if given is not None and given.max_examples > PLAIN_EXAMPLES:
+            function._hypothesis_internal_use_settings = settings(given, max_examples=PLAIN_EXAMPLES)
 
 
 def values_of(item):
@@ -88,15 +100,19 @@ def values_of(item):
 
 
 def few_cases(cases):
-    """Return whether each case is chosen: as many as the longest parameter has values, in which all values occur.
+    """Return whether each case is chosen: about as many as the longest parameter has values, in which all values occur.
 
     The CPU levels alternate, beginning with the last.
     """
     values = {names: list(dict.fromkeys(case[names] for case in cases)) for names in cases[0]}
-    levels = values.get(LEVEL, [])
-    levels.reverse()
-    turns = max((len(own) for names, own in values.items() if names != LEVEL), default=1)
-    chosen = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
+    values.get(LEVEL, []).reverse()
+    turns = max(len(own) for own in values.values())
+    turns_of_values = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
+    chosen = [case for case in turns_of_values if case in cases]
+    for names, own in values.items():
+        for value in own:
+            if not any(case[names] == value for case in chosen):  # a turn is no case where parameters exclude others
+                chosen.append(next(case for case in cases if case[names] == value))
     return [case in chosen for case in cases]
 
 
@@ -110,10 +126,8 @@ def no_sync():
 
 @pytest.fixture
 def only_new_garbage():
-    """Let `gc.collect` look at what the test itself makes, and not at the million objects of all tests."""
+    """Let `gc.collect` look at what the test itself makes, and not at what earlier tests left."""
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def csr(rows):

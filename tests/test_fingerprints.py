@@ -147,6 +147,7 @@ def test_many_to_one_and_pieces(monkeypatch):
     assert told == [("verify", 2, 2)]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("functions", [70, 128])
 def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):
     """They meet all others in many buckets, and are compared by bits; others are looked up."""

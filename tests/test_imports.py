@@ -87,6 +87,7 @@ def test_modules_that_the_pages_name_are_public():
     assert lshfast.labelling.threshold_of
 
 
+@pytest.mark.slow
 def test_tab_completes_the_names_without_extras():
     done = subprocess.run([sys.executable, "-c", COMPLETE, *LAZY], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

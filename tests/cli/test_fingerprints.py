@@ -103,6 +103,7 @@ def test_wrong_inputs_and_options(two, tmp_path):
         match_fingerprints(Inputs([str(first)]), str(out), FingerprintGrid(5), FingerprintMatcher(GridSquares(9)))
 
 
+@pytest.mark.slow
 def test_interrupted_runs_leave_nothing(tmp_path):
     source = tmp_path / "m.csv"
     source.write_text("id,x,y\n" + "".join(f"f{row},1,1\n" for row in range(1000)) * 400)

@@ -33,8 +33,8 @@ def album(tmp_path_factory):
     (folder / "more").mkdir()
     for seed in range(3):
         save(folder, f"{seed}.png", picture(seed))
-    save(folder / "more", "0 small.jpg", picture(0, (240, 180)), quality=80)
-    save(folder / "more", "0 turned.webp", picture(0).resize((300, 225)).rotate(-90, expand=True))
+    save(folder / "more", "0 small.jpg", picture(0, (160, 120)), quality=80)
+    save(folder / "more", "0 turned.webp", picture(0).resize((200, 150)).rotate(-90, expand=True))
     save(folder / "more", "1 again.jpg", picture(1), quality=70)
     save(folder, "sky.png", Image.new("RGB", (64, 64), "navy"))
     (folder / "cut.png").write_bytes((folder / "0.png").read_bytes()[:2000])
@@ -57,7 +57,7 @@ def test_tables_and_the_account(album, tmp_path):
         ("more/1 again.jpg", "1.png", "same"),
     ]
     first = rows[0]
-    assert (first["width"], first["height"]) == ("240", "180")
+    assert (first["width"], first["height"]) == ("160", "120")
     assert first["bytes"] == str((album / "more" / "0 small.jpg").stat().st_size)
     assert int(first["distance"]) <= 31
     assert int(first["quality"]) >= 50
@@ -76,6 +76,7 @@ def test_tables_and_the_account(album, tmp_path):
     assert "1 row rejected" in run("images", album, "-o", out, "--overwrite", "-q").stderr
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("kind", "removed"), [("pdq", 2), ("phash", 2), ("dhash", 2)])
 def test_without_orientations(album, tmp_path, kind, removed):
     assert run("images", album, "-o", tmp_path / "out.parquet", "--hash", kind, "-q").exit_code == 0
@@ -97,6 +98,7 @@ def test_the_first_is_kept_and_the_radius_is_chosen(album, tmp_path):
     assert len(read_csv(out)) == 4
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["hashes.parquet", "hashes.csv", "hashes.jsonl.gz"])
 def test_saved_hashes_are_compared_with(album, tmp_path, name):
     saved, out = tmp_path / name, tmp_path / "out.csv"
@@ -193,6 +195,7 @@ CODES = ["--column", "hash", "--as", "code", "--id-column", "path", "-q"]
 EARLIER = "hashes of an earlier version of lshfast, whose pdq was another hash: write them again from the images with"
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_saved_hashes_of_an_earlier_version_are_refused(album, lists, tmp_path, suffix):
     """Its pdq was another hash; lists of others have no figures of images, and its other hashes have not changed."""
@@ -288,7 +291,7 @@ def test_hostile_names(tmp_path, monkeypatch):
     folder.mkdir()
     names = [name.replace("/", "|") for name in HOSTILE if "\0" not in name and "\ud800" not in name]
     names += ["line\nbreak", "tab\there", "-o", "=1+1", "\udcff\udcfe"]
-    save(folder, "kept.png", picture(1))
+    save(folder, "kept.png", picture(1, (120, 90)))
     for name in names:
         shutil.copy(folder / "kept.png", folder / f"{name}.png")
         (folder / f"{name}.jpg").write_bytes(b"damaged")
@@ -341,7 +344,7 @@ def test_the_page_shows_the_copies_that_are_least_alike(tmp_path):
     kept = picture(1)
     save(tmp_path, "a kept.png", kept)
     save(tmp_path, "b equal.png", kept)
-    save(tmp_path, "c cropped.png", kept.crop((2, 2, 478, 358)))
+    save(tmp_path, "c cropped.png", kept.crop((2, 2, 318, 238)))
     html = tmp_path / "page.html"
     assert run("images", tmp_path, "--html", html, "-q").exit_code == 0
     part = read_page(html, pictures=True).partition("The copies that are least alike")[2].partition("The run")[0]
@@ -352,7 +355,7 @@ def test_the_page_shows_the_copies_that_are_least_alike(tmp_path):
 def test_a_page_is_bounded(tmp_path, monkeypatch):
     for seed in range(4):
         for copy in range(5):
-            save(tmp_path, f"{seed} {copy}.jpg", picture(seed))
+            save(tmp_path, f"{seed} {copy}.jpg", picture(seed, (160, 120)))
     monkeypatch.setattr(page_module, "MOST_LEAST_ALIKE", 0)
     monkeypatch.setattr(page_module, "MOST_GROUPS", 3)
     monkeypatch.setattr(page_module, "MOST_OF_GROUP", 4)
@@ -373,7 +376,7 @@ def test_all_outputs_are_written_or_none(album, tmp_path):
     shutil.copy(album / "0.png", copy)
     line = failing(1, "images", album, "-o", out, "--on-error", "stop")
     assert "cut.png: cannot be decoded" in line
-    assert "cut.png: has 480 x 360 pixels" in failing(
+    assert "cut.png: has 320 x 240 pixels" in failing(
         1, "images", album / "cut.png", "-o", out, "--on-error", "stop", "--max-pixels", 9
     )
     for status, options, said in (
@@ -399,7 +402,7 @@ def test_all_outputs_are_written_or_none(album, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(tmp_path, number):
     folder, out = tmp_path / "in", tmp_path / "out.csv"

@@ -266,6 +266,7 @@ def test_shell_completion():
     assert "complete -o default -F _lshfast_completion lshfast" in said
 
 
+@pytest.mark.one_case
 @pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
 @pytest.mark.parametrize("columns", [60, pytest.param(80, marks=pytest.mark.slow), 160])
 def test_the_closing_table_fits_the_terminal(corpus, tmp_path, columns):
@@ -380,6 +381,7 @@ def test_tune_measures_input_or_is_told_its_size(corpus):
     assert "by needs INPUT, whose values are counted" in failing(2, "tune", "--rows", 1000, "--by", "source")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "suffix", [pytest.param("jsonl", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "parquet"]
 )

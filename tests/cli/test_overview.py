@@ -62,6 +62,7 @@ def test_help_uses_a_wide_terminal():
     assert max(map(len, run("dedup", "-h", terminal_width=120).stdout.splitlines())) > 100
 
 
+@pytest.mark.one_case
 @pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colours_are_for_terminals_that_have_them(setting, monkeypatch):

@@ -190,6 +190,7 @@ def test_a_corpus_without_rows(tmp_path):
     assert load(tmp_path / "out.csv") == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 @pytest.mark.parametrize("which", ["within", pytest.param("against", marks=pytest.mark.slow)])
 def test_interrupt_leaves_nothing(tmp_path, which):

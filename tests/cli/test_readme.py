@@ -42,6 +42,7 @@ def python(tmp_path):
     return run_python
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("there", ["none", "all but gate", "all but _cython"])
 def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, python, there):
     shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))

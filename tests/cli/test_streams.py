@@ -179,6 +179,7 @@ def test_standard_error_may_be_closed(source):
     assert (child.returncode, [json.loads(line) for line in child.stdout.splitlines()]) == (0, KEPT)
 
 
+@pytest.mark.slow
 def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
     shown = on_terminal(100, "dedup", source, "-o", "-").splitlines()
     assert [json.loads(line) for line in shown[:4]] == KEPT

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import sys
 
 import pyarrow as pa
@@ -62,11 +63,10 @@ def on_terminal(monkeypatch):
     return run_there
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Return a folder with a hostile name, with rows and tables that have hostile names and values."""
-    folder = tmp_path / EVIL
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def hostile_files(tmp_path_factory):
+    """Return a folder with rows, tables and an index that have hostile names and values."""
+    folder = tmp_path_factory.mktemp("hostile")
     rows = [{"id": f"{EVIL}{i}", "text": TEXT, EVIL: i} for i in range(3)]
     write_jsonl(folder / "a.jsonl", rows)
     (folder / "bad.jsonl").write_text(json.dumps(rows[0]) + "\n" + json.dumps({"id": 1, EVIL: 1}) + "\n")
@@ -76,6 +76,12 @@ def folder(tmp_path):
     (folder / "links.txt").write_text("a b\nc b\na\n")
     run("index", "build", folder / "a.jsonl", "-o", folder / "a.lsh", "--id-column", "id", "-q")
     return folder
+
+
+@pytest.fixture
+def folder(hostile_files, tmp_path):
+    """Return a copy of these files, in a folder with a hostile name."""
+    return shutil.copytree(hostile_files, tmp_path / EVIL)
 
 
 COMMANDS = {

@@ -221,6 +221,7 @@ def write_csv(folder):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "verb"), [(signal.SIGINT, "mirrors"), (signal.SIGTERM, "contract")])
 def test_interrupted_runs_leave_nothing(tmp_path, number, verb):
     source, out = tmp_path / "in.txt", tmp_path / "out.csv"

@@ -97,6 +97,7 @@ def test_bands_and_rows_are_those_that_datasketch_chooses(num_perm, weights):
     assert " ".join(f"{b}x{r}" for b, r in chosen) == CHOICES[num_perm, weights]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("num_perm", [3, 20, 37, 50, 128, 200])
 def test_bands_and_rows_beside_datasketch(num_perm):
     peer = pytest.importorskip("datasketch").lsh

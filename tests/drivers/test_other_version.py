@@ -81,6 +81,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_by_another_version(other, source, tmp_path):
     work = tmp_path / "work"
     begun = run_other(other, INTERRUPTED, source, work)
@@ -108,6 +109,7 @@ print(pickle.dumps(tasks[sys.argv[1]]).hex())
 """
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["chain", "record", "screen"])
 def test_a_worker_refuses_a_task_of_another_version(other, name):
     same_version = bytes.fromhex(run_other(PACKAGE.parent, SENT, name).stdout)

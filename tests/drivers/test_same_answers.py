@@ -212,7 +212,7 @@ SMALL_OPTIONS = st.fixed_dictionaries(
 
 
 @SLOW
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(SMALL_ROWS, SMALL_OPTIONS, st.sampled_from([None, "id", "number"]), st.booleans(), st.data())
 def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
     """Also with files without rows."""

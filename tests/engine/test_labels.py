@@ -73,7 +73,7 @@ TRIALS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("corpus", "wanted", "labels"), TRIALS)
 def test_intervals_hold_the_true_rates(corpus, wanted, labels):
-    trials, held = 150, {"precision": 0, "recall": 0, "threshold": 0}
+    trials, held = 75, {"precision": 0, "recall": 0, "threshold": 0}
     for seed in range(trials):
         labeller = Labeller(*CORPORA[corpus], seed).label(labels, wanted)
         found = labeller.estimate(wanted)

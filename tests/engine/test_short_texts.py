@@ -75,6 +75,7 @@ def test_recommend_names_the_row_of_a_bad_text():
         recommend([*["a long text " * 1000] * 5, *["a text"] * 250, b"b\xff"])
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("words", [10, 14, 20, 30])
 def test_recommended_values_find_planted_near_duplicates(words):
     texts, expected = tweets(3000, words, planted=300)

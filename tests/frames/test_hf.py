@@ -171,6 +171,7 @@ def test_a_stream_has_texts():
         list(stream)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["numpy", "arrow", "pandas", "polars"])
 def test_a_stream_keeps_its_format(rows, kind):
     stream = rows.to_iterable_dataset().with_format(kind)

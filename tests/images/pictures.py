@@ -11,8 +11,8 @@ pytest.importorskip("pdqhash", reason="needs pdqhash: install lshfast[images]")
 pytest.importorskip("imagehash", reason="needs imagehash: install lshfast[images]")
 
 
-def picture(seed, size=(480, 360)):
-    """Return a picture in colours; those of other seeds look different."""
+def picture(seed, size=(320, 240)):
+    """Return a picture in colours; those of other seeds look different. PDQ takes time for each pixel."""
     generator = np.random.default_rng(seed)
     fields = Image.fromarray(generator.integers(0, 256, (5, 7, 3), dtype=np.uint8)).resize(
         size, Image.Resampling.BICUBIC

@@ -106,7 +106,7 @@ def test_turned_copies_are_found_with_their_orientation(tmp_path, kind):
     from PIL import ImageOps
 
     image = picture(1)
-    small = image.resize((240, 180))
+    small = image.resize((200, 150))
     copies = {
         "same": small,
         "rotated_90": small.rotate(-90, expand=True),

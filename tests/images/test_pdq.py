@@ -99,6 +99,7 @@ def test_the_exif_orientation_is_applied(tmp_path, photographs, orientation, siz
     assert min(bits_from(words, stored_hash) for words in hashes.codes[0]) <= MOST
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("size", [(120, 91), (641, 427), (1301, 1290)])
 def test_the_eight_hashes_are_those_of_turned_files(tmp_path, photographs, size):
     image = photographs[1].resize(size)

@@ -13,7 +13,7 @@ from tests.interrupts import interrupted, places
 
 pytestmark = pytest.mark.slow
 
-MOST = 120  # places of a call that are tried
+MOST = 60  # places of a call that are tried
 MOST_OF_FILES = 150  # so many that some lie in the few lines that release the lock of a hidden file
 
 OLD, OLD_ROWS = list(range(12)), shared(12)

@@ -45,6 +45,7 @@ def bound_of(metric, radius):
 # ---- angles and cosines ----
 
 
+@pytest.mark.few_cases
 @pytest.mark.parametrize("method", ["codes", "tables"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_cosine_finds_what_the_angle_finds(tmp_path, method, dtype):

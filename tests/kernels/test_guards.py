@@ -322,6 +322,7 @@ def test_many_hashes_lower_values_as_few_do(scheme):
     assert np.array_equal(many, few)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("unit", ["word", "char"])
 def test_a_long_text_has_the_shingles_of_its_parts(unit):
     words = [f"word{number % 977}é" for number in range(700_000)]
@@ -437,6 +438,7 @@ def interrupted_walk(call, after):
     assert done.stdout == "interrupted\nTrue\n", done
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_ends_a_walk_between_comparisons():
     interrupted_walk("g = walk(200_000, 100); begin(); g.step(100)", "print(0 < g.compared < 4950)")
@@ -447,6 +449,7 @@ def test_a_signal_ends_a_comparison_of_long_rows():
     interrupted_walk("g = walk(2 * 10**7, 2); begin(); g.step(2)", "print(g.compared == 0)")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_ends_the_sort_of_a_long_prefix():
     """There is no crowd afterwards, since a row of it is missing."""

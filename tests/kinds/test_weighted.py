@@ -176,6 +176,7 @@ def test_crowds_have_the_groups_of_all_pairs(block, weights, threshold, monkeypa
         assert result.keeper.tolist() == form(n, every).keeper.tolist()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.95])
 def test_recall_at_the_threshold_is_the_promised_one(threshold):
     """Pairs whose similarity is the threshold, of sets that are similar to no others."""

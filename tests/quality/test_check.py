@@ -139,6 +139,7 @@ def test_a_sample_of_large_data():
     assert lshfast.check(texts, sample=200, seed=2).sampled != result.sampled
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("kind", "sample"), [("few", 60), ("templates", 150), ("chains", 200)])
 def test_estimates_are_unbiased(kind, sample):
     """The mean over many samples is within four standard errors of the truth."""

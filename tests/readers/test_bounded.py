@@ -62,6 +62,7 @@ def test_parquet_is_decoded_a_bounded_part_at_a_time(tmp_path, encoding, first):
     assert peak[0] < 64 << 20
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("cell", ["w{0} a b", '"w{0}\n ""a"" b"'], ids=["plain", "quoted"])
 def test_short_cells_of_csv_take_little_memory(tmp_path, cell):
     with open(tmp_path / "in.csv", "w", newline="") as file:
@@ -75,6 +76,7 @@ def test_short_cells_of_csv_take_little_memory(tmp_path, cell):
     assert peak[0] < 21 << 20
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("line", ["\n", "ab\n", "é\r\n"])
 def test_short_lines_of_text_take_little_memory(tmp_path, line):
     (tmp_path / "in.txt").write_bytes(line.encode() * 300_000)

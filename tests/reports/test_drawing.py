@@ -92,6 +92,7 @@ main()
 """
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
 def test_tune_draws_svg_without_matplotlib(tmp_path, name):
     command = [sys.executable, "-c", WITHOUT, "tune", "--plot", tmp_path / name]

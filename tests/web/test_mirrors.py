@@ -205,6 +205,7 @@ def test_errors(call, error, message):
         call()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("threshold", [0.02, 0.001, 1e-4])
 def test_a_low_threshold_gets_the_slots_that_the_recall_needs(tmp_path, threshold):
     pages = [f"/docs/part{number}/page.html" for number in range(4)]

@@ -34,6 +34,7 @@ from tests.corpora import WORDS
 from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, groups):
     """All texts share their first half, so they are one component."""

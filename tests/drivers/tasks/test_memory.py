@@ -37,6 +37,7 @@ def test_links_beyond_memory_are_contracted_in_files(tmp_path, monkeypatch, opti
     assert contracted
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("tasks", [1, 2])
 def test_parts_and_records_that_exceed_the_memory(tmp_path, small_parts, monkeypatch, tasks):
     """All texts share their first half, so they are one component; its texts and signatures go to files."""
