@@ -3,9 +3,12 @@
 import gc
 import os
 import re
+import shutil
 import signal
+import sys
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,15 @@ from lshfast import kernels
 # A shell lets its jobs in the background ignore Ctrl-C, and the processes that they start: the tests send it to some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where Python writes no compiled modules beside the sources, they are kept in build/. Compiling takes half of the time
+# of a command, and the tests start hundreds of them; it also takes half of the time in which the tests are found.
+COMPILED = Path(__file__).parents[1] / "build" / "pycache"
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(COMPILED)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(COMPILED)
 
 # A busy machine is no failure, and `level` holds for all examples of a test.
 LENIENT = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -80,6 +92,14 @@ def pytest_collection_modifyitems(config, items):
         for item, kept in zip(found, chosen, strict=True):
             if not kept:
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_sessionfinish(session):
+    """Remove the compiled modules of sources that were written for single tests."""
+    folder = getattr(session.config, "_tmp_path_factory", None)
+    if sys.pycache_prefix == str(COMPILED) and folder is not None:
+        base = folder.getbasetemp()
+        shutil.rmtree(COMPILED / base.relative_to(base.anchor), ignore_errors=True)
 
 
 def limit_examples(items):

@@ -581,7 +581,7 @@ main()
 """
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("module", ["typer", "lshfast.cli.index", "matplotlib.artist"])
 def test_interrupt_while_a_module_is_imported(tmp_path, number, module):

@@ -456,6 +456,7 @@ def stir_safely(index, writers):
     assert len(index) == found.offsets[1]
 
 
+@pytest.mark.slow
 def test_batches_appear_at_once_in_a_file(tmp_path):
     path = tmp_path / "index"
     index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)

@@ -31,7 +31,7 @@ from tests.drivers.files.full_disk import FullDisk
     ("step", "more"),
     [
         (19, {}),
-        (19, {"ignore_common": 0.02}),
+        pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.slow),
         pytest.param(1, {}, marks=pytest.mark.slow),
         pytest.param(5, {"ignore_common": 0.02}, marks=pytest.mark.slow),  # two more readings, so there are more places
     ],

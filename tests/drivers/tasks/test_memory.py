@@ -70,6 +70,7 @@ def test_the_files_of_a_task_of_many_parts_are_opened_once(tmp_path, small_parts
     assert (opened.count("collect") == 4) == once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """As in a run of one process with the same memory. A text that is near the limit is compared."""

@@ -80,6 +80,7 @@ def test_a_task_that_fails_leaves_no_table(tmp_path, monkeypatch):
     assert table.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_memory_limits_the_length_of_rows(tmp_path):
     """As in a run of one process with the same memory, of which the pairs take a part."""
     memory = budget.Budget(0, make_plan(threads=1), pairs=True).least(1000, 4 << 20)
