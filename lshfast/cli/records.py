@@ -78,6 +78,16 @@ Ignore = Annotated[
         "--ignore", metavar="NAME", help="Do not compare this column.", show_default=False, autocompletion=columns
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="[NAME=]VALUE",
+        help="This value is missing, in one column or in all (=VALUE if it has an equals sign), besides those that are "
+        "recognised by form and frequency, such as N/A, 9999999999, 1900-01-01. none: recognise no others.",
+        show_default=False,
+    ),
+]
 Block = Annotated[
     list[str] | None,
     typer.Option(
@@ -191,6 +201,7 @@ def match(
     ] = None,
     field: Fields = None,
     ignore: Ignore = None,
+    missing: Missing = None,
     block: Block = None,
     max_block: MaxBlock = MAX_BLOCK,
     scoring: ScoringOption = "weights",
@@ -213,6 +224,9 @@ def match(
     explain: Explain = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
+    encoding_b: Annotated[
+        str | None, typer.Option(help="The encoding of B, if it is another one.", show_default=False)
+    ] = None,
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
@@ -235,7 +249,7 @@ def match(
 
         inputs = RecordInputs(
             a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
-            labels=labels or [],
+            labels=labels or [], encoding_b=encoding_b,
         )  # fmt: skip
         table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
@@ -251,8 +265,9 @@ def match(
             keep_record=keep_record,
         )
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
-        )
+            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads,
+            missing,
+        )  # fmt: skip
         _link(inputs, outputs, options, explain, quiet, verbose)
 
 
@@ -270,6 +285,7 @@ def dedup(
     id_column: IdOption = None,
     field: Fields = None,
     ignore: Ignore = None,
+    missing: Missing = None,
     block: Block = None,
     max_block: MaxBlock = MAX_BLOCK,
     scoring: ScoringOption = "weights",
@@ -332,8 +348,9 @@ def dedup(
         )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads
-        )
+            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads,
+            missing,
+        )  # fmt: skip
         _link(inputs, outputs, options, explain, quiet, verbose)
 
 
@@ -366,6 +383,7 @@ def _options(
     hold_out: str | None,
     seed: Any,
     threads: int | None,
+    missing: list[str] | None,
 ) -> LinkOptions:
     from lshfast.jobs.records import read_synonyms
     from lshfast.records import LinkOptions, parse_rule
@@ -381,6 +399,7 @@ def _options(
         held_out=hold_out,
         seed=seed,
         threads=threads,
+        missing=missing or None,
     )
 
 

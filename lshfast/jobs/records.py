@@ -55,6 +55,7 @@ class RecordInputs:
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
     labels: Sequence[str] = ()
+    encoding_b: str | None = None
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
@@ -66,13 +67,14 @@ class RecordInputs:
                 own("input", done, total)
 
         ids = [self.id_column, self.id_column_b or self.id_column]
+        encodings = [self.encoding, self.encoding_b or self.encoding]
         return [
             read_whole(
-                path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=self.encoding,
+                path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=encoding,
                 format=self.format, max_row_bytes=self.max_row_bytes, delimiter=self.delimiter,
                 max_columns=self.max_columns, progress=tell,
             )
-            for path, column in zip([self.a, self.b], ids, strict=True) if path is not None
+            for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True) if path is not None
         ]  # fmt: skip
 
 

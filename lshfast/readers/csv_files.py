@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from lshfast.kernels.text import Texts
 from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
-from lshfast.readers.delimiters import delimiter_of
+from lshfast.readers.delimiters import delimiter_of, states_delimiter
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import BLOCK_ROWS, MOST_CELLS, ROW_CELLS, Block, File, Rows, column_index, long_row
 from lshfast.readers.lines import Lines, line_numbers, too_long
@@ -297,6 +297,8 @@ def _records(file: File, size: int) -> Iterator[_Record]:
         if text.nul:
             fields = [field.replace(_NUL, "\0") for field in fields]
         if not fields and fault is None:
+            continue
+        if not width and fault is None and states_delimiter(fields, delimiter_of(file)):
             continue
         if not width:
             width = len(fields)

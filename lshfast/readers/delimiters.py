@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from lshfast.readers.files import File
 from lshfast.readers.lines import beginning
+
+# The first line of a file of Excel may state the delimiter.
+_STATED = re.compile(r"\ufeff?\"?sep=([^\r\n\"])\"?(?:[\r\n]|$)", re.IGNORECASE)
 
 DELIMITERS = ";", "\t", "|", "#", ","  # of equally good ones, the first is taken
 
@@ -20,13 +24,19 @@ SAMPLE_ROWS = 100
 def delimiter_of(file: File) -> str:
     """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout gives none.
 
-    The delimiter of the format is taken if it divides the header and all sampled rows into the same number of cells,
-    two or more. Otherwise it is the one that does so with the most cells, if the header has two names or more then. If
-    there is none, it is the delimiter of the format: a single column of text is not divided.
+    A first line such as ``sep=;``, which Excel writes, states it. Otherwise, the delimiter of the format is taken if it
+    divides the header and all sampled rows into the same number of cells, two or more. Otherwise it is the one that
+    does so with the most cells, if the header has two names or more then. If there is none, it is the delimiter of the
+    format: a single column of text is not divided.
     """
     if "delimiter" not in file.found:
         file.found["delimiter"] = file.layout.delimiter or _detected(file)
     return file.found["delimiter"]
+
+
+def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
+    """Return whether the first record of a file is a line of Excel that states the delimiter, and no header."""
+    return _STATED.fullmatch(delimiter.join(fields)) is not None
 
 
 def other_delimiters(files: Iterable[File]) -> dict[str, str]:
@@ -37,7 +47,8 @@ def other_delimiters(files: Iterable[File]) -> dict[str, str]:
 
 def delimiter_to_try(file: File) -> str | None:
     """Return the most frequent of the known delimiters in the header of a file, None if the header is divided."""
-    header = next(csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file)), [])
+    rows = csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file))
+    header = next((row for row in rows if not states_delimiter(row, delimiter_of(file))), [])
     if len(header) != 1:
         return None
     best = max(DELIMITERS, key=header[0].count)
@@ -58,6 +69,9 @@ def _sample(file: File) -> str:
 
 def _detected(file: File) -> str:
     sample, own = _sample(file), _of_format(file)
+    stated = _STATED.match(sample)
+    if stated is not None:
+        return stated[1]
     if _cells(sample, own):
         return own
     cells = {delimiter: _cells(sample, delimiter, 2) for delimiter in DELIMITERS}

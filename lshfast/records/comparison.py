@@ -40,6 +40,7 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
         (0.01, 0.05, 0.1, 0.2, 0.4, 0.6),
     ),
     "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
+    "age": (("within 1 year", "within 3 years", "within 10 years", "other"), (1, 3, 10)),
     "category": (("other",), ()),
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
@@ -189,9 +190,10 @@ class FieldComparer:
             levels = 1 + np.minimum(self._osa(a, b, 2), 3)
         elif kind == "number":
             levels = 2 + np.searchsorted(limits, self._relative(a, b), side="left")
+        elif kind == "age":
+            levels = 2 + np.searchsorted(limits, self._difference(a, b), side="left")
         else:
-            assert self.coded.numbers is not None
-            days = np.abs(self.coded.numbers[a] - self.coded.numbers[b])
+            days = self._difference(a, b)
             typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
             levels = np.where(typed, 2, 3 + np.searchsorted(limits, days, side="left"))
         return levels.astype(np.uint8)
@@ -220,9 +222,8 @@ class FieldComparer:
                 return 100 * self._relative(a, b)
             with np.errstate(over="ignore"):
                 return np.minimum(np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max)
-        if kind == "date":
-            assert numbers is not None
-            return np.asarray(np.abs(numbers[a] - numbers[b]) / (1.0 if unit is None else unit))
+        if kind in ("date", "age"):
+            return self._difference(a, b) / (1.0 if unit is None else unit)
         found = self._osa(a, b, most).astype(np.float64)
         distance = optional("rapidfuzz.distance", "records").OSA.distance
         for at, first, second, replaced in self._rewritten(a, b):
@@ -266,6 +267,12 @@ class FieldComparer:
         cpdist = optional("rapidfuzz.process", "records").cpdist
         found: npt.NDArray[Any] = cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads)
         return found
+
+    def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
+        """Return the differences of ages in years, or of dates in days."""
+        numbers = self.coded.numbers
+        assert numbers is not None
+        return np.asarray(np.abs(numbers[a] - numbers[b]))
 
     def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, relative to the greater absolute value; different numbers are not 0."""

@@ -14,10 +14,11 @@ import numpy as np
 
 from lshfast.common.types import Int64Array
 from lshfast.records.choices import DateOrder
+from lshfast.records.months import NamedDate, named_date
 
 _SEPARATED = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})([-/. ])(\d{1,4})([T ].*)?")
 _WHOLE_YEAR = re.compile(r"\s*(\d{4}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})")
-_COMPACT = re.compile(r"\d{8}")
+_COMPACT = re.compile(r"(\d{8})(T\d{4,6}.*)?")
 FIRST_YEAR, LAST_YEAR = 1600, 2399  # a date outside is taken for a typing error
 LATEST = 2068  # the latest year of two digits, as in POSIX, if the dates with four digits do not tell
 LEAST_YEARS, TYPED = 20, 0.999  # dates with four digits that tell it, and the part of them that are no typing errors
@@ -55,10 +56,11 @@ _DEFAULT = DateForm()
 def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     """Return the day of a date as a number (1 is 1 January of the year 1), or None if the string is not a date.
 
-    Dates are YYYYMMDD, or three numbers with ``-``, ``/``, ``.`` or a space between them: year, month and day if the
-    first has four digits, otherwise in the order of `form`, or with day and month exchanged if there is no such day and
-    month. Years of two digits need twice the same separator, which is no space, and two digits of the day and month if
-    it is a dot. A time of day after the date is ignored. Years are in 1600..2399.
+    Dates are YYYYMMDD, a day and a year with the name of a month (`named_date`), or three numbers with ``-``, ``/``,
+    ``.`` or a space between them: year, month and day if the first has four digits, otherwise in the order of `form`,
+    or with day and month exchanged if there is no such day and month. Years of two digits need twice the same
+    separator, which is no space, and two digits of the day and month if it is a dot. A time of day after the date is
+    ignored. Years are in 1600..2399.
 
     Examples
     --------
@@ -70,13 +72,12 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     True
     """
     text = text.strip()
-    if not text.isascii():
-        return None
-    if _COMPACT.fullmatch(text):
-        return _day(int(text[:4]), int(text[4:6]), int(text[6:]))
     numbers = _numbers(text)
     if numbers is None:
-        return None
+        if _COMPACT.fullmatch(text) and text.isascii():
+            return _day(int(text[:4]), int(text[4:6]), int(text[6:8]))
+        named = named_date(text)
+        return None if named is None or (named.is_short and not form.short) else _named_day(named, form.latest)
     if len(numbers[0]) == 4:
         return _in_order(numbers, "ymd", form.latest)
     if len(numbers[2]) < 4 and not form.short:
@@ -119,14 +120,14 @@ def days_of(forms: Sequence[str]) -> Int64Array:
 
 
 def has_whole_year(text: str) -> bool:
-    """Return whether a date has a year of four digits."""
-    return _WHOLE_YEAR.match(text) is not None
+    """Return whether a date has a year of four digits, or the name of a month."""
+    return _WHOLE_YEAR.match(text) is not None or named_date(text) is not None
 
 
 def _numbers(text: str) -> tuple[str, str, str] | None:
     """Return the three numbers of a date, of which one may be a year, or None."""
     found = _SEPARATED.fullmatch(text)
-    if found is None:
+    if found is None or not text.isascii():
         return None
     first, second, third = found[1], found[3], found[5]
     if len(first) == 4 or len(third) == 4:
@@ -139,10 +140,21 @@ def _in_order(numbers: Sequence[str], order: DateOrder, latest: int) -> int | No
     year, month, day = (numbers[place] for place in PLACES[order])
     if len(day) > 2 or len(year) not in (2, 4):
         return None
+    return _day(_whole_year(year, latest), int(month), int(day))
+
+
+def _named_day(named: NamedDate, latest: int) -> int | None:
+    """Return the day of a date with the name of a month."""
+    day, year = named.first, named.second
+    if named.year_first:
+        day, year = year, day
+    return _day(_whole_year(year, latest), named.month, int(day))
+
+
+def _whole_year(year: str, latest: int) -> int:
+    """Return a year of two or four digits as a number."""
     number = int(year)
-    if len(year) == 2:
-        number = latest - (latest - number) % 100
-    return _day(number, int(month), int(day))
+    return latest - (latest - number) % 100 if len(year) <= 2 else number
 
 
 def _day(year: int, month: int, day: int) -> int | None:
@@ -177,7 +189,8 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
     Returns
     -------
     list of (DateForm, str)
-        For each table its form, and a note; the note is empty if all dates begin with a year of four digits.
+        For each table its form, and a note; the note is empty if all dates begin with a year of four digits, or have
+        the name of a month.
 
     Examples
     --------
@@ -187,16 +200,21 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
     mdy ''
     """
     listed = [[text.strip() for text in texts] for texts in columns]
-    read = [
-        [numbers for text in texts if not text.isdigit() and (numbers := _numbers(text)) is not None]
-        for texts in listed
-    ]
-    years = [int(own[place]) for part in read for own in part for place in (0, 2) if len(own[place]) == 4]
+    read: list[list[tuple[str, str, str]]] = []
+    named: list[list[NamedDate]] = []
+    for texts in listed:
+        numbers = [None if text.isdigit() else _numbers(text) for text in texts]
+        read.append([own for own in numbers if own is not None])
+        others = [text for text, own in zip(texts, numbers, strict=True) if own is None and not text.isdigit()]
+        named.append([own for own in map(named_date, others) if own is not None])
+    written = [*(own[place] for part in read for own in part for place in (0, 2))]
+    written += [number for part in named for own in part for number in (own.first, own.second)]
+    years = [int(number) for number in written if len(number) == 4]
     latest = sorted(years)[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
     short = []
-    for texts, part in zip(listed, read, strict=True):
-        count = sum(map(_is_short, part))
-        dates = len(part) + sum(_COMPACT.fullmatch(text) is not None for text in texts) if count else 1
+    for texts, part, names in zip(listed, read, named, strict=True):
+        count = sum(map(_is_short, part)) + sum(own.is_short for own in names)
+        dates = len(part) + len(names) + sum(_COMPACT.fullmatch(text) is not None for text in texts) if count else 1
         short.append(count >= SHORT_YEARS * max(1, dates))
     open_dates = [
         [own for own in part if len(own[0]) != 4 and (known or not _is_short(own))]
@@ -205,7 +223,7 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
     evidence = [_evidence(part, latest) for part in open_dates]
     known = [own.best[0] for own in evidence if len(own.best) == 1]
     found = []
-    for part, (counts, best), two_digits in zip(open_dates, evidence, short, strict=True):
+    for part, names, (counts, best), two_digits in zip(open_dates, named, evidence, short, strict=True):
         chosen = order or (known[0] if known and known[0] in best else best[0])
         note = ""
         if part:
@@ -213,8 +231,8 @@ def date_forms(columns: Sequence[Iterable[str]], order: DateOrder | None = None)
             if order is None and len(best) > 1 and counts[best[0]]:
                 why = "as in the other table" if known and known[0] in best else "which no date decides"
                 note += f", {why}; order={' or '.join(own for own in best if own != chosen)} reads it otherwise"
-            if two_digits:
-                note += f"; years of two digits are {latest - 99} to {latest}"
+        if two_digits and (part or names):
+            note += f"{'; ' if note else ''}years of two digits are {latest - 99} to {latest}"
         found.append((DateForm(chosen, order is not None, latest, two_digits), note))
     return found
 

@@ -43,6 +43,7 @@ REACHED, LEAST_SIMILARITY, FEWEST_SAMPLED = 0.98, 0.4, 100
 # Assumed probability that a match agrees in a field, if both records have it.
 AGREE: Mapping[Kind, float] = {
     "name": 0.8, "text": 0.6, "code": 0.85, "number": 0.6, "date": 0.85, "category": 0.85, "phone": 0.85,
+    "age": 0.6,
 }  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
+SHOWN_MARKERS = 6  # of a field
+
 
 def fields_text(
     fields: Sequence[CodedField], dependent: Sequence[DependentField] = (), left_out: Sequence[LeftOut] = ()
@@ -37,7 +39,21 @@ def all_notes(
 
 
 def notes_of(fields: Sequence[CodedField]) -> list[str]:
-    """Return what the values of columns decided, such as the order of dates, as lines of text."""
+    """Return what the values of columns decided, such as the order of dates and what is missing, as lines of text."""
+    return [*_forms_of(fields), *map(missing_text, (coded for coded in fields if coded.markers))]
+
+
+def missing_text(coded: CodedField) -> str:
+    """Return the values of a field that count as missing, with the rows of each table that have them."""
+    shown = [
+        f"{shortened(marker.value)!r} ({' and '.join(f'{rows:,}' for rows in marker.rows)})"
+        for marker in coded.markers[:SHOWN_MARKERS]
+    ]
+    more = len(coded.markers) - SHOWN_MARKERS
+    return f"{coded.field.name}: counts as missing: {', '.join(shown)}{f', and {more:,} more' if more > 0 else ''}"
+
+
+def _forms_of(fields: Sequence[CodedField]) -> list[str]:
     return [
         visible(f"{coded.field.column_of(side)}{' in ' + 'ab'[side] if len(coded.notes) > 1 else ''}: {note}")
         for coded in fields

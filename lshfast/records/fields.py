@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_number
 from lshfast.kernels import bands
+from lshfast.records.ages import written_as
 from lshfast.records.choices import DateOrder
 from lshfast.records.dates import date_forms, day_of, has_whole_year
 from lshfast.records.phones import check_region
-from lshfast.records.values import normal_forms, number_in
+from lshfast.records.values import NumberForm, normal_forms, number_in
 
-Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", "phone", "address"]
+Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", "age", "phone", "address"]
 
 KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequent ones
 MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have one of the values of a category
@@ -26,6 +27,7 @@ WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
 TEXT_WORDS = 1.5  # values with more words on average are texts
+UNGROUPED = NumberForm(grouped=False)
 _DIGIT = re.compile(r"\d")
 _FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
 
@@ -45,9 +47,9 @@ class Field:
         Name of the column in the first table.
     other : str, optional
         Name of the column in the second table, if it has another name there.
-    kind : {"name", "text", "code", "number", "date", "category", "phone", "address"}, optional
-        How values are compared; by default it is guessed from them, as one of the first six. Values are equal if their
-        normal forms are: in lower case, without accents and punctuation. Other values are compared
+    kind : {"name", "text", "code", "number", "date", "category", "age", "phone", "address"}, optional
+        How values are compared; by default it is guessed from them, as any but phone and address. Values are equal if
+        their normal forms are: in lower case, without accents and punctuation. Other values are compared
 
         - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings,
         - text: by their words and character trigrams, of which rare ones weigh more: the mean of the two cosines; for
@@ -57,6 +59,7 @@ class Field:
         - number: by the difference relative to the greater one; for prices and other amounts,
         - date: by typing errors of its digits, and by the difference in days,
         - category: not at all; for a few values such as states,
+        - age: by the difference in years; for ages, or years of birth, in one table and dates of birth in the other,
         - phone: as codes, after numbers are written with their country codes and without extensions (E.164); it needs
           phonenumbers,
         - address: as several fields, such as ``home.street`` for a field ``home``, which share its points: number,
@@ -129,7 +132,7 @@ class Field:
         if self.order is not None and self.order not in get_args(DateOrder):
             raise ValueError(f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}")
         for what, kind in (("region", "phone"), ("order", "date")):
-            if getattr(self, what) is not None and self.kind != kind:
+            if getattr(self, what) is not None and self.kind not in (kind, "age" if what == "order" else kind):
                 raise ValueError(f"{what} belongs to the kind {kind}, not to {self.kind or 'a guessed one'}")
 
     @classmethod
@@ -186,6 +189,28 @@ def checked_fields(fields: Iterable[Any]) -> list[Field]:
     return found
 
 
+def kind_by_dates(tables: Sequence[tuple[Sequence[str], npt.NDArray[np.integer[Any]]]]) -> Kind | None:
+    """Return the kind of a field with dates in one of two tables only, from the distinct values of each and their rows.
+
+    It is an age if the other table has ages or years, and otherwise a date, so that the run warns of values that are no
+    dates. None if both tables have dates or none has.
+    """
+    samples = [_frequent(values, counts, FEW_VALUES) for values, counts in tables]
+    sides = [written_as(sample) for sample in samples]
+    if len(sides) < 2 or sides.count("dates") != 1 or not all(samples):
+        return None
+    place = sides.index("dates")
+    if guess_kind(*tables[place]) != "date":
+        return None
+    return "date" if sides[1 - place] is None else "age"
+
+
+def _frequent(values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most: int) -> list[str]:
+    """Return the most frequent values."""
+    order = bands.order((counts.max(initial=0) - counts).astype(np.uint64))[:most]
+    return [values[place] for place in order.tolist()]
+
+
 def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> Kind:
     """Guess the kind of a column from its distinct values, none of them empty, and the number of rows of each.
 
@@ -206,7 +231,7 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
             and share(day_of(value, form) is not None for value in chosen) >= MOST_PARSED
         ):
             return "date"
-        numbers = [number_in(value) is not None for value in chosen]
+        numbers = [number_in(value, UNGROUPED) is not None for value in chosen]
         if share(numbers) >= MOST_PARSED and not all(map(str.isdigit, map(str.strip, compress(chosen, numbers)))):
             return "number"
     normal = normal_forms(chosen)

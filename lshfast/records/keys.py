@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
@@ -59,7 +60,10 @@ class LeftOut:
     reason: str
 
     def __str__(self) -> str:
-        return visible(f"{self.name}: {self.reason}, not compared")
+        shown = f"{self.name}: {self.reason}, not compared"
+        if CODES in self.reason:  # which may differ in typing errors, so that a person may know better
+            shown += f"; fields (--field {self.name}) or a rule (--block key:{self.name}) that names it keeps it"
+        return visible(shown)
 
 
 def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]:
@@ -224,11 +228,29 @@ def _alike(coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Seque
         return True
     i, j = first[order[places]], second[order[places]]
     control = np.repeat(i, inside.sum(axis=1)), second[order[near[inside]]]
+    comparable = _comparable(others, i, j)
+    if not comparable.any():
+        return True
+    if not comparable.all():
+        i = i[comparable]
+        j = j[comparable]
+        kept = np.repeat(comparable, inside.sum(axis=1)) & _comparable(others, *control)
+        control = control[0][kept], control[1][kept]
+        if not kept.any():
+            return True
     found = _similarities(others, np.append(i, control[0]), np.append(j, control[1]))
     same, rest = found[: len(i)], np.sort(found[len(i) :])
     below = np.searchsorted(rest, same, side="left") + np.searchsorted(rest, same, side="right")
     margin = max(ALIKE - 0.5, ERRORS / (12 * len(i)) ** 0.5)
     return bool(below.mean() >= 2 * len(rest) * (0.5 + margin))
+
+
+def _comparable(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> npt.NDArray[np.bool_]:
+    """Return which pairs of records have a value of the same field; others are neither alike nor different."""
+    found = np.zeros(len(i), bool)
+    for own in fields:
+        found |= (own.codes[0][i] >= 0) & (own.codes[1][j] >= 0)
+    return found
 
 
 def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:

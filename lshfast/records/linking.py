@@ -20,6 +20,7 @@ from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, Calibration, FoundSeeds, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
+from lshfast.records.coding import code_fields, value_warnings
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import compares_all, default_rules
 from lshfast.records.dependent import dependent_fields
@@ -28,6 +29,7 @@ from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.labels import labels_of
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.links import PROBABILITY, CandidateScores, links_above, links_of, scores_of, steps_of
+from lshfast.records.missing import MissingValues
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
@@ -79,6 +81,7 @@ def match_records(
     labels: Any = None,
     seed: int | Literal["random"] = 1,
     threads: int | None = None,
+    missing: Any = None,
     progress: Progress | None = None,
 ) -> LinkResult:
     """Link the records of two tables that describe the same thing.
@@ -129,6 +132,11 @@ def match_records(
         In 0..2**64 - 1. It chooses samples and hash functions.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    missing : sequence of str, or mapping of str to sequence of str, optional
+        Values that count as missing, such as ``"9999"``, or ``"phone=0"`` for one column, besides those that are
+        recognised: words such as N/A, NULL and unknown, and numbers and dates such as 9999999999 and 1900-01-01, by
+        their form and by how often they occur (`CodedField.markers`). ``"none"`` among them ends the recognition, and
+        ``"=none"`` is this value.
     progress : callable, optional
         Called with (stage, steps done, all steps).
 
@@ -167,7 +175,19 @@ def match_records(
     [(0, 1), (1, 0)]
     """
     options = LinkOptions(
-        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads, labels
+        fields,
+        ignore,
+        rules,
+        scoring,
+        threshold,
+        assign,
+        synonyms,
+        frequencies,
+        held_out,
+        seed,
+        threads,
+        labels,
+        missing,
     )
     if id_column is not None and not isinstance(id_column, (str, tuple)):
         raise TypeError(f"id_column must be a name or two names, not {id_column!r}")
@@ -193,6 +213,7 @@ def dedup_records(
     labels: Any = None,
     seed: int | Literal["random"] = 1,
     threads: int | None = None,
+    missing: Any = None,
     progress: Progress | None = None,
 ) -> LinkResult:
     """Link the records of one table that describe the same thing.
@@ -219,7 +240,19 @@ def dedup_records(
     ([(0, 2)], [0, 1, 0])
     """
     options = LinkOptions(
-        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads, labels
+        fields,
+        ignore,
+        rules,
+        scoring,
+        threshold,
+        assign,
+        synonyms,
+        frequencies,
+        held_out,
+        seed,
+        threads,
+        labels,
+        missing,
     )
     if assign in ("many-to-one", "one-to-many"):
         raise ValueError(f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}")
@@ -243,8 +276,13 @@ def link_tables(
         chosen, held_out = chosen_fields(a, b, options)
         threads = thread_count(options.threads)
         a, b, chosen = with_address_parts(a, b, chosen)
-        coded = {found.field.name: found for found in ordered_map(lambda one: code_field(one, a, b), chosen, threads)}
-        apart = None if held_out is None else code_field(held_out, a, b)
+        missing = MissingValues.of(options.missing, [*a.columns, *([] if b is None else b.columns)])
+        coded = {found.field.name: found for found in code_fields(a, b, chosen, missing, threads)}
+        apart = None if held_out is None else code_field(held_out, a, b, missing)
+        markers = {
+            name: {marker.value: marker.rows for marker in own.markers} for name, own in coded.items() if own.markers
+        }
+        doubts = value_warnings([*coded.values(), *([] if apart is None else [apart])], "ab" if b is not None else "a")
         left_out: list[LeftOut] = []
         if options.fields is None:
             left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
@@ -315,7 +353,9 @@ def link_tables(
         ambiguous=links.ambiguous,
         greedy=links.greedy,
         marked=(int(labels.same.sum()), int((~labels.same).sum())),
-        warnings=warnings_of(
+        missing=markers,
+        warnings=tuple(doubts)
+        + warnings_of(
             scored,
             linkage.sizes,
             weights,

@@ -14,6 +14,7 @@ from lshfast.records.assignment import check_assignment
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.fields import Field, as_field
 from lshfast.records.labels import marked_pairs
+from lshfast.records.missing import checked_missing
 from lshfast.records.rule_names import checked_rules
 from lshfast.records.synonyms import Synonyms
 
@@ -40,6 +41,7 @@ class LinkOptions:
     seed: int | Literal["random"] = 1
     threads: int | None = None
     labels: Any = ()
+    missing: Any = None
 
     @property
     def addresses(self) -> list[Field]:
@@ -64,5 +66,7 @@ class LinkOptions:
             if not np.isfinite(value):
                 raise ValueError(f"threshold must be finite, not {self.threshold}")
         object.__setattr__(self, "labels", marked_pairs(self.labels))
+        if self.missing is not None:
+            checked_missing(self.missing)
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "threads", thread_count(self.threads))

@@ -181,7 +181,7 @@ class PointsScorer:
         kind = self.comparer.coded.kind
         if kind == "category":
             return 0.0
-        least = 0.0 if kind in ("number", "date") else 1.0
+        least = 0.0 if kind in ("number", "date", "age") else 1.0
         return float(self.points.of(np.array([least], np.float64))[0])
 
     @property

@@ -47,6 +47,9 @@ class LinkSummary(Shown):
     greedy : int
         One-to-one links that were chosen greedily, the best first, since chains of pairs connect too many records for
         the greatest sum of scores.
+    missing : dict of str to dict of str to tuple of int
+        For each field the values that count as missing although they are not empty, and the rows of each table that
+        have them.
     reach : Reach or None
         The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
         all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
@@ -75,6 +78,7 @@ class LinkSummary(Shown):
     ambiguous: int = 0
     greedy: int = 0
     marked: tuple[int, int] = (0, 0)
+    missing: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import checked_column, objects_of
-from lshfast.common.extras import optional
+from lshfast.common.arrow_columns import objects_of
 from lshfast.common.nearest import no_column
-from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
-from lshfast.kernels.pairs import codes_of_keys
-from lshfast.kernels.text import Texts, tokens_of_texts
-from lshfast.records.fields import Field, Kind, guess_kind
+from lshfast.records.distinct_values import MISSING as MISSING
+from lshfast.records.distinct_values import Int32Array as Int32Array
+from lshfast.records.distinct_values import as_text as as_text
+from lshfast.records.distinct_values import distinct_texts
+from lshfast.records.distinct_values import encoded as encoded
+from lshfast.records.distinct_values import is_missing as is_missing
+from lshfast.records.fields import Field, Kind, guess_kind, kind_by_dates
 from lshfast.records.forms import Reader, latin_texts, numbers_of, readers_of
+from lshfast.records.missing import Marker, MissingValues, are_given, marked_digits, marked_numbers, marked_words
+from lshfast.records.sources import columns_of
 
-Int32Array: TypeAlias = npt.NDArray[np.int32]
-
-MISSING = -1  # the code of a missing value
-NO_HASH = 2**64 - 1  # of a missing value
+EXAMPLES = 3  # of values that are not of the kind of their field
+RECOGNISED = MissingValues()
 
 
 class RecordTable:
@@ -69,7 +71,7 @@ class RecordTable:
     def __init__(
         self, source: Any, id_column: str | None = None, name: str = "records", ids: Sequence[Any] | None = None
     ) -> None:
-        self.columns = _columns_of(source, name)
+        self.columns = source.columns if isinstance(source, RecordTable) else columns_of(source, name)
         lengths = {column: len(values) for column, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
             shown = visible(", ".join(f"{column}: {size}" for column, size in lengths.items()))
@@ -127,51 +129,6 @@ class RecordTable:
         return ids
 
 
-def _columns_of(source: Any, name: str) -> dict[str, Any]:
-    if isinstance(source, RecordTable):
-        return source.columns
-    if isinstance(source, Mapping):
-        return {_named(column, name): _sized(values, column, name) for column, values in source.items()}
-    if hasattr(source, "column_names") and hasattr(source, "column"):  # a table or record batch of pyarrow
-        return {_named(column, name): _by_place(source.column(column), column, name) for column in source.column_names}
-    if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # a data frame
-        return {_named(column, name): _by_place(source[column], column, name) for column in source.columns}
-    if hasattr(source, "__arrow_c_stream__"):
-        return _columns_of(optional("pyarrow", "cli").table(source), name)
-    if (
-        isinstance(source, Sequence)
-        and not isinstance(source, (str, bytes))
-        and all(isinstance(record, Mapping) for record in source)
-    ):
-        names = dict.fromkeys(column for record in source for column in record)
-        return {_named(column, name): [record.get(column) for record in source] for column in names}
-    raise TypeError(
-        f"{name} must be a table: a mapping of columns, a data frame or records, not {type(source).__name__}"
-    )
-
-
-def _named(column: Any, name: str) -> str:
-    if not isinstance(column, str):
-        raise TypeError(f"{name}: the names of columns must be strings, not {column!r}")
-    return column
-
-
-def _sized(values: Any, column: str, name: str) -> Any:
-    if (
-        isinstance(values, (str, bytes, Mapping))
-        or not (hasattr(values, "__len__") and hasattr(values, "__getitem__"))
-        or getattr(values, "ndim", 1) != 1
-    ):
-        raise TypeError(f"{name}: column {column!r} must be a sequence of values, not {type(values).__name__}")
-    return _by_place(values, column, name)
-
-
-def _by_place(values: Any, column: str, name: str) -> Any:
-    """Return the values of a column; those of a pandas Series are found by label, so they are copied to an array."""
-    checked_column(values, f"{name}: column {column!r}")
-    return values.to_numpy(dtype=object) if hasattr(values, "iloc") else values
-
-
 def plain_value(value: Any) -> Any:
     """Return a value of a column as a Python object."""
     return value.as_py() if hasattr(value, "as_py") else value
@@ -179,27 +136,6 @@ def plain_value(value: Any) -> Any:
 
 def _stripped(value: Any) -> Any:
     return value.strip() if type(value) is str else value
-
-
-def as_text(value: Any) -> str:
-    """Return a value as a string; a missing one as an empty string."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:  # of integers with missing values
-        return str(int(value))
-    return "" if is_missing(value) else str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NA, or an empty or blank string."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    try:
-        return bool(value != value)  # NaN
-    except TypeError:  # NA of pandas
-        return True
 
 
 @dataclass(frozen=True)
@@ -222,6 +158,12 @@ class CodedField:
         missing.
     notes : tuple of str
         For each table how dates or telephones are read, if its values decided it, else an empty string.
+    markers : tuple of Marker
+        The values that count as missing although they are not empty, the most frequent first.
+    examples : tuple of str
+        Some of the values that are refused, three at most.
+    doubtful : tuple of str
+        Values that would be markers if another field had them as markers.
     """
 
     field: Field
@@ -230,6 +172,9 @@ class CodedField:
     numbers: Float64Array | None
     refused: tuple[int, int]
     notes: tuple[str, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    examples: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:
@@ -244,77 +189,6 @@ class CodedField:
         return first, second
 
 
-def encoded(parts: Iterable[Any]) -> tuple[list[npt.NDArray[np.int64]], list[Any]]:
-    """Return, for several columns, the number of each value and the distinct values, in the order of occurrence."""
-    columns = list(parts)
-    found = _encoded_by_arrow(columns)
-    if found is not None:
-        return found
-    numbers: dict[Any, int] = {}
-    codes = []
-    for column in columns:
-        values = objects_of(column, "a column")
-        listed = (MISSING if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
-        try:
-            codes.append(np.fromiter(listed, np.int64, len(values)))
-        except (TypeError, ValueError):  # of values that have no hash, or whose comparison is an array
-            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)} or {"arrays"}
-            raise TypeError(f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}") from None
-    return codes, [*numbers]
-
-
-def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
-    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have several types."""
-    try:
-        pa = optional("pyarrow")
-    except ImportError:
-        return None
-    try:
-        arrays: list[Any] = []
-        for column in columns:
-            array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=True)
-            arrays.append(array.cast(pa.large_string()) if pa.types.is_string(array.type) else array)
-        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
-        if len(kinds) > 1 or any(pa.types.is_nested(kind) for kind in kinds):
-            return None
-        kind = kinds.pop() if kinds else pa.large_string()
-        chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
-        whole = pa.chunked_array(chunks, kind)
-        found = None if pa.types.is_large_string(kind) else _dictionary(whole)
-    except (pa.ArrowException, TypeError, OverflowError, ValueError):
-        return None
-    codes, values = found or _encoded_texts(whole) or _dictionary(whole)
-    return np.split(codes, np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]), values
-
-
-def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
-    """Return the codes and the distinct values of a chunked array of pyarrow."""
-    encoded = column.dictionary_encode().combine_chunks()
-    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
-    codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, encoded.dictionary.to_pylist()
-
-
-def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
-    """Return the same for strings, which are told apart by hashes under a secret key: up to twice as fast.
-
-    None if two different ones have the same hash, which is improbable.
-    """
-    texts = Texts(column)
-    hashes = tokens_of_texts(texts, draw_hash_key())
-    if column.null_count:
-        hashes[column.is_null().to_numpy()] = NO_HASH
-    codes, _, firsts = codes_of_keys(hashes, hashes[:0], NO_HASH)
-    rows = np.flatnonzero(codes >= 0)
-    if len(rows) + column.null_count < len(codes) or not texts.equal(firsts[codes[rows]], rows).all():
-        return None
-    return codes, column.take(firsts).to_pylist()
-
-
-def _chunks(array: Any) -> list[Any]:
-    return list(array.chunks) if hasattr(array, "chunks") else [array]
-
-
 def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple[list[Int64Array], list[str]]:
     """Return the number of each row's value in two tables, or in one, and the values as they are written.
 
@@ -324,11 +198,9 @@ def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple
     if b is not None:
         columns.append(b.column(field.column_of(1)))
     try:
-        codes, raw = encoded(columns)
+        return distinct_texts(columns, latin_texts if field.latin else None)
     except TypeError as error:
         raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
-    strings = raw if set(map(type, raw)) <= {str} else [as_text(value) for value in raw]
-    return codes, latin_texts(strings) if field.latin else strings
 
 
 def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> CodedField:
@@ -352,28 +224,89 @@ def part_changed(written: CodedField, coded: CodedField) -> float:
     return float(np.append(changed, False)[codes].mean()) if len(codes) else 0.0
 
 
-def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
-    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
+def code_field(
+    field: Field,
+    a: RecordTable,
+    b: RecordTable | None,
+    missing: MissingValues = RECOGNISED,
+    elsewhere: Collection[str] = (),
+) -> CodedField:
+    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none.
+
+    `elsewhere` has values that stand for missing ones in other fields.
+    """
     codes, strings = written_values(field, a, b)
     given = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
     given &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
     objects = np.fromiter(strings, object, len(strings))
-    tables = [np.bincount(part + 1, minlength=len(strings) + 1)[1:] * given for part in codes]
+    rows = [np.bincount(part + 1, minlength=len(strings) + 1)[1:] for part in codes]
+    counts = np.sum(rows, axis=0)
+    stated = missing.values_of({field.name, field.column_of(1)})
+    marked = are_given(strings, stated) & given
+    doubtful: tuple[str, ...] = ()
+    if missing.recognised:
+        used = np.flatnonzero(given & ~marked & (counts > 0))
+        words = marked_words(objects[used].tolist(), counts[used], elsewhere)
+        marked[used[words.sure]] = True
+        doubtful = tuple(objects[used[words.doubtful]].tolist())
+    used = np.flatnonzero(given & ~marked & (counts > 0))
+    texts = objects[used].tolist()
     if field.kind is None:
-        counts = tables[0] if b is None else tables[0] + tables[1]
-        used = np.flatnonzero(counts)
-        whole = objects[used].tolist()
-        field = replace(field, kind=guess_kind(whole, counts[used]) if whole else "category")
-    used_by = [np.flatnonzero(own) for own in tables]
-    readers = readers_of(field, [objects[used].tolist() for used in used_by])
+        sides = [used[own[used] > 0] for own in rows]
+        kind = kind_by_dates([(objects[places].tolist(), own[places]) for places, own in zip(sides, rows, strict=True)])
+        field = replace(field, kind=kind or (guess_kind(texts, counts[used]) if texts else "category"))
+    if missing.recognised:
+        marked[used[marked_digits(str(field.kind), texts, counts[used])]] = True
+    readable = given & ~marked
+    used_by = [np.flatnonzero(own * readable) for own in rows]
+    weights = [own[used] if field.kind == "age" else 1 for own, used in zip(rows, used_by, strict=True)]
+    columns = [np.repeat(objects[used], times).tolist() for used, times in zip(used_by, weights, strict=True)]
+    readers = readers_of(field, columns)
     values, places = _distinct(objects, [reader for reader, _ in readers], used_by)
     found = [np.append(own, MISSING).astype(np.int32)[part] for own, part in zip(places, codes, strict=True)]
-    missing = np.append(given, False)
-    refused = [int((missing[part] & (new == MISSING)).sum()) for part, new in zip(codes, found, strict=True)]
-    second = 0 if b is None else 1
-    notes = tuple(note for _, note in readers)
-    numbers = numbers_of(field, values)
-    return CodedField(field, (found[0], found[second]), values, numbers, (refused[0], refused[second]), notes)
+    refused = [(own * readable * (place == MISSING)) for own, place in zip(rows, places, strict=True)]
+    markers = [Marker(strings[place], tuple(int(own[place]) for own in rows)) for place in np.flatnonzero(marked)]
+    coded = CodedField(
+        field,
+        (found[0], found[-1]),
+        values,
+        numbers_of(field, values),
+        (int(refused[0].sum()), int(refused[-1].sum())),
+        tuple(note for _, note in readers),
+        tuple(sorted(markers, key=lambda own: -sum(own.rows))),
+        tuple(strings[place] for place in np.flatnonzero(np.sum(refused, axis=0))[:EXAMPLES]),
+        doubtful,
+    )
+    dropped = np.zeros(len(values), bool)
+    if stated:
+        forms = {form for reader, _ in readers for form in reader([*stated])}
+        dropped = np.fromiter((value in forms for value in values), bool, len(values))
+    if missing.recognised and coded.numbers is not None and len(values):
+        frequency = sum(np.bincount(part[part >= 0], minlength=len(values)) for part in found)
+        dropped |= marked_numbers(coded.kind, coded.numbers, np.asarray(frequency))
+    return without_values(coded, dropped, a, b)
+
+
+def without_values(
+    coded: CodedField, dropped: npt.NDArray[np.bool_], a: RecordTable, b: RecordTable | None
+) -> CodedField:
+    """Return a field of which some values count as missing, and are named among its markers."""
+    if not dropped.any():
+        return coded
+    tables = [a] if b is None else [a, b]
+    parts = coded.codes[: len(tables)]
+    markers = list(coded.markers)
+    for code in np.flatnonzero(dropped).tolist():
+        places = [np.flatnonzero(part == code) for part in parts]
+        side = next(side for side, rows in enumerate(places) if len(rows))
+        value = tables[side].column(coded.field.column_of(side))[int(places[side][0])]
+        markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
+    new = np.append(np.where(dropped, MISSING, np.cumsum(~dropped) - 1), MISSING).astype(np.int32)
+    codes = [new[part] for part in parts]
+    numbers = None if coded.numbers is None else coded.numbers[~dropped]
+    values = [value for value, is_dropped in zip(coded.values, dropped.tolist(), strict=True) if not is_dropped]
+    markers.sort(key=lambda own: -sum(own.rows))
+    return replace(coded, codes=(codes[0], codes[-1]), values=values, numbers=numbers, markers=tuple(markers))
 
 
 def _distinct(
@@ -390,10 +323,11 @@ def _distinct(
         texts = strings[used].tolist()
         forms = reader(texts)
         found[reader] = np.full(len(strings), MISSING, np.int64)
-        if forms == texts and len(own) == len(readers):  # all different, and in the order of their numbers
-            found[reader][used] = np.arange(len(used), dtype=np.int64)
+        different = dict.fromkeys(forms)
+        if len(different) == len(forms) and len(own) == len(readers) and "" not in different:
+            found[reader][used] = np.arange(len(used), dtype=np.int64)  # all different, and in their order
             return forms, [found[reader]] * len(readers)
-        new = [form for form in dict.fromkeys(forms) if form and form not in places]
+        new = [form for form in different if form and form not in places]
         places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
         number = {**places, "": MISSING}.__getitem__
         found[reader][used] = np.fromiter(map(number, forms), np.int64, len(used))

@@ -8,17 +8,29 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 
 # Characters of ASCII in a normal form: capital letters become small, apostrophes vanish, other punctuation is a space.
 _ASCII = {code: " " for code in range(128) if not chr(code).isalnum()} | {ord("'"): None, ord("`"): None}
 _ASCII_LINES = {code: form for code, form in _ASCII.items() if code != ord("\n")}
 # Marks of Latin, Greek and Cyrillic letters, and apostrophes.
 _NO_LETTERS = re.compile("[\u0300-\u036f'\u2018\u2019\u02bc`]")
-_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1,3})?")
+_PLAIN = r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?"
+_PLAIN_NUMBER = re.compile(_PLAIN)
+_PLAIN_NUMBERS = re.compile(rf"(?:{_PLAIN}\n)*{_PLAIN}")
+_NUMBER = re.compile(r"[+-]?(\d{1,3}([,'’ ]\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1,3})?")
+_COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}([.'’ ]\d{3})+|\d+)?(,\d*)?([eE][+-]?\d{1,3})?")
+_SPACES = {ord(space): " " for space in "\t\u00a0\u2009\u202f"}  # that stand between thousands
+_THOUSANDS = {ord(mark): None for mark in ",.'’ "}
 _CURRENCY = "$€£¥₹ \t\u00a0%"
+NUMBER_SAMPLE = 2000  # numbers of a column that decide its decimal sign
 # In values of more than `LONG` characters, further marks in a row are dropped: the Stream-Safe Text Format of Unicode
 # (UAX #15) has 30 at most, and words of any language have fewer.
 LONG, MOST_MARKS = 1000, 30
+_OLD = re.compile("[\0-\u0377\u0400-\u052f\u1e00-\u1eff\u4e00-\u9fef]*")  # code points that all versions assign
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 def normal_form(text: str) -> str:
@@ -33,21 +45,69 @@ def normal_form(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().translate(_ASCII).split())
+    patterns = _patterns(_ASTRAL.search(text) is not None)
     if len(text) > LONG:
-        text = _with_few_marks(text)
-    plain = _NO_LETTERS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    plain = unicodedata.normalize("NFC", plain)
-    return " ".join("".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in plain).split())
+        text = patterns.marks.sub(r"\1", text)
+    if not _OLD.fullmatch(text) and patterns.later.search(text):
+        pieces = patterns.later.split(text)  # every second one is of later letters
+        pieces[::2] = map(_folded, pieces[::2])
+        pieces[1::2] = (piece.translate(patterns.later_forms) for piece in pieces[1::2])
+        plain = "".join(pieces)
+    else:
+        plain = _folded(text)
+    return " ".join(patterns.others.sub(" ", plain).split())
 
 
-def _with_few_marks(text: str) -> str:
-    """Return a text with at most `MOST_MARKS` marks in a row; normalization takes the square of their number."""
-    kept, marks = [], 0
-    for letter in text:
-        marks = marks + 1 if unicodedata.category(letter)[0] == "M" else 0
-        if marks <= MOST_MARKS:
-            kept.append(letter)
-    return "".join(kept)
+def _folded(text: str) -> str:
+    """Return a text without the difference of capital and small letters, compatible forms and accents.
+
+    All forms of Unicode of one text give the same: folding comes after the decomposition, and is decomposed again.
+    """
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    plain = _NO_LETTERS.sub("", unicodedata.normalize("NFKD", decomposed))
+    return plain if plain.isascii() else unicodedata.normalize("NFC", plain)
+
+
+class _Patterns(NamedTuple):
+    """What finds letters that an older version of Unicode does not assign, what is no word, and too many marks."""
+
+    later: re.Pattern[str]
+    later_forms: dict[int, str]
+    others: re.Pattern[str]
+    marks: re.Pattern[str]
+
+
+@cache
+def _patterns(is_astral: bool) -> _Patterns:
+    """Return the patterns of the pinned version of Unicode, for texts with code points above U+FFFF or without.
+
+    Without them, classes have a table instead of a list of ranges, which takes a tenth of the time.
+    """
+    from lshfast.records import unicode_forms
+
+    last = 0x10FFFF if is_astral else 0xFFFF
+    forms = {}
+    for pair in unicode_forms.LATER_FORMS.split():
+        code, _, letters = pair.partition(":")
+        forms[int(code, 16)] = "".join(chr(int(letter, 16)) for letter in letters.split(","))
+    marks = _class_of(unicode_forms.MARKS, last)
+    kept = "" if is_astral else "\U00010000-\U0010ffff"  # of ideographs of compatibility
+    return _Patterns(
+        re.compile(f"([{_class_of(unicode_forms.LATER, last)}]+)"),
+        forms,
+        re.compile(f"[^{_class_of(unicode_forms.WORDS, last)}{kept}]+"),
+        re.compile(f"([{marks}]{{{MOST_MARKS}}})[{marks}]+"),
+    )
+
+
+def _class_of(ranges: str, last: int) -> str:
+    """Return ranges of code points that begin at `last` at most as a class of a regular expression."""
+    found = []
+    for part in ranges.split():
+        codes = [int(code, 16) for code in part.split("-")]
+        if codes[0] <= last:
+            found.append("-".join(f"\\U{min(code, last):08x}" for code in codes))
+    return "".join(found)
 
 
 def normal_forms(texts: list[str]) -> list[str]:
@@ -62,19 +122,102 @@ def normal_forms(texts: list[str]) -> list[str]:
     return texts if form == joined else form.split("\n")
 
 
-def number_in(text: str) -> float | None:
-    """Return the number in a string, which may have a currency sign and commas between thousands; else None.
+class NumberForm(NamedTuple):
+    """How the numbers of a column are read.
+
+    Attributes
+    ----------
+    comma : bool
+        Whether the decimal sign is a comma. It decides values such as 1,234 and 1.234, which can be read both ways.
+    grouped : bool
+        Whether 1 234 and 1.234.567 are numbers, without decimals. Telephones are written so, too.
+    """
+
+    comma: bool = False
+    grouped: bool = True
+
+
+def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # noqa: B008 # an immutable value
+    """Return the number in a string, else None.
+
+    It may have a currency sign, a comma or a point as decimal sign, and the other one, spaces or apostrophes between
+    thousands.
 
     Examples
     --------
-    >>> number_in("$1,299.50"), number_in("12 km"), number_in("nan")
-    (1299.5, None, None)
+    >>> number_in("$1,299.50"), number_in("1.299,50 €"), number_in("12 km"), number_in("nan")
+    (1299.5, 1299.5, None, None)
+    >>> number_in("1,234"), number_in("1,234", NumberForm(comma=True))
+    (1234.0, 1.234)
     """
+    if not form.comma and _PLAIN_NUMBER.fullmatch(text):
+        return _finite(text)
     text = text.strip(_CURRENCY)
-    if not any(map(str.isdigit, text)) or not _NUMBER.fullmatch(text):
+    if not any(map(str.isdigit, text)):
         return None
+    if not text.isascii():
+        text = text.translate(_SPACES)
+    for comma in (form.comma, not form.comma):
+        found = (_COMMA_NUMBER if comma else _NUMBER).fullmatch(text)
+        if found is not None and (form.grouped or found[2] is None or found[2][0] in ",'’" or found[3]):
+            return _finite(_with_point(found, comma))
+    return None
+
+
+def are_plain(texts: Sequence[str]) -> bool:
+    """Return whether all strings are digits with a sign and a point at most, which is fast to see for all at once."""
+    joined = "\n".join(texts)
+    return joined.count("\n") == len(texts) - 1 and _PLAIN_NUMBERS.fullmatch(joined) is not None
+
+
+def _with_point(found: re.Match[str], comma: bool) -> str:
+    """Return a number without marks between thousands and with a point as decimal sign."""
+    number = found[0]
+    mark = "," if comma else "."
+    whole, point, rest = number.partition(mark)
+    return whole.translate(_THOUSANDS) + point.replace(mark, ".") + rest
+
+
+def _finite(text: str) -> float | None:
     try:
-        value = float(text.replace(",", ""))
+        value = float(text)
     except ValueError:  # no digit before the exponent
         return None
     return value if math.isfinite(value) else None
+
+
+def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str]]:
+    """Decide the decimal sign of the numbers of each table, and say it if it is a comma.
+
+    Values that can be read in one way only decide it: 12,5 and 1.234,56, or 12.5 and 1,234.56. If there are none in a
+    table, it has the sign of the other table, if this is known; otherwise a point.
+
+    Examples
+    --------
+    >>> [(form.comma, note) for form, note in number_forms([["12,5", "1.234"], ["12.5"]])]
+    [(True, 'read with a comma as decimal sign'), (False, '')]
+    """
+    known = [_has_commas(texts) for texts in columns]
+    decided = [comma for comma in known if comma is not None]
+    found = []
+    for comma in known:
+        chosen = comma if comma is not None else bool(decided and decided[0])
+        note = "read with a comma as decimal sign" if chosen else ""
+        if chosen and comma is None:
+            note += ", as in the other table"
+        found.append((NumberForm(chosen), note))
+    return found
+
+
+def _has_commas(texts: Sequence[str]) -> bool | None:
+    """Return whether most numbers with one reading have a comma as decimal sign; None if there are none of them."""
+    marked = [text for text in texts if "," in text or "." in text]
+    step = max(1, len(marked) // NUMBER_SAMPLE)
+    commas = points = 0
+    for text in marked[::step]:
+        plain = text.strip(_CURRENCY).translate(_SPACES)
+        with_point = _NUMBER.fullmatch(plain) is not None
+        with_comma = _COMMA_NUMBER.fullmatch(plain) is not None
+        commas += with_comma > with_point
+        points += with_point > with_comma
+    return None if commas == points else commas > points

@@ -1,0 +1,262 @@
+"""The distinct values of columns, and their strings: one string for one value, however a library stores it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime, time
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.arrow_columns import objects_of
+from lshfast.common.extras import optional
+from lshfast.common.run_key import draw_hash_key
+from lshfast.common.types import Int64Array
+from lshfast.kernels.pairs import codes_of_keys
+from lshfast.kernels.text import Texts, tokens_of_texts
+
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+
+MISSING = -1  # the code of a missing value
+NO_HASH = 2**64 - 1  # of a missing value
+BETWEEN = ", "  # the values of a list
+WHOLE = 0.95  # least part of the decimals of a column that end in .0, if these are whole numbers that were floats
+SAMPLE = 1000  # values of which so few end in .0 that no others are looked at
+LISTS = (list, tuple, set, frozenset, np.ndarray)
+_WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
+_WHOLE_DECIMAL = re.compile(r"\s*(-?\d+)\.0\s*")
+_DECIMAL = re.compile(r"\s*-?\d+\.\d+\s*")
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NA, an empty or blank string, or an empty list."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    if isinstance(value, LISTS):
+        return all(map(is_missing, value))
+    try:
+        return bool(value != value)  # NaN
+    except TypeError:  # NA of pandas
+        return True
+
+
+def as_text(value: Any) -> str:
+    """Return a value as a string; a missing one as an empty string.
+
+    A whole number of any type is written as an integer, a moment at midnight as a date, and a list as the set of its
+    values. A string is returned as it is.
+
+    Raises
+    ------
+    TypeError
+        If a value has parts with names, or is a list of lists.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> as_text(5644477053.0), as_text(Decimal("12.50")), as_text(["b", "a", "b"])
+    ('5644477053', '12.5', 'a, b')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        raise TypeError(_unusable("a struct"))
+    if is_missing(value):
+        return ""
+    if isinstance(value, LISTS):
+        return _list_text(value)
+    if isinstance(value, (np.floating, np.datetime64)):
+        value = float(str(value)) if isinstance(value, np.floating) else value.astype("datetime64[us]").item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:  # of integers with missing values
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    return str(value)
+
+
+def _list_text(values: Iterable[Any]) -> str:
+    """Return the different values of a list in their order, which is that of a set: lists are sets of values."""
+    texts = set[str]()
+    for value in values:
+        if isinstance(value, LISTS):
+            raise TypeError(_unusable("a list of lists"))
+        texts.add(as_text(value).strip())
+    return BETWEEN.join(sorted(texts - {""}))
+
+
+def _unusable(what: str) -> str:
+    return (
+        f"values must be strings, numbers or dates, not {what}; make a column of each of its parts, or leave the "
+        "column out (ignore=, --ignore)"
+    )
+
+
+def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Array], list[Any]]:
+    """Return, for several columns, the number of each value and the distinct values, in the order of occurrence.
+
+    With `lists`, lists are strings; otherwise they are an error.
+    """
+    columns = list(parts)
+    found = _encoded_by_arrow(columns)
+    if found is not None:
+        return found
+    numbers: dict[Any, int] = {}
+    codes = []
+    for column in columns:
+        values = objects_of(column, "a column")
+        values = _hashable(values) if lists else values
+        listed = (MISSING if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
+        try:
+            codes.append(np.fromiter(listed, np.int64, len(values)))
+        except TypeError:
+            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)} or {"arrays"}
+            raise TypeError(f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}") from None
+    return codes, [*numbers]
+
+
+def _hashable(values: list[Any]) -> list[Any]:
+    """Return values with lists, which have no hash, as strings."""
+    if not any(isinstance(value, (LISTS, Mapping)) for value in values):
+        return values
+    return [as_text(value) if isinstance(value, (*LISTS, Mapping)) else value for value in values]
+
+
+def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
+    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have several types."""
+    try:
+        pa = optional("pyarrow")
+    except ImportError:
+        return None
+    try:
+        arrays: list[Any] = []
+        for column in columns:
+            array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=True)
+            is_text = pa.types.is_string(array.type) or str(array.type) == "string_view"
+            arrays.append(array.cast(pa.large_string()) if is_text else array)
+        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+        if len(kinds) > 1 or any(pa.types.is_nested(kind) for kind in kinds):
+            return None
+        kind = kinds.pop() if kinds else pa.large_string()
+        chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
+        whole = pa.chunked_array(chunks, kind)
+        found = None if pa.types.is_large_string(kind) else _dictionary(whole)
+    except (pa.ArrowException, TypeError, OverflowError, ValueError):
+        return None
+    codes, values = found or _encoded_texts(whole) or _dictionary(whole)
+    return np.split(codes, np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]), values
+
+
+def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
+    """Return the codes and the distinct values of a chunked array of pyarrow; NaN is missing."""
+    encoded = column.dictionary_encode().combine_chunks()
+    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
+    codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = encoded.dictionary.to_pylist()
+    nothing = [place for place, value in enumerate(values) if isinstance(value, float) and value != value]
+    if nothing:
+        codes[np.isin(codes, nothing)] = MISSING
+    return codes, values
+
+
+def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
+    """Return the same for strings, which are told apart by hashes under a secret key: up to twice as fast.
+
+    None if two different ones have the same hash, which is improbable.
+    """
+    texts = Texts(column)
+    hashes = tokens_of_texts(texts, draw_hash_key())
+    if column.null_count:
+        hashes[column.is_null().to_numpy()] = NO_HASH
+    codes, _, firsts = codes_of_keys(hashes, hashes[:0], NO_HASH)
+    rows = np.flatnonzero(codes >= 0)
+    if len(rows) + column.null_count < len(codes) or not texts.equal(firsts[codes[rows]], rows).all():
+        return None
+    return codes, column.take(firsts).to_pylist()
+
+
+def _chunks(array: Any) -> list[Any]:
+    return list(array.chunks) if hasattr(array, "chunks") else [array]
+
+
+def distinct_texts(
+    columns: Iterable[Any], rewrite: Callable[[Sequence[str]], list[str]] | None = None
+) -> tuple[list[Int64Array], list[str]]:
+    """Return, for several columns, the number of each value and the different strings of the values.
+
+    A whole number is one string, whether it is an integer, a float or a string of either, as in a file that a library
+    wrote from floats. So are a list and a string of JSON with the same values. A number is -1 for None, NaN and NA.
+    Strings may be empty.
+
+    Parameters
+    ----------
+    columns : iterable of columns
+    rewrite : callable, optional
+        Applied to the strings.
+
+    Examples
+    --------
+    >>> codes, texts = distinct_texts([["5644477053", 7], [5644477053.0, "7.0"]])
+    >>> [part.tolist() for part in codes], texts
+    ([[0, 1], [0, 1]], ['5644477053', '7'])
+    """
+    codes, values = encoded(columns, lists=True)
+    texts = values if set(map(type, values)) <= {str} else [as_text(value) for value in values]
+    joined = "\n".join(texts)
+    if "[" in joined:
+        texts = [_text_of_json(text) if text.lstrip().startswith("[") else text for text in texts]
+    if rewrite is not None:
+        texts = rewrite(texts)
+    sides = [texts] * len(codes)
+    if _WHOLE_LINE.search(joined):
+        sides = [_without_zeros(texts, part) for part in codes]
+    if all(side is values for side in sides):  # all different
+        return codes, values
+    return _merged(codes, sides)
+
+
+def _text_of_json(text: str) -> str:
+    """Return a list in JSON as text; other strings as they are."""
+    try:
+        found = json.loads(text)
+        return _list_text(found) if isinstance(found, list) else text
+    except (ValueError, TypeError, RecursionError):
+        return text
+
+
+def _without_zeros(texts: list[str], codes: Int64Array) -> list[str]:
+    """Return the strings of a column without the .0 of whole numbers, if nearly all of its decimals end in it."""
+    used = _used(codes, len(texts)).tolist()
+    for sample in (used[:SAMPLE], used):
+        decimals = [place for place in sample if _DECIMAL.fullmatch(texts[place])]
+        whole = [place for place in decimals if _WHOLE_DECIMAL.fullmatch(texts[place])]
+        if len(whole) < WHOLE * len(decimals):
+            return texts
+    shortened = list(texts)
+    for place in whole:
+        shortened[place] = _WHOLE_DECIMAL.sub(r"\1", texts[place])
+    return shortened if whole else texts
+
+
+def _used(codes: Int64Array, size: int) -> Int64Array:
+    """Return the numbers that occur among codes below `size`."""
+    return np.flatnonzero(np.bincount(codes + 1, minlength=size + 1)[1:])
+
+
+def _merged(codes: Sequence[Int64Array], sides: Sequence[Sequence[str]]) -> tuple[list[Int64Array], list[str]]:
+    """Return the codes of the different strings of several columns, from codes and strings of which some are equal."""
+    numbers: dict[str, int] = {}
+    new = []
+    for part, texts in zip(codes, sides, strict=True):
+        used = _used(part, len(texts))
+        place = np.full(len(texts) + 1, MISSING, np.int64)  # the last one is of missing values
+        place[used] = [numbers.setdefault(texts[code], len(numbers)) for code in used.tolist()]
+        new.append(place[part])
+    return new, [*numbers]
