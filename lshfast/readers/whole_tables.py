@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from array import array
 from bisect import bisect_right
@@ -30,8 +31,8 @@ class WholeTable:
     ----------
     columns : dict of str to list
         The values of each column, None where a row has none. White space around the names in the header of CSV is
-        removed; cells of CSV are strings. Objects and arrays of JSONL are strings of JSON. Nested values, dates and
-        times of Parquet are strings.
+        removed; cells of CSV are strings. Objects and arrays of JSONL and lists of Parquet are strings of JSON. Other
+        nested values, dates and times of Parquet are strings.
     files : list of File
         All input files.
     rejected : list of Reject
@@ -213,6 +214,8 @@ def _flatten(record: dict[str, Any]) -> str | None:
 
 
 def _as_text(value: Any) -> str | None:
+    if isinstance(value, list):  # as those of JSONL
+        return json.dumps(value, ensure_ascii=False, default=str)
     return None if value is None else str(value)
 
 

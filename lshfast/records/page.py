@@ -13,6 +13,7 @@ from lshfast.records.fields import as_field
 from lshfast.records.linkage import SkippedBlock
 from lshfast.records.linked import Linked
 from lshfast.records.links import PROBABILITY
+from lshfast.records.missing import checked_missing
 from lshfast.records.near import NearPairs, margin_of
 from lshfast.records.overview import expected_steps, names_of, sentences, threshold_changes
 from lshfast.records.page_links import (
@@ -134,6 +135,7 @@ def _options(result: Linked) -> list[tuple[str, str]]:
         "frequencies": str(options.frequencies),
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
         "labels": counted(len(options.labels), "pair") if options.labels else "",
+        "missing": ", ".join(f"{column or ''}={value}" for column, value in checked_missing(options.missing or ())),
         "seed": str(options.seed),
     }
     return [(name, value) for name, value in values.items() if value]

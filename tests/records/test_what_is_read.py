@@ -1,5 +1,6 @@
 """Values as people and libraries write them: types of columns, missing values, ages, leading zeros, encodings."""
 
+import json
 import random
 import unicodedata
 from datetime import date, datetime
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -326,3 +328,17 @@ def test_files_of_two_encodings_delimiters_and_decimal_signs(tmp_path):
     assert len((tmp_path / "links.csv").read_text().splitlines()) == 61
     assert "sum in a: read with a comma as decimal sign" in run.output + run.stderr
     assert "sum: counts as missing: '10,00' (1 and 1)" in run.output + run.stderr
+
+
+def test_lists_of_files_are_sets_of_values(tmp_path):
+    lists = [["b", f"a{row}"] for row in range(30)]
+    (tmp_path / "a.csv").write_text("tags\n" + "".join(f'"{values[1]}, b"\n' for values in lists))
+    pq.write_table(pa.table({"tags": lists}), tmp_path / "b.parquet")
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps({"tags": values}) + "\n" for values in lists))
+    links = tmp_path / "links.csv"
+    for other in ("b.parquet", "b.jsonl"):
+        options = ["--block", "key:tags", "--field", "tags", "--scoring", "points", "--overwrite"]
+        paths = [str(tmp_path / "a.csv"), str(tmp_path / other), "-o", str(links)]
+        run = CliRunner().invoke(app, ["records", "match", *paths, *options])
+        assert run.exit_code == 0, run.output
+        assert len(links.read_text().splitlines()) == 31
