@@ -169,6 +169,19 @@ def change_digit(value: str, draws: Draws) -> str:
     return value[:at] + draws.choice("0123456789") + value[at + 1 :]
 
 
+def change_date_digit(value: str, draws: Draws) -> str:
+    """Change one digit of a date in ISO form so that it stays a date."""
+    for _ in range(20):
+        other = change_digit(value, draws)
+        try:
+            date.fromisoformat(other)
+        except ValueError:
+            continue
+        if "1900" <= other[:4] < "2025":
+            return other
+    return value
+
+
 def wrong_date(value: str, draws: Draws) -> str:
     """Change a date in ISO form: month and day exchanged, another digit, a year nearby, another day."""
     try:
@@ -263,7 +276,7 @@ SYLLABLE_PEOPLE = Population(
     (
         Error("first", 4, edit_letters),
         Error("last", 4, edit_letters),
-        Error("born", 2, change_digit),
+        Error("born", 1, change_date_digit),
         Error("town", 1, edit_letters),
         Error("postcode", 1, change_digit),
         Error("street", 2, edit_letters),

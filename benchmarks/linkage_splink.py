@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +83,15 @@ class Blocks:
         singles = [(name,) for name, kind in self.kinds.items() if kind in SINGLE]
         chosen = [rule for rule in singles if self.pairs(rule) <= MOST_BLOCK_PAIRS / 10]
         taken = {name for rule in chosen for name in rule}
-        useful = [name for name, kind in self.kinds.items() if kind != "category" and name not in taken]
-        chosen += [rule for rule in combinations(useful, 2) if self.pairs(rule) <= MOST_BLOCK_PAIRS]
-        chosen += [(name,) for name in useful if self.kinds[name] == "date" and self.pairs((name,)) <= 1_000_000]
+        useful = [name for name in self.kinds if name not in taken and self.kinds[name] != "category"]
+        if self.of_kind("given") and self.of_kind("surname"):
+            pairs = list(combinations(self.of_kind("given", "surname", "date"), 2))
+            pairs += product(self.of_kind("surname"), self.of_kind("street")[:1])
+            pairs += product(self.of_kind("date"), self.of_kind("postcode", "town")[:1])
+        else:
+            pairs = list(combinations(useful, 2))
+        chosen += [rule for rule in pairs if self.pairs(rule) <= MOST_BLOCK_PAIRS]
+        chosen += [(name,) for name in useful if self.kinds[name] == "date" and self.pairs((name,)) <= 100_000]
         return chosen or [(name,) for name in useful]
 
     def of_kind(self, *kinds: str) -> list[str]:
