@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from linkage_draws import Draws, Record
 from linkage_kinds import KINDS, Kind
+from linkage_kinds_kept import KEPT_CALIBRATION, KEPT_KINDS
 from linkage_populations import POPULATIONS, columns_of, copy_people, draw_people
 
 Pairs = npt.NDArray[np.int64]
@@ -160,9 +161,14 @@ def linked_kind(kind: Kind, size: int, share: float, strength: float, seed: int,
         rows = first + again
         draws.shuffle(rows)
         return Tables(
-            as_columns([record for _, record in rows]), None, linkage.same_entity(number for number, _ in rows), kind.kinds
+            as_columns([record for _, record in rows]),
+            None,
+            linkage.same_entity(number for number, _ in rows),
+            kind.kinds,
         )
-    second = again + [(size + number, kind.again(record, draws, strength)) for number, record in enumerate(entities[size:])]
+    second = again + [
+        (size + number, kind.again(record, draws, strength)) for number, record in enumerate(entities[size:])
+    ]
     draws.shuffle(first)
     draws.shuffle(second)
     place = {number: row for row, (number, _) in enumerate(first)}
@@ -174,7 +180,7 @@ def linked_kind(kind: Kind, size: int, share: float, strength: float, seed: int,
 # ---- messy customers ----
 
 MESSY_CITIES = words.CITIES[:10]
-STATES = "NSW VIC QLD WA SA TAS ACT NT NSW VIC".split()
+STATES = ["NSW", "VIC", "QLD", "WA", "SA", "TAS", "ACT", "NT", "NSW", "VIC"]
 
 
 def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
@@ -188,11 +194,15 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
         last = draws.skewed(words.SURNAMES, 0.4).title()
         place = min(9, int(draws.expovariate(0.4)))
         kind = draws.choice(words.STREETS).title()
-        user = draws.choice((f"{first}.{last}", f"{first[0]}{last}{draws.randint(1, 99)}", f"{last}{draws.randint(1, 999)}"))
+        user = draws.choice(
+            (f"{first}.{last}", f"{first[0]}{last}{draws.randint(1, 99)}", f"{last}{draws.randint(1, 999)}")
+        )
+        number_of_house = draws.randint(1, 180)
+        street = draws.choice(words.STARTS).title() + draws.choice(("", "wood", "ton"))
         record = {
             "First Name": first,
             "Last Name": last,
-            "Street": f"{draws.randint(1, 180)} {draws.choice(words.STARTS).title()}{draws.choice(('', 'wood', 'ton'))} {kind}",
+            "Street": f"{number_of_house} {street} {kind}",
             "City": MESSY_CITIES[place].title(),
             "Postcode": str(2000 + 211 * place + draws.choice((0, 0, 1, 2))),
             "State": STATES[place],
@@ -206,7 +216,13 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
     finished = []
     for number, record in rows:
         other = dict(record)
-        for name, missing in (("Phone", 0.15), ("Email", 0.12), ("Customer since", 0.1), ("Postcode", 0.04), ("Street", 0.03)):
+        for name, missing in (
+            ("Phone", 0.15),
+            ("Email", 0.12),
+            ("Customer since", 0.1),
+            ("Postcode", 0.04),
+            ("Street", 0.03),
+        ):
             if draws.chance(missing):
                 other[name] = ""
         if derived:
@@ -214,12 +230,22 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
         finished.append((number, other))
     draws.shuffle(finished)
     kinds = {
-        "Name": "ignore", "First Name": "given", "Last Name": "surname", "Street": "street", "City": "town",
-        "Postcode": "postcode", "State": "category", "Phone": "phone", "Email": "email", "Customer since": "ignore",
+        "Name": "ignore",
+        "First Name": "given",
+        "Last Name": "surname",
+        "Street": "street",
+        "City": "town",
+        "Postcode": "postcode",
+        "State": "category",
+        "Phone": "phone",
+        "Email": "email",
+        "Customer since": "ignore",
         "Segment": "category",
-    }  # fmt: skip
+    }
     table = as_columns([record for _, record in finished])
-    return Tables(table, None, linkage.same_entity(number for number, _ in finished), {name: kinds[name] for name in table})
+    return Tables(
+        table, None, linkage.same_entity(number for number, _ in finished), {name: kinds[name] for name in table}
+    )
 
 
 def messy_again(record: Record, draws: Draws) -> Record:
@@ -244,9 +270,12 @@ def messy_again(record: Record, draws: Draws) -> Record:
 # ---- records as they come ----
 
 DUMMIES = {
-    "born": ("1900-01-01", "1900-01-01", "unknown"), "phone": ("9999999999", "N/A"), "email": ("nan", "NULL", "unknown"),
-    "street": ("unknown", "N/A"), "postcode": ("00000", "NULL"),
-}  # fmt: skip
+    "born": ("1900-01-01", "1900-01-01", "unknown"),
+    "phone": ("9999999999", "N/A"),
+    "email": ("nan", "NULL", "unknown"),
+    "street": ("unknown", "N/A"),
+    "postcode": ("00000", "NULL"),
+}
 
 
 def with_dummies(percent: int) -> Tables:
@@ -285,7 +314,9 @@ def one_to_many() -> Tables:
     entities = kind.entities(3500, draws)
     second = []
     for number in range(1000):
-        second += [(number, kind.again(entities[number], draws, 1.0)) for _ in range(draws.choice((0, 1, 1, 2, 3, 4, 6)))]
+        second += [
+            (number, kind.again(entities[number], draws, 1.0)) for _ in range(draws.choice((0, 1, 1, 2, 3, 4, 6)))
+        ]
     second += [(number, kind.again(entities[number], draws, 1.0)) for number in range(1500, 3500)]
     draws.shuffle(second)
     pairs = linkage.sorted_pairs((number, row) for row, (number, _) in enumerate(second) if number < 1500)
@@ -335,9 +366,17 @@ def public(folder: Path, name: str) -> Tables:
 
 
 FEBRL_KINDS = {
-    "given_name": "given", "surname": "surname", "street_number": "number", "address_1": "street", "address_2": "street",
-    "suburb": "town", "postcode": "postcode", "state": "category", "date_of_birth": "code", "soc_sec_id": "code",
-}  # fmt: skip
+    "given_name": "given",
+    "surname": "surname",
+    "street_number": "number",
+    "address_1": "street",
+    "address_2": "street",
+    "suburb": "town",
+    "postcode": "postcode",
+    "state": "category",
+    "date_of_birth": "code",
+    "soc_sec_id": "code",
+}
 
 
 def without_duplicates(folder: Path, name: str) -> Tables:
@@ -347,7 +386,9 @@ def without_duplicates(folder: Path, name: str) -> Tables:
     for i, j in tables.true_pairs.tolist():
         first[j] = min(first[j], first[i])
     kept = [row for row, least in enumerate(first) if row == least]
-    return Tables({column: [values[row] for row in kept] for column, values in tables.a.items()}, None, NO_PAIRS, tables.kinds)
+    return Tables(
+        {column: [values[row] for row in kept] for column, values in tables.a.items()}, None, NO_PAIRS, tables.kinds
+    )
 
 
 def one_side(folder: Path, name: str, side: str) -> Tables:
@@ -396,7 +437,9 @@ def people_names() -> Iterator[str]:
         for size in (20_000, 40_000):
             yield f"twice/{letter}/{columns}{families}/{size}"
         yield f"twice/{letter}/{columns}{families}/20000/0"
-    for letter, size, seed in product("ABC", (20, 100, 500, 2000, 50_000, 100_000, 200_000, 400_000, 1_000_000), (1, 2)):
+    for letter, size, seed in product(
+        "ABC", (20, 100, 500, 2000, 50_000, 100_000, 200_000, 400_000, 1_000_000), (1, 2)
+    ):
         yield f"people/{letter}/8/{size}/80/{seed}"
     for letter, size, percent in product("ABC", (20, 100, 500, 2000, 8000), (10, 2, 0)):
         yield f"people/{letter}/8f/{size}/{percent}"
@@ -411,21 +454,15 @@ def all_cases(folder: Path | None) -> dict[str, Case]:
     for form, percent in product(("derived", "plain"), (0, 1, 3, 5, 10, 20)):
         target = MOSTLY_RIGHT if percent else NO_LINKS
         cases.append(
-            Case(f"messy/{form}/{percent}", lambda form=form, percent=percent: messy_customers(form == "derived", percent), target)
-        )
-    for name, kind in KINDS.items():
-        cases.append(Case(f"none/{name}", lambda kind=kind: linked_kind(kind, 2000, 0, 1, 11, True), NO_LINKS))
-        size, share, strength, one = CALIBRATION[name]
-        target = Target(beside_tfidf=True, expected=0.03)
-        cases.append(
             Case(
-                f"calibration/{name}",
-                lambda kind=kind, size=size, share=share, strength=strength, one=one: linked_kind(
-                    kind, size, share, strength, 12, one
-                ),
+                f"messy/{form}/{percent}",
+                lambda form=form, percent=percent: messy_customers(form == "derived", percent),
                 target,
             )
         )
+    for kinds, sizes, kept_back in ((KINDS, CALIBRATION, False), (KEPT_KINDS, KEPT_CALIBRATION, True)):
+        for name, kind in kinds.items():
+            cases += kind_cases(hyphened(name), kind, sizes[name], kept_back)
     plain = Target(f1=0.98, expected=0.03)
     cases += [
         Case("input/dummies-30", lambda: with_dummies(30), Target(precision=0.97, recall=0.85)),
@@ -440,6 +477,15 @@ def all_cases(folder: Path | None) -> dict[str, Case]:
     return {case.name: case for case in cases}
 
 
+def kind_cases(name: str, kind: Kind, sizes: tuple[int, float, float, bool], kept_back: bool) -> list[Case]:
+    """Return the cases of a kind: a table without duplicates, and tables with some."""
+    size, share, strength, one = sizes
+    none = Case(f"none/{name}", lambda: linked_kind(kind, 2000, 0, 1, 11, True), NO_LINKS, kept_back)
+    target = Target(beside_tfidf=True, expected=0.03)
+    some = Case(f"calibration/{name}", lambda: linked_kind(kind, size, share, strength, 12, one), target, kept_back)
+    return [none, some]
+
+
 def public_cases(folder: Path) -> list[Case]:
     cases = []
     for name in (*ONE_TABLE, *TWO_TABLES):
@@ -449,7 +495,11 @@ def public_cases(folder: Path) -> list[Case]:
         cases.append(Case(f"none/real-{hyphened(name)}", lambda name=name: without_duplicates(folder, name), NO_LINKS))
     for name, side in (*product(TWO_TABLES, "ab"),):
         cases.append(
-            Case(f"none/real-{hyphened(name)}-{side}", lambda name=name, side=side: one_side(folder, name, side), NO_LINKS)
+            Case(
+                f"none/real-{hyphened(name)}-{side}",
+                lambda name=name, side=side: one_side(folder, name, side),
+                NO_LINKS,
+            )
         )
     for draw in range(1, 6):
         cases.append(Case(f"input/lists-{draw}", lambda draw=draw: small_lists(folder, draw), Target(f1=0.8)))

@@ -1,24 +1,26 @@
 """Record linkage judged: lshfast, splink and TF-IDF on the cases of linkage_cases.py, one process a case.
 
     python benchmarks/linkage_contest.py run --only people/A/3/20000/10 messy --out main.jsonl [--data FOLDER]
-    python benchmarks/linkage_contest.py run --engine splink --python VENV/bin/python --only ... --out splink.jsonl
+    python benchmarks/linkage_contest.py run --engine splink --python PYTHON --only ... --out splink.jsonl
     python benchmarks/linkage_contest.py run --engine tfidf --only public calibration --out tfidf.jsonl --data FOLDER
-    python benchmarks/linkage_contest.py table main.jsonl model.jsonl --splink splink.jsonl --tfidf tfidf.jsonl [--only ...]
+    python benchmarks/linkage_contest.py table main.jsonl model.jsonl --splink splink.jsonl --tfidf tfidf.jsonl
     python benchmarks/linkage_contest.py wrong CASE [--data FOLDER] [--count 10]
     python benchmarks/linkage_contest.py list [--only ...]
 
-PYTHONPATH chooses the version of lshfast. Tables are generated once and kept as Parquet files in --cache. Seconds and
-peak memory are those of a whole process that reads the files and writes the links. Remove --cache after changing a
-generator. --out is appended to, and the latest
-line of a case counts. `table` marks what misses a target: F1, P (precision), R (recall), S (F1 of splink less .002),
-T (F1 of TF-IDF), M (F1 of the first file), L (too many links), E (expected precision). `wrong` shows wrong and missed
-pairs of the last run of a case. Cases that are kept back take part with --kept-back.
+PYTHONPATH chooses the version of lshfast. Tables are generated once and kept as Parquet files in --cache, which must
+be removed after a change of a generator. Seconds, processor seconds (cpu) and peak memory are those of a whole
+process that reads the files and writes the links. --out is appended to, and the latest line of a case counts.
+
+`table` marks what misses a target: F (F1), P (precision), R (recall), S (F1 of splink less .002), T (F1 of TF-IDF), M
+(F1 of the first file), L (too many links), E (expected precision), I (its interval); w: the run warns. `wrong` shows
+wrong and missed pairs of the last run of a case. Cases that are kept back take part with --kept-back.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -59,7 +61,9 @@ def link_by_lshfast(folder: Path, threads: int) -> Result:
         refused = f"{type(error).__name__}: {error}"
     if probabilities is None:
         probabilities = np.full(len(i), np.nan)
-    links = pa.table({"i": np.asarray(i, np.int64), "j": np.asarray(j, np.int64), "p": np.asarray(probabilities, float)})
+    links = pa.table(
+        {"i": np.asarray(i, np.int64), "j": np.asarray(j, np.int64), "p": np.asarray(probabilities, float)}
+    )
     pq.write_table(links, folder / "links.parquet")
     if interval is not None:
         interval = [float(value) for value in np.atleast_1d(np.asarray(interval, float)).tolist()]
@@ -163,40 +167,46 @@ def run_case(case: Any, options: argparse.Namespace) -> Result:
     if options.engine == "splink":
         command = [options.python, str(HERE / "linkage_splink.py"), str(folder), str(options.threads)]
     else:
-        command = [sys.executable, __file__, "link", str(folder), "--engine", options.engine, "--threads", str(options.threads)]
-    errors = tempfile.TemporaryFile()
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=HERE)
-    output, failed, peak = watched(process, options.seconds)
-    result["seconds"] = round(time.perf_counter() - start, 2)
-    result["peak_mb"] = round(peak / 1e6)
-    if failed or process.returncode:
+        command = [
+            sys.executable,
+            __file__,
+            "link",
+            str(folder),
+            "--engine",
+            options.engine,
+            "--threads",
+            str(options.threads),
+        ]
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=output, stderr=errors, cwd=HERE)
+        failed, usage = watched(process, options.seconds)
+        result["seconds"] = round(time.perf_counter() - start, 2)
+        result["cpu"] = round(usage.ru_utime + usage.ru_stime, 2)
+        result["peak_mb"] = round(usage.ru_maxrss * 1024 / 1e6)
+        output.seek(0)
         errors.seek(0)
-        result["failed"] = failed or errors.read().decode(errors="replace")[-1500:]
-        return result
-    result |= json.loads(output.splitlines()[-1])
+        if failed or process.returncode:
+            result["failed"] = failed or errors.read().decode(errors="replace")[-1500:]
+            return result
+        result |= json.loads(output.read().splitlines()[-1])
     (folder / "links.parquet").rename(folder / f"links-{options.engine}.parquet")
     return result | figures(folder, options.engine)
 
 
-def watched(process: subprocess.Popen[bytes], seconds: float) -> tuple[str, str, int]:
-    """Wait for a process; return its output, why it was ended, and its greatest memory in bytes."""
-    peak = 0
+def watched(process: subprocess.Popen[bytes], seconds: float) -> tuple[str, Any]:
+    """Wait for a process; return why it was ended, and its use of the machine."""
     end = time.monotonic() + seconds
-    status = Path(f"/proc/{process.pid}/status")
-    while process.poll() is None:
-        try:
-            lines = status.read_text().splitlines()
-            peak = max([peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))])
-        except OSError:
-            pass
-        if time.monotonic() > end:
+    failed = ""
+    while True:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return failed, usage
+        if time.monotonic() > end and not failed:
+            failed = f"more than {seconds:g} seconds"
             process.kill()
-            process.wait()
-            return "", f"more than {seconds:g} seconds", peak
         time.sleep(0.02)
-    assert process.stdout is not None
-    return process.stdout.read().decode(), "", peak
 
 
 # ---- the table ----
@@ -229,9 +239,14 @@ def misses(result: Result, target: Any, first: Result | None, splink: Result | N
     for mark, other, wanted, less in (*others, ("M", first, target.beside_main, 5e-4)):
         if wanted and other is not None and other.get("f1") is not None and (result["f1"] or 0) < other["f1"] - less:
             marks.append(mark)
-    if target.expected is not None and result["links"] and result["expected"] is not None:
-        if abs(result["expected"] - result["precision"]) > target.expected:
+    expected = result.get("expected")
+    if target.expected is not None and expected is not None:
+        chance = 2 * (expected * (1 - expected) / result["links"]) ** 0.5
+        if abs(expected - result["precision"]) > max(target.expected, chance):
             marks.append("E")
+        interval = result.get("interval")
+        if interval and not min(interval) <= result["precision"] <= max(interval):
+            marks.append("I")
     return "".join(marks)
 
 
@@ -243,11 +258,11 @@ def cells(result: Result | None, marks: str) -> list[str]:
     if result is None:
         return ["", "", "", "", "", "", "", ""]
     if "failed" in result:
-        return ["failed", "", "", "", "", f"{result['seconds']:.1f}", str(result["peak_mb"]), marks]
+        return ["failed", "", "", "", "", shown(result.get("cpu"), ".1f"), str(result["peak_mb"]), marks]
     figures = [shown(result[name]) for name in ("f1", "precision", "recall", "expected")]
     links = "refused" if result.get("refused") else f"{result['links']:,}"
     note = f"{marks}{' w' * bool(result.get('warnings'))}"
-    return [*figures, links, f"{result['seconds']:.1f}", str(result["peak_mb"]), note]
+    return [*figures, links, shown(result.get("cpu"), ".1f"), str(result["peak_mb"]), note]
 
 
 def table(options: argparse.Namespace) -> int:
@@ -261,8 +276,8 @@ def table(options: argparse.Namespace) -> int:
     cases = [case for case in chosen_cases(options.data, patterns, True) if case.name in names]
     header = ["case", "true"]
     for path in options.files:
-        header += [path.stem[:8], "P", "R", "exp.P", "links", "s", "MB", "misses"]
-    header += ["splink", "P", "R", "s", "MB", "TF-IDF"]
+        header += [path.stem[:8], "P", "R", "exp.P", "links", "cpu", "MB", "misses"]
+    header += ["splink", "P", "R", "cpu", "MB", "TF-IDF"]
     lines = []
     missed = [0] * len(files)
     for case in cases:
@@ -279,17 +294,20 @@ def table(options: argparse.Namespace) -> int:
         if theirs is None:
             line += [""] * 5
         elif "failed" in theirs:
-            line += ["failed", "", "", shown(theirs["seconds"], ".1f"), str(theirs["peak_mb"])]
+            line += ["failed", "", "", shown(theirs.get("cpu"), ".1f"), str(theirs["peak_mb"])]
         else:
             first_figure = shown(theirs["f1"]) if theirs["f1"] is not None else f"{theirs['links']:,}"
             line += [first_figure, shown(theirs["precision"]), shown(theirs["recall"])]
-            line += [shown(theirs["seconds"], ".1f"), str(theirs["peak_mb"])]
+            line += [shown(theirs.get("cpu"), ".1f"), str(theirs["peak_mb"])]
         line.append(shown(nearest.get("f1")) if nearest else "")
         if not options.misses or any(line[9 + 8 * place].strip(" w") for place in range(len(files))):
             lines.append(line)
     widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
     for line in [header, *lines]:
-        parts = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        parts = [
+            line[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+        ]
         print("  ".join(parts).rstrip())
     for path, count in zip(options.files, missed, strict=True):
         print(f"{path.stem}: {count} of {len(cases)} cases miss a target")
@@ -311,7 +329,10 @@ def show_wrong(options: argparse.Namespace) -> int:
     wrong = np.flatnonzero(~np.isin(codes(pairs), codes(true_pairs)))
     missed = true_pairs[~np.isin(codes(true_pairs), codes(pairs))]
     rng = np.random.default_rng(0)
-    for title, some, chances in (("wrong", pairs[wrong], probabilities[wrong]), ("missed", missed, np.full(len(missed), np.nan))):
+    for title, some, chances in (
+        ("wrong", pairs[wrong], probabilities[wrong]),
+        ("missed", missed, np.full(len(missed), np.nan)),
+    ):
         print(f"---- {title}: {len(some):,}")
         chosen = rng.permutation(len(some))[: options.count]
         for place in chosen.tolist():

@@ -119,7 +119,13 @@ def products(count: int, draws: Draws) -> list[Record]:
                 continue
             seen.add(model)
             name = f"{brand} {draws.choice(words.SELLING)} {noun} {variant} {model}"
-            record = {"title": name, "model": model, "maker": brand, "category": category, "price": f"{price + 5 * place:.2f}"}
+            record = {
+                "title": name,
+                "model": model,
+                "maker": brand,
+                "category": category,
+                "price": f"{price + 5 * place:.2f}",
+            }
             records.append(record)
     return records[:count]
 
@@ -140,12 +146,44 @@ def product_again(record: Record, draws: Draws, strength: float) -> Record:
     }
 
 
-TOPICS = (
-    "learning;queries;databases;streams;graphs;indexing;optimization;mining;clustering;estimation;views;transactions;"
-    "caching;recovery;replication;integration;schema matching;similarity search;joins;sampling;compression;privacy"
-).split(";")
-METHODS = "efficient adaptive scalable incremental approximate parallel robust fast distributed online optimal".split()
-VENUES = "SIGMOD Conference;VLDB;ICDE;TODS;VLDB Journal;SIGMOD Record;EDBT;KDD".split(";")
+TOPICS = [
+    "learning",
+    "queries",
+    "databases",
+    "streams",
+    "graphs",
+    "indexing",
+    "optimization",
+    "mining",
+    "clustering",
+    "estimation",
+    "views",
+    "transactions",
+    "caching",
+    "recovery",
+    "replication",
+    "integration",
+    "schema matching",
+    "similarity search",
+    "joins",
+    "sampling",
+    "compression",
+    "privacy",
+]
+METHODS = [
+    "efficient",
+    "adaptive",
+    "scalable",
+    "incremental",
+    "approximate",
+    "parallel",
+    "robust",
+    "fast",
+    "distributed",
+    "online",
+    "optimal",
+]
+VENUES = ["SIGMOD Conference", "VLDB", "ICDE", "TODS", "VLDB Journal", "SIGMOD Record", "EDBT", "KDD"]
 
 
 def publications(count: int, draws: Draws) -> list[Record]:
@@ -159,9 +197,15 @@ def publications(count: int, draws: Draws) -> list[Record]:
         elif form == 2:
             name = f"{draws.choice(words.NOUNS).title()}: {draws.choice(METHODS)} {first} over {second}"
         else:
-            name = f"{draws.choice(METHODS).title()} and {draws.choice(METHODS)} {first} with {draws.choice(words.ADJECTIVES)} {second}"
+            method = f"{draws.choice(METHODS).title()} and {draws.choice(METHODS)}"
+            name = f"{method} {first} with {draws.choice(words.ADJECTIVES)} {second}"
         authors = ", ".join(full_name(draws) for _ in range(draws.choice((1, 2, 2, 3, 4))))
-        return {"title": name, "authors": authors, "venue": draws.skewed(VENUES, 0.6), "year": str(draws.randint(1990, 2012))}
+        return {
+            "title": name,
+            "authors": authors,
+            "venue": draws.skewed(VENUES, 0.6),
+            "year": str(draws.randint(1990, 2012)),
+        }
 
     return distinct(count, draw)
 
@@ -192,7 +236,20 @@ FORMS_OF_COMPANIES = ("Ltd", "Limited", "GmbH", "Inc.", "plc", "& Sons", "LLP")
 def companies(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
         core = draws.choice((draws.skewed(words.SURNAMES, 0.4), draws.choice(words.TOWNS), draws.choice(words.NOUNS)))
-        trade = draws.choice("engineering trading foods logistics consulting motors textiles energy media homes".split())
+        trade = draws.choice(
+            [
+                "engineering",
+                "trading",
+                "foods",
+                "logistics",
+                "consulting",
+                "motors",
+                "textiles",
+                "energy",
+                "media",
+                "homes",
+            ]
+        )
         if draws.chance(0.3):
             core = f"{core} and {draws.skewed(words.SURNAMES, 0.4)}"
         name = f"{core} {trade} {draws.choice(FORMS_OF_COMPANIES)}".title()
@@ -218,11 +275,12 @@ def company_again(record: Record, draws: Draws, strength: float) -> Record:
 def addresses(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
         place = int(draws.random() ** 1.5 * 60)
+        area = f"{words.TOWNS[place][:2].upper()}{place % 20}"
         return {
             "number": str(draws.randint(1, 150)),
             "street": f"{draws.skewed(words.SURNAMES, 0.3)} {draws.choice(words.STREETS)}",
             "town": words.TOWNS[place],
-            "postcode": f"{words.TOWNS[place][:2].upper()}{place % 20} {draws.randint(1, 9)}{draws.choice('ABDEF')}{draws.choice('JLNPQ')}",
+            "postcode": f"{area} {draws.randint(1, 9)}{draws.choice('ABDEF')}{draws.choice('JLNPQ')}",
             "county": words.ADJECTIVES[place // 6] + "shire",
         }
 
@@ -232,7 +290,9 @@ def addresses(count: int, draws: Draws) -> list[Record]:
 def address_again(record: Record, draws: Draws, strength: float) -> Record:
     street, _, kind = record["street"].rpartition(" ")
     short = {**record, "street": f"{street} {words.SHORT.get(kind, kind)}"} if draws.chance(0.4) else record
-    return errors({"postcode": 0.1, "county": 0.2}, {"street": 0.15, "town": 0.1, "postcode": 0.05})(short, draws, strength)
+    return errors({"postcode": 0.1, "county": 0.2}, {"street": 0.15, "town": 0.1, "postcode": 0.05})(
+        short, draws, strength
+    )
 
 
 def invoices(count: int, draws: Draws) -> list[Record]:
@@ -259,10 +319,13 @@ def invoice_again(record: Record, draws: Draws, strength: float) -> Record:
 
 def places(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
-        kind = draws.skewed("school church cafe hotel pharmacy museum library station park".split(), 0.4)
+        kind = draws.skewed(
+            ["school", "church", "cafe", "hotel", "pharmacy", "museum", "library", "station", "park"], 0.4
+        )
         centre = draws.randrange(25)
+        names = (draws.choice(words.NOUNS), draws.choice(words.TOWNS), f"st {given_name(draws)}")
         return {
-            "place": f"{draws.choice((draws.choice(words.NOUNS), draws.choice(words.TOWNS), 'st ' + given_name(draws)))} {kind}".title(),
+            "place": f"{draws.choice(names)} {kind}".title(),
             "kind": kind,
             "latitude": f"{50 + centre % 5 + draws.gauss(0, 0.05):.5f}",
             "longitude": f"{-3 + centre // 5 + draws.gauss(0, 0.08):.5f}",
@@ -279,20 +342,78 @@ def place_again(record: Record, draws: Draws, strength: float) -> Record:
     return other
 
 
-BIRDS = "thrush warbler finch eagle owl heron gull tern duck goose woodpecker swift lark pipit wren tit crow dove".split()
-COLOURS = "red black white grey yellow great little northern southern common spotted crested golden blue long-tailed".split()
-LATIN_STARTS = "tur cor fal aqu str lar ster ana pic ap al anth tro par col emb syl phyl acro buteo".split()
+BIRDS = [
+    "thrush",
+    "warbler",
+    "finch",
+    "eagle",
+    "owl",
+    "heron",
+    "gull",
+    "tern",
+    "duck",
+    "goose",
+    "woodpecker",
+    "swift",
+    "lark",
+    "pipit",
+    "wren",
+    "tit",
+    "crow",
+    "dove",
+]
+COLOURS = [
+    "red",
+    "black",
+    "white",
+    "grey",
+    "yellow",
+    "great",
+    "little",
+    "northern",
+    "southern",
+    "common",
+    "spotted",
+    "crested",
+    "golden",
+    "blue",
+    "long-tailed",
+]
+LATIN_STARTS = [
+    "tur",
+    "cor",
+    "fal",
+    "aqu",
+    "str",
+    "lar",
+    "ster",
+    "ana",
+    "pic",
+    "ap",
+    "al",
+    "anth",
+    "tro",
+    "par",
+    "col",
+    "emb",
+    "syl",
+    "phyl",
+    "acro",
+    "buteo",
+]
 
 
 def birds(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
-        genus = draws.choice(LATIN_STARTS) + draws.choice("dus vus co ila ix us na unda".split())
-        species = draws.choice("alb nigr flav vulgar min maj austral bore rub".split()) + draws.choice("us a is alis or icus ensis".split())
+        genus = draws.choice(LATIN_STARTS) + draws.choice(["dus", "vus", "co", "ila", "ix", "us", "na", "unda"])
+        species = draws.choice(
+            ["alb", "nigr", "flav", "vulgar", "min", "maj", "austral", "bore", "rub"]
+        ) + draws.choice(["us", "a", "is", "alis", "or", "icus", "ensis"])
         parts = (draws.choice(COLOURS), draws.choice(("winged ", "headed ", "", "", "throated ")), draws.choice(BIRDS))
         return {
             "english": f"{parts[0]} {parts[1]}{parts[2]}",
             "latin": f"{genus} {species}".capitalize(),
-            "family": draws.choice("Turdidae Corvidae Laridae Anatidae Strigidae Paridae".split()),
+            "family": draws.choice(["Turdidae", "Corvidae", "Laridae", "Anatidae", "Strigidae", "Paridae"]),
             "length": str(draws.randint(9, 110)),
             "status": draws.skewed(("LC", "NT", "VU", "EN"), 1.2),
         }
@@ -319,7 +440,9 @@ def songs(count: int, draws: Draws) -> list[Record]:
 
 
 def song_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"album": 0.2, "released": 0.3, "genre": 0.5}, {"song": 0.2, "artist": 0.15, "album": 0.1})(record, draws, strength)
+    other = errors({"album": 0.2, "released": 0.3, "genre": 0.5}, {"song": 0.2, "artist": 0.15, "album": 0.1})(
+        record, draws, strength
+    )
     minutes, _, seconds = record["length"].partition(":")
     length = int(minutes) * 60 + int(seconds) + draws.choice((-1, 0, 0, 1, 2))
     other["length"] = f"{length // 60}:{length % 60:02d}"
@@ -331,13 +454,24 @@ def song_again(record: Record, draws: Draws, strength: float) -> Record:
 KINDS: dict[str, Kind] = {
     "people": Kind(
         people,
-        errors({"birthday": 0.06, "town": 0.1, "job": 0.2, "joined": 0.3}, {"name": 0.3, "birthday": 0.08, "town": 0.08}),
+        errors(
+            {"birthday": 0.06, "town": 0.1, "job": 0.2, "joined": 0.3}, {"name": 0.3, "birthday": 0.08, "town": 0.08}
+        ),
         {"name": "name", "birthday": "date", "town": "town", "job": "category", "joined": "date"},
     ),
     "customers": Kind(
         customers,
-        errors({"Street": 0.1, "Phone": 0.2, "Since": 0.2}, {"Customer": 0.25, "Street": 0.25, "City": 0.1, "Phone": 0.1}),
-        {"Customer": "name", "Street": "street", "City": "town", "Phone": "phone", "Balance": "number", "Since": "category"},
+        errors(
+            {"Street": 0.1, "Phone": 0.2, "Since": 0.2}, {"Customer": 0.25, "Street": 0.25, "City": 0.1, "Phone": 0.1}
+        ),
+        {
+            "Customer": "name",
+            "Street": "street",
+            "City": "town",
+            "Phone": "phone",
+            "Balance": "number",
+            "Since": "category",
+        },
     ),
     "products": Kind(
         products,
@@ -360,7 +494,14 @@ KINDS: dict[str, Kind] = {
     "invoices": Kind(
         invoices,
         invoice_again,
-        {"invoice": "code", "client": "text", "issued": "number", "amount": "number", "currency": "category", "status": "category"},
+        {
+            "invoice": "code",
+            "client": "text",
+            "issued": "number",
+            "amount": "number",
+            "currency": "category",
+            "status": "category",
+        },
     ),
     "places": Kind(
         places,
@@ -375,7 +516,13 @@ KINDS: dict[str, Kind] = {
     "songs": Kind(
         songs,
         song_again,
-        {"song": "text", "artist": "name", "album": "text", "length": "category", "released": "category", "genre": "category"},
+        {
+            "song": "text",
+            "artist": "name",
+            "album": "text",
+            "length": "category",
+            "released": "category",
+            "genre": "category",
+        },
     ),
 }
-

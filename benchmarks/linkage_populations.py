@@ -1,7 +1,7 @@
 """Three unlike generators of people for benchmarks of record linkage: names of syllables, a customer list, a register.
 
-Each draws people, and copies of them with errors. The people of each have 3, 4, 8 or more columns. A copy in few columns
-has few errors, so that a person can still tell it. Families share surname, address and telephone.
+Each draws people, and copies of them with errors. The people of each have 3, 4, 8 or more columns. A copy in few
+columns has few errors, so that a person can still tell it. Families share surname, address and telephone.
 """
 
 from __future__ import annotations
@@ -222,7 +222,26 @@ def initial(value: str, draws: Draws) -> str:
 
 # ---- A: syllables ----
 
-SYLLABLES = "an ber ma lo ri sch ner tor vin el ka mi so hal den wex pol gar".split()
+SYLLABLES = [
+    "an",
+    "ber",
+    "ma",
+    "lo",
+    "ri",
+    "sch",
+    "ner",
+    "tor",
+    "vin",
+    "el",
+    "ka",
+    "mi",
+    "so",
+    "hal",
+    "den",
+    "wex",
+    "pol",
+    "gar",
+]
 STREET_KINDS = ("street", "road", "lane", "way")
 
 
@@ -257,7 +276,9 @@ def draw_syllable_people(size: int, rng: np.random.Generator) -> Columns:
         "postcode": postcodes[town],
         "street": joined(streets[rng.integers(0, len(streets), size)], " ", kind, " ", numbers),
         "phone": digits(size, rng, "0##-#######"),
-        "email": joined(syllable_words(50, rng)[rng.integers(0, 50, size)], digits(size, rng, "#####"), "@mail.example"),
+        "email": joined(
+            syllable_words(50, rng)[rng.integers(0, 50, size)], digits(size, rng, "#####"), "@mail.example"
+        ),
     }
 
 
@@ -270,9 +291,15 @@ SYLLABLE_PEOPLE = Population(
         8: ("first", "last", "born", "town", "postcode", "street", "phone", "email"),
     },
     {
-        "first": "given", "last": "surname", "born": "date", "town": "town", "postcode": "postcode",
-        "street": "street", "phone": "phone", "email": "email",
-    },  # fmt: skip
+        "first": "given",
+        "last": "surname",
+        "born": "date",
+        "town": "town",
+        "postcode": "postcode",
+        "street": "street",
+        "phone": "phone",
+        "email": "email",
+    },
     (
         Error("first", 4, edit_letters),
         Error("last", 4, edit_letters),
@@ -331,7 +358,9 @@ def derive_customers(columns: Columns, rng: np.random.Generator) -> None:
     domains = as_column(DOMAINS)[rng.integers(0, len(DOMAINS), size)]
     forms = rng.integers(0, 4, size).tolist()
     users = []
-    for first, last, form, end in zip(columns["firstname"].tolist(), columns["surname"].tolist(), forms, ends, strict=True):
+    for first, last, form, end in zip(
+        columns["firstname"].tolist(), columns["surname"].tolist(), forms, ends, strict=True
+    ):
         last = last.replace("'", "")
         if form == 0:
             users.append(f"{first}.{last}")
@@ -361,9 +390,15 @@ CUSTOMERS = Population(
         8: ("firstname", "surname", "dob", "city", "postcode", "address", "mobile", "email"),
     },
     {
-        "firstname": "given", "surname": "surname", "dob": "date", "city": "town", "postcode": "postcode",
-        "address": "street", "mobile": "phone", "email": "email",
-    },  # fmt: skip
+        "firstname": "given",
+        "surname": "surname",
+        "dob": "date",
+        "city": "town",
+        "postcode": "postcode",
+        "address": "street",
+        "mobile": "phone",
+        "email": "email",
+    },
     (
         Error("firstname", 3, misread),
         Error("firstname", 2, nickname, total=True),
@@ -391,13 +426,72 @@ CUSTOMERS = Population(
 
 # ---- C: a register ----
 
-REGISTER_STARTS = "Nov Krás Svob Dvoř Čern Proch Kuč Vesel Hor Něm Pokor Mar Jel Růž Ben Fial Sedl Dol Zem Kol Urb Vaň".split()
+REGISTER_STARTS = [
+    "Nov",
+    "Krás",
+    "Svob",
+    "Dvoř",
+    "Čern",
+    "Proch",
+    "Kuč",
+    "Vesel",
+    "Hor",
+    "Něm",
+    "Pokor",
+    "Mar",
+    "Jel",
+    "Růž",
+    "Ben",
+    "Fial",
+    "Sedl",
+    "Dol",
+    "Zem",
+    "Kol",
+    "Urb",
+    "Vaň",
+]
 REGISTER_MIDDLES = ("", "áč", "ot", "ek", "in", "ov", "ul", "íč", "ar", "os", "až", "ad")
 REGISTER_ENDS = ("ák", "ka", "ek", "ík", "ný", "ský", "an", "a", "ec", "oš", "el", "íček")
-GIVEN_STEMS = "Jan Petr Mil Vlad Jar Stan Zden Rad Bohum Ljub Bor Dobr Svat Tom Luk Mart Ondř Kar Iv Rom Al Vít".split()
+GIVEN_STEMS = [
+    "Jan",
+    "Petr",
+    "Mil",
+    "Vlad",
+    "Jar",
+    "Stan",
+    "Zden",
+    "Rad",
+    "Bohum",
+    "Ljub",
+    "Bor",
+    "Dobr",
+    "Svat",
+    "Tom",
+    "Luk",
+    "Mart",
+    "Ondř",
+    "Kar",
+    "Iv",
+    "Rom",
+    "Al",
+    "Vít",
+]
 GIVEN_MALE = ("", "oslav", "imír", "ek", "an", "omil", "ivoj")
 GIVEN_FEMALE = ("a", "oslava", "ena", "ka", "ana", "omila", "uše")
-REGISTER_STREETS = "Dlouhá Nová Školní Zahradní Polní Lipová Husova Krátká Lesní Jiráskova Nádražní Sokolská".split()
+REGISTER_STREETS = [
+    "Dlouhá",
+    "Nová",
+    "Školní",
+    "Zahradní",
+    "Polní",
+    "Lipová",
+    "Husova",
+    "Krátká",
+    "Lesní",
+    "Jiráskova",
+    "Nádražní",
+    "Sokolská",
+]
 
 
 def draw_register(size: int, rng: np.random.Generator) -> Columns:
@@ -408,10 +502,14 @@ def draw_register(size: int, rng: np.random.Generator) -> Columns:
     female = as_column(["".join(parts) for parts in product(GIVEN_STEMS, GIVEN_FEMALE)])
     woman = rng.random(size) < 0.5
     place = zipf_places(len(male), size, rng, 0.9, 3)
-    towns = as_column(["".join(parts) for parts in product(REGISTER_STARTS, ("ov", "ice", "ín", "any"), ("", " nad Labem"))])
+    towns = as_column(
+        ["".join(parts) for parts in product(REGISTER_STARTS, ("ov", "ice", "ín", "any"), ("", " nad Labem"))]
+    )
     town = zipf_places(len(towns), size, rng, 0.9)
     district = (town * 3 + rng.integers(0, 3, size)) % 900
-    streets = as_column([*REGISTER_STREETS, *(f"{a}ova" for a in REGISTER_STARTS), *(f"{a}ská" for a in surnames[:200:3])])
+    streets = as_column(
+        [*REGISTER_STREETS, *(f"{a}ova" for a in REGISTER_STARTS), *(f"{a}ská" for a in surnames[:200:3])]
+    )
     born = dates(size, rng, 1925, 2015)
     codes = digits(size, rng, "####")
     identity = [
@@ -438,7 +536,17 @@ def strip_accents(value: str, draws: Draws) -> str:
 
 def hear_wrong(value: str, draws: Draws) -> str:
     """Change a name as a clerk does who hears it."""
-    sounds = (("v", "w"), ("k", "c"), ("č", "cz"), ("š", "sch"), ("i", "y"), ("j", "y"), ("z", "s"), ("ou", "u"), ("l", "ll"))
+    sounds = (
+        ("v", "w"),
+        ("k", "c"),
+        ("č", "cz"),
+        ("š", "sch"),
+        ("i", "y"),
+        ("j", "y"),
+        ("z", "s"),
+        ("ou", "u"),
+        ("l", "ll"),
+    )
     places = [pair for pair in sounds if pair[0] in value]
     if not places:
         return draws.typo(value)
@@ -462,12 +570,31 @@ REGISTER = Population(
         3: ("surname", "given", "birth_date"),
         4: ("surname", "given", "birth_date", "town"),
         8: ("surname", "given", "sex", "birth_date", "postcode", "town", "street", "house"),
-        10: ("surname", "given", "sex", "birth_date", "postcode", "town", "street", "house", "telephone", "national_id"),
+        10: (
+            "surname",
+            "given",
+            "sex",
+            "birth_date",
+            "postcode",
+            "town",
+            "street",
+            "house",
+            "telephone",
+            "national_id",
+        ),
     },
     {
-        "surname": "surname", "given": "given", "sex": "category", "birth_date": "date", "postcode": "postcode",
-        "town": "town", "street": "street", "house": "code", "telephone": "phone", "national_id": "code",
-    },  # fmt: skip
+        "surname": "surname",
+        "given": "given",
+        "sex": "category",
+        "birth_date": "date",
+        "postcode": "postcode",
+        "town": "town",
+        "street": "street",
+        "house": "code",
+        "telephone": "phone",
+        "national_id": "code",
+    },
     (
         Error("surname", 3, hear_wrong),
         Error("surname", 2, strip_accents),

@@ -1,10 +1,10 @@
 """Record linkage by splink on DuckDB, as a careful user runs it: `python linkage_splink.py FOLDER`.
 
-FOLDER holds a.parquet, maybe b.parquet, and kinds.json, which says what each column holds. Writes links.parquet with the
-rows i of a and j of b (or of a) and the probability. Prints a line of JSON with version, threshold and estimates. The
-comparisons are those that splink documents for such columns. The blocking rules are pairs of columns and single codes;
-the prior comes from deterministic rules; u from random pairs; m from expectation maximisation on two blocking rules. For
-two tables the links are the pairs that are the best of both records. Needs splink 5 only.
+FOLDER holds a.parquet, maybe b.parquet, and kinds.json, which says what each column holds. Writes links.parquet with
+the rows i of a and j of b (or of a) and the probability. Prints a line of JSON with version, threshold and estimates.
+The comparisons are those that splink documents for such columns. The blocking rules are pairs of columns and single
+codes; the prior comes from deterministic rules; u from random pairs; m from expectation maximisation on two blocking
+rules. For two tables the links are the pairs that are the best of both records. Needs splink 5 only.
 """
 
 from __future__ import annotations
@@ -78,6 +78,11 @@ class Blocks:
             query = f"select sum(x.n * y.n) from {counts[0]} x join {counts[1]} y using ({keys})"
         return float(self.connection.execute(query).fetchall()[0][0] or 0)
 
+    def least_prior(self) -> float:
+        """Return the prior of one match among all pairs."""
+        sizes = [self.connection.execute(f"select count(*) from {table}").fetchall()[0][0] for table in self.tables]
+        return 1 / max(2, sizes[0] * sizes[-1])
+
     def rules(self) -> list[tuple[str, ...]]:
         """Return rules for prediction: single codes, and pairs of columns that are not too frequent."""
         singles = [(name,) for name, kind in self.kinds.items() if kind in SINGLE]
@@ -120,7 +125,7 @@ class Blocks:
 def prepared(folder: Path, kinds: dict[str, str], connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Load the tables, with missing values as null, row numbers as ids, and the whole name."""
     by_kind = {kind: name for name, kind in kinds.items()}
-    columns = ", ".join(f"nullif(trim(\"{name}\"), '') as \"{name}\"" for name in kinds)
+    columns = ", ".join(f'nullif(trim("{name}"), \'\') as "{name}"' for name in kinds)
     if "given" in by_kind and "surname" in by_kind:
         columns += f", nullif(trim(\"{by_kind['given']}\" || ' ' || \"{by_kind['surname']}\"), '') as whole_name"
     tables = []
@@ -145,6 +150,7 @@ def link(folder: Path, threads: int) -> dict[str, Any]:
     settings = SettingsCreator(
         link_type="link_only" if len(tables) == 2 else "dedupe_only",
         comparisons=comparisons(kinds),
+        probability_two_random_records_match=blocks.least_prior(),
         blocking_rules_to_generate_predictions=[block_on(*rule) for rule in rules],
         retain_intermediate_calculation_columns=False,
         retain_matching_columns=False,
@@ -152,12 +158,13 @@ def link(folder: Path, threads: int) -> dict[str, Any]:
     api = DuckDBAPI(connection=connection)
     linker = Linker([api.register(table) for table in tables], settings)
     notes = []
-    try:
-        certain = [block_on(*rule) for rule in blocks.certain()]
-        linker.training.estimate_probability_two_random_records_match(certain, recall=0.7)
-    except Exception as error:  # splink refuses a prior of zero
-        notes.append(f"prior: {error}")
-    linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
+    certain = blocks.certain()
+    if any(blocks.pairs(rule) for rule in certain):
+        rules_of_prior = [block_on(*rule) for rule in certain]
+        linker.training.estimate_probability_two_random_records_match(rules_of_prior, recall=0.7)
+    else:  # splink fails with a prior of zero
+        notes.append("no pair agrees in the deterministic rules")
+    linker.training.estimate_u_using_random_sampling(max_pairs=1e7, seed=1)
     for rule in blocks.training():
         try:
             linker.training.estimate_parameters_using_expectation_maximisation(block_on(*rule))
@@ -170,7 +177,9 @@ def link(folder: Path, threads: int) -> dict[str, Any]:
         best = "row_number() over (partition by {} order by w desc, i, j) = 1"
         query = f"select * from ({query}) qualify {best.format('i')} and {best.format('j')}"
     links = connection.sql(f"select i, j, p from ({query})").to_arrow_table()
-    pq.write_table(links.cast(pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])), folder / "links.parquet")
+    pq.write_table(
+        links.cast(pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])), folder / "links.parquet"
+    )
     return {"version": splink.__version__, "rules": [" + ".join(rule) for rule in rules], "notes": notes}
 
 
