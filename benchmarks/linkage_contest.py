@@ -21,6 +21,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ENGINES = ("lshfast", "splink", "tfidf")
+SHOWN_CHARACTERS = 120  # of a value
 Result = dict[str, Any]
 
 # ---- in a process of its own ----
@@ -180,33 +183,21 @@ def run_case(case: Any, options: argparse.Namespace) -> Result:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, cwd=HERE)
-        failed, usage = watched(process, options.seconds)
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (options.seconds, options.seconds + 5))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         result["seconds"] = round(time.perf_counter() - start, 2)
         result["cpu"] = round(usage.ru_utime + usage.ru_stime, 2)
         result["peak_mb"] = round(usage.ru_maxrss * 1024 / 1e6)
         output.seek(0)
         errors.seek(0)
-        if failed or process.returncode:
-            result["failed"] = failed or errors.read().decode(errors="replace")[-1500:]
+        if process.returncode:
+            message = errors.read().decode(errors="replace")[-1500:]
+            result["failed"] = "too many processor seconds" if process.returncode == -signal.SIGXCPU else message
             return result
         result |= json.loads(output.read().splitlines()[-1])
     (folder / "links.parquet").rename(folder / f"links-{options.engine}.parquet")
     return result | figures(folder, options.engine)
-
-
-def watched(process: subprocess.Popen[bytes], seconds: float) -> tuple[str, Any]:
-    """Wait for a process; return why it was ended, and its use of the machine."""
-    end = time.monotonic() + seconds
-    failed = ""
-    while True:
-        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if ended:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return failed, usage
-        if time.monotonic() > end and not failed:
-            failed = f"more than {seconds:g} seconds"
-            process.kill()
-        time.sleep(0.02)
 
 
 # ---- the table ----
@@ -339,7 +330,10 @@ def show_wrong(options: argparse.Namespace) -> int:
             i, j = some[place].tolist()
             print(f"{i} {j}  p {chances[place]:.4f}")
             for side, row in ((a, i), (b, j)):
-                print("   ", " | ".join(str(value) for value in side.slice(row, 1).to_pylist()[0].values()))
+                print(
+                    "   ",
+                    " | ".join(str(value)[:SHOWN_CHARACTERS] for value in side.slice(row, 1).to_pylist()[0].values()),
+                )
     return 0
 
 
@@ -372,7 +366,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data.add_argument("--engine", choices=ENGINES, default="lshfast")
     runs = parts.add_parser("run", parents=[data])
     runs.add_argument("--out", type=Path, required=True)
-    runs.add_argument("--seconds", type=float, default=300, help="the most a case may take")
+    runs.add_argument("--seconds", type=int, default=300, help="the most processor seconds of a case")
     runs.add_argument("--most-rows", type=int, default=40_000, help="leave out cases with larger tables")
     runs.add_argument("--threads", type=int, default=2)
     runs.add_argument("--kept-back", action="store_true")
