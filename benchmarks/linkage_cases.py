@@ -135,8 +135,8 @@ def people_twice(letter: str, columns: str, size: int, percent: float, seed: int
     return Tables(a, None, pairs[np.lexsort(pairs.T[::-1])], kinds)
 
 
-def people_target(columns: str, percent: float) -> Target:
-    if percent == 0:
+def people_target(columns: str, size: int, percent: float) -> Target:
+    if round(size * percent / 100) == 0:
         return NO_LINKS
     least = 0.96 if columns.endswith("f") and percent <= 2 else 0.99
     return Target(f1=least, beside_splink=True, expected=0.03)
@@ -426,7 +426,7 @@ def people_case(name: str) -> Case:
     percent = float(rest[0]) if rest else 10
     seed = int(rest[1]) if len(rest) > 1 else 1
     draw = two_tables_of_people if what == "people" else people_twice
-    target = people_target(columns, percent)
+    target = people_target(columns, int(size), percent)
     return Case(name, lambda: draw(letter, columns, int(size), percent, seed), target, letter == "C")
 
 

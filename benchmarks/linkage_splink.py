@@ -164,7 +164,7 @@ def link(folder: Path, threads: int) -> dict[str, Any]:
         linker.training.estimate_probability_two_random_records_match(rules_of_prior, recall=0.7)
     else:  # splink fails with a prior of zero
         notes.append("no pair agrees in the deterministic rules")
-    linker.training.estimate_u_using_random_sampling(max_pairs=1e7, seed=1)
+    linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
     for rule in blocks.training():
         try:
             linker.training.estimate_parameters_using_expectation_maximisation(block_on(*rule))
