@@ -39,7 +39,7 @@ Result = dict[str, Any]
 # ---- in a process of its own ----
 
 
-def link_by_lshfast(folder: Path, threads: int) -> Result:
+def link_by_lshfast(folder: Path, output: Path, threads: int) -> Result:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -67,13 +67,13 @@ def link_by_lshfast(folder: Path, threads: int) -> Result:
     links = pa.table(
         {"i": np.asarray(i, np.int64), "j": np.asarray(j, np.int64), "p": np.asarray(probabilities, float)}
     )
-    pq.write_table(links, folder / "links.parquet")
+    pq.write_table(links, output)
     if interval is not None:
         interval = [float(value) for value in np.atleast_1d(np.asarray(interval, float)).tolist()]
     return {"warnings": warnings, "refused": refused, "interval": interval}
 
 
-def link_by_tfidf(folder: Path) -> Result:
+def link_by_tfidf(folder: Path, output: Path, threads: int) -> Result:
     import linkage
     import numpy as np
     import pyarrow as pa
@@ -87,7 +87,7 @@ def link_by_tfidf(folder: Path) -> Result:
     data = linkage.DataSet("", tables[0], tables[1] if len(tables) > 1 else None, None, np.zeros((0, 2), np.int64))
     pairs = linkage.nearest_pairs(data)
     links = pa.table({"i": pairs[:, 0], "j": pairs[:, 1], "p": np.full(len(pairs), np.nan)})
-    pq.write_table(links, folder / "links.parquet")
+    pq.write_table(links, output)
     return {}
 
 
@@ -166,20 +166,13 @@ def run_case(case: Any, options: argparse.Namespace) -> Result:
     """Run one case in a process of its own, and return its figures."""
     folder = cached(case, options.cache)
     result: Result = {"case": case.name, "engine": options.engine, "rows": rows_in(folder)}
-    (folder / "links.parquet").unlink(missing_ok=True)
+    links = folder / f"links-{os.getpid()}.parquet"
+    paths = [str(folder), str(links)]
+    threads = str(options.threads)
     if options.engine == "splink":
-        command = [options.python, str(HERE / "linkage_splink.py"), str(folder), str(options.threads)]
+        command = [options.python, str(HERE / "linkage_splink.py"), *paths, threads]
     else:
-        command = [
-            sys.executable,
-            __file__,
-            "link",
-            str(folder),
-            "--engine",
-            options.engine,
-            "--threads",
-            str(options.threads),
-        ]
+        command = [sys.executable, __file__, "link", *paths, "--engine", options.engine, "--threads", threads]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, cwd=HERE)
@@ -196,7 +189,7 @@ def run_case(case: Any, options: argparse.Namespace) -> Result:
             result["failed"] = "too many processor seconds" if process.returncode == -signal.SIGXCPU else message
             return result
         result |= json.loads(output.read().splitlines()[-1])
-    (folder / "links.parquet").rename(folder / f"links-{options.engine}.parquet")
+    links.rename(folder / f"links-{options.engine}.parquet")
     return result | figures(folder, options.engine)
 
 
@@ -382,12 +375,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parts.add_parser("list", parents=[data])
     links = parts.add_parser("link")
     links.add_argument("folder", type=Path)
+    links.add_argument("output", type=Path)
     links.add_argument("--engine", choices=ENGINES, default="lshfast")
     links.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(argv)
     if options.what == "link":
-        engine = link_by_lshfast if options.engine == "lshfast" else lambda folder, threads: link_by_tfidf(folder)
-        print(json.dumps(engine(options.folder, options.threads)))
+        engine = link_by_lshfast if options.engine == "lshfast" else link_by_tfidf
+        print(json.dumps(engine(options.folder, options.output, options.threads)))
         return 0
     if options.what == "list":
         from linkage_cases import chosen_cases

@@ -1,6 +1,6 @@
 """Tables of ten unlike kinds for benchmarks of record linkage: entities without duplicates, and other records of them.
 
-Within each kind, different entities resemble each other: products of a line, invoices of a customer, works of an author.
+Within each kind, entities resemble each other: products of a line, invoices of a customer, works of an author.
 """
 
 from __future__ import annotations

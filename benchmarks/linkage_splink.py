@@ -1,6 +1,6 @@
-"""Record linkage by splink on DuckDB, as a careful user runs it: `python linkage_splink.py FOLDER`.
+"""Record linkage by splink on DuckDB, as a careful user runs it: `linkage_splink.py FOLDER OUTPUT THREADS`.
 
-FOLDER holds a.parquet, maybe b.parquet, and kinds.json, which says what each column holds. Writes links.parquet with
+FOLDER holds a.parquet, maybe b.parquet, and kinds.json, which says what each column holds. Writes a Parquet file with
 the rows i of a and j of b (or of a) and the probability. Prints a line of JSON with version, threshold and estimates.
 The comparisons are those that splink documents for such columns. The blocking rules are pairs of columns and single
 codes; the prior comes from deterministic rules; u from random pairs; m from expectation maximisation on two blocking
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from itertools import combinations, product
 from pathlib import Path
@@ -122,10 +123,15 @@ class Blocks:
         return rules or [tuple(self.kinds)]
 
 
+def plain(name: str) -> str:
+    """Return the name of a column as SQL takes it without quotes."""
+    return re.sub(r"\W", "_", name)
+
+
 def prepared(folder: Path, kinds: dict[str, str], connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Load the tables, with missing values as null, row numbers as ids, and the whole name."""
     by_kind = {kind: name for name, kind in kinds.items()}
-    columns = ", ".join(f'nullif(trim("{name}"), \'\') as "{name}"' for name in kinds)
+    columns = ", ".join(f"nullif(trim(\"{name}\"), '') as {plain(name)}" for name in kinds)
     if "given" in by_kind and "surname" in by_kind:
         columns += f", nullif(trim(\"{by_kind['given']}\" || ' ' || \"{by_kind['surname']}\"), '') as whole_name"
     tables = []
@@ -139,12 +145,13 @@ def prepared(folder: Path, kinds: dict[str, str], connection: duckdb.DuckDBPyCon
     return tables
 
 
-def link(folder: Path, threads: int) -> dict[str, Any]:
+def link(folder: Path, output: Path, threads: int) -> dict[str, Any]:
     kinds = json.loads((folder / "kinds.json").read_text())
     kinds = {name: kind for name, kind in kinds.items() if kind != "ignore"}
     connection = duckdb.connect()
     connection.execute(f"set threads={threads}")
     tables = prepared(folder, kinds, connection)
+    kinds = {plain(name): kind for name, kind in kinds.items()}
     blocks = Blocks(connection, tables, kinds)
     rules = blocks.rules()
     settings = SettingsCreator(
@@ -177,16 +184,14 @@ def link(folder: Path, threads: int) -> dict[str, Any]:
         best = "row_number() over (partition by {} order by w desc, i, j) = 1"
         query = f"select * from ({query}) qualify {best.format('i')} and {best.format('j')}"
     links = connection.sql(f"select i, j, p from ({query})").to_arrow_table()
-    pq.write_table(
-        links.cast(pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])), folder / "links.parquet"
-    )
+    pq.write_table(links.cast(pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])), output)
     return {"version": splink.__version__, "rules": [" + ".join(rule) for rule in rules], "notes": notes}
 
 
 def main() -> int:
     logging.disable(logging.WARNING)
-    folder, threads = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    print(json.dumps(link(folder, threads)))
+    folder, output, threads = sys.argv[1:]
+    print(json.dumps(link(Path(folder), Path(output), int(threads))))
     return 0
 
 
