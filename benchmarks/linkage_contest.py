@@ -211,7 +211,11 @@ def misses(result: Result, target: Any, first: Result | None, splink: Result | N
     if "failed" in result:
         return "failed"
     marks = []
-    if target.links is not None and not result.get("refused") and result["links"] > target.links * sum(result["rows"]):
+    if (
+        target.links is not None
+        and not result.get("refused")
+        and result["links"] > max(1, target.links * sum(result["rows"]))
+    ):
         marks.append("L")
     if target.links is None and result.get("refused"):
         return "refused"
