@@ -1,6 +1,6 @@
 """Three unlike generators of people for benchmarks of record linkage: names of syllables, a customer list, a register.
 
-Each draws people, and copies of them with errors. The people of each have 3, 4, 8 or more columns. A copy in few
+Each draws people, and copies of them with errors. The people of each have 3, 4, 6, 8 or more columns. A copy in few
 columns has few errors, so that a person can still tell it. Families share surname, address and telephone.
 """
 
@@ -58,7 +58,7 @@ class Population:
     draw : callable
         Returns the columns of a number of people.
     columns : dict of int to tuple of str
-        The columns of tables with 3, 4, 8 columns.
+        The columns of tables with 3, 4, 6 or 8 columns.
     kinds : dict of str to str
         What each column holds: given, surname, date, town, street, postcode, phone, email, code or category.
     errors : tuple of Error
@@ -288,6 +288,7 @@ SYLLABLE_PEOPLE = Population(
     {
         3: ("first", "last", "born"),
         4: ("first", "last", "born", "town"),
+        6: ("first", "last", "born", "town", "postcode", "street"),
         8: ("first", "last", "born", "town", "postcode", "street", "phone", "email"),
     },
     {
@@ -387,6 +388,7 @@ CUSTOMERS = Population(
     {
         3: ("firstname", "surname", "dob"),
         4: ("firstname", "surname", "dob", "city"),
+        6: ("firstname", "surname", "dob", "city", "postcode", "address"),
         8: ("firstname", "surname", "dob", "city", "postcode", "address", "mobile", "email"),
     },
     {
@@ -669,7 +671,7 @@ def copy_people(population: Population, people: Columns, names: Sequence[str], r
     for name in population.home:
         if name in copies:
             copies[name][moved] = people[name][homes]
-    scale = min(8, len(names))
+    scale = len(names) if len(names) < 5 else 8
     errors = [error for error in population.errors if error.column in names]
     weights = np.array([1.0 * error.weight * (TOTAL_LOSS[scale] if error.total else 1) for error in errors])
     weights /= weights.sum()
