@@ -206,7 +206,10 @@ def match(
     max_block: MaxBlock = MAX_BLOCK,
     scoring: ScoringOption = "weights",
     threshold: LeastScore = None,
-    assign: Annotated[Assignment, typer.Option(help="How many links a record of A and of B may have.")] = "one-to-one",
+    assign: Annotated[
+        Assignment | None,
+        typer.Option(help="How many links a record of A and of B may have; by default as the scores show."),
+    ] = None,
     synonyms: SynonymsFile = None,
     nicknames: Nicknames = False,
     hold_out: HeldOut = None,
@@ -346,7 +349,7 @@ def dedup(
             merged=table.output(merged),
             keep_record=keep_record,
         )
-        assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
+        assign: Assignment | None = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads,
             missing,
@@ -378,7 +381,7 @@ def _options(
     max_block: int,
     scoring: Scoring,
     threshold: float | None,
-    assign: Assignment,
+    assign: Assignment | None,
     synonyms: tuple[str | None, bool],
     hold_out: str | None,
     seed: Any,

@@ -21,6 +21,10 @@ from lshfast.records.choices import Assignment
 MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one, and of the pairs that are settled at once
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
+NEARLY_AS_GOOD = 0.75  # of the value of the best match of a record
+# Matches of a record on average, if records have several, or one; of so many records at least. Publications of two
+# libraries have 1.0 and 2.1 to 2.2 where one lists each several times, and 1.0 to 1.1 elsewhere.
+SEVERAL, ONE, FEWEST_RECORDS = 1.25, 1.1, 20
 SAME = 1e-6  # scores of pairs that differ by less are equal
 
 
@@ -28,6 +32,46 @@ def check_assignment(assign: str) -> None:
     """Raise ValueError unless this is the name of an assignment."""
     if assign not in get_args(Assignment):
         raise ValueError(f"assign must be one of {', '.join(get_args(Assignment))}, not {assign!r}")
+
+
+def likely_assignment(i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]) -> Assignment:
+    """Return the assignment that pairs of two tables suggest: one-to-one, unless records clearly have several matches.
+
+    A record has several matches if it is the best candidate of several records of the other table, which are nearly
+    as good as its own best one.
+
+    Parameters
+    ----------
+    i, j : ndarray of int64, shape (n,)
+        Rows of pairs that probably match.
+    values : ndarray of float64, shape (n,)
+        How well they match, above 0.
+    sizes : (int, int)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> i, j = np.repeat(np.arange(30), 2), np.arange(60)
+    >>> likely_assignment(i, j, np.ones(60), (30, 60)), likely_assignment(i[::2], j[::2], np.ones(30), (30, 60))
+    ('one-to-many', 'one-to-one')
+    """
+    counts = [matches_of_records(i, j, values, sizes), matches_of_records(j, i, values, (sizes[1], sizes[0]))]
+    if min(map(len, counts)) < FEWEST_RECORDS:
+        return "one-to-one"
+    of_a, of_b = (float(count.mean()) for count in counts)
+    if of_a >= SEVERAL and of_b <= ONE:
+        return "one-to-many"
+    return "many-to-one" if of_b >= SEVERAL and of_a <= ONE else "one-to-one"
+
+
+def matches_of_records(i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]) -> Int64Array:
+    """Return the number of probable matches of the rows of the first table that have any."""
+    best = [np.zeros(size, np.float64) for size in sizes]
+    np.maximum.at(best[0], i, values)
+    np.maximum.at(best[1], j, values)
+    matches = (values >= best[1][j]) & (values >= NEARLY_AS_GOOD * best[0][i])
+    counts = np.bincount(i[matches], minlength=sizes[0])
+    return counts[counts > 0]
 
 
 def assigned(

@@ -44,6 +44,8 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
     "category": (("other",), ()),
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
+# The levels from 2 on that a typing error, a nickname or rounding explains; the others mean different values.
+CLOSE: dict[Kind, int] = {"name": 2, "text": 2, "code": 2, "phone": 2, "number": 1, "date": 1, "age": 1, "category": 0}
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
 
 
@@ -64,6 +66,13 @@ class Agreement(NamedTuple):
 def labels_of(kind: Kind) -> tuple[str, ...]:
     """Return what the levels of a kind mean, from that of a missing value on."""
     return ("missing", "equal", *LEVELS[kind][0])
+
+
+def close_levels(kind: Kind) -> npt.NDArray[np.bool_]:
+    """Return which levels of a kind mean that values are equal or nearly so."""
+    levels = np.zeros(len(labels_of(kind)), bool)
+    levels[EXACT_LEVEL : EXACT_LEVEL + 1 + CLOSE[kind]] = True
+    return levels
 
 
 class FieldComparer:

@@ -98,6 +98,19 @@ def default_rules(linkage: Linkage) -> ChosenRules:
     return ChosenRules([*rules, NearestBlocks()], [*(None for _ in rules), near], seed_places(linkage, near))
 
 
+def mixture_rules(linkage: Linkage) -> ChosenRules:
+    """Choose blocking rules for a mixture: keys that bring nearly all matches; all pairs of small tables."""
+    if linkage.all_pairs <= COMPARE_ALL_SINGLE:
+        return ChosenRules([EveryPair()])
+    names = [name for name, field in linkage.fields.items() if len(field.values)]
+    sample = [_sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)]
+    if linkage.b is None:
+        sample[1] = sample[0]
+    scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
+    rules = _keys(linkage, names, sample, scale, ALONE)
+    return ChosenRules(rules or [SortBlocks(name) for name in names])
+
+
 def _suits_lsh(linkage: Linkage, name: str, sample: list[Int64Array]) -> bool:
     """Return whether a field has texts, and few enough pairs of them are similar: in a part of the sample, then in all.
 

@@ -16,7 +16,7 @@ from lshfast.records.field_pairs import FieldPair, text_of
 from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_ids import RecordIds
-from lshfast.records.scoring import FieldScorer, parts_of
+from lshfast.records.scoring import PairScorer
 from lshfast.records.tables import CodedField, RecordTable, is_missing, plain_value
 from lshfast.records.weights import LinkWeights
 
@@ -98,7 +98,7 @@ class Explainer:
     Attributes
     ----------
     linkage : Linkage
-    scorers : sequence of FieldScorer
+    scorers : PairScorer
     weights : LinkWeights or None
         None for points.
     candidates : CandidatePairs
@@ -114,7 +114,7 @@ class Explainer:
     """
 
     linkage: Linkage
-    scorers: Sequence[FieldScorer]
+    scorers: PairScorer
     weights: LinkWeights | None
     candidates: CandidatePairs
     i: Int64Array
@@ -162,7 +162,7 @@ class Explainer:
     def score(self, rows: tuple[int, int]) -> PairScore:
         """Return the score of any two records."""
         i, j = (np.array([row], np.int64) for row in rows)
-        parts = parts_of(self.scorers, (i, j))[0]
+        parts = self.scorers.parts((i, j))[0]
         return PairScore(rows, float(parts.sum()), parts)
 
     def verdict(self, pair: PairScore) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,34 +16,55 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.addresses import with_address_parts
+from lshfast.records.assignment import likely_assignment
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, Calibration, FoundSeeds, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.coding import code_fields, value_warnings
 from lshfast.records.comparison import FieldComparer
-from lshfast.records.default_rules import compares_all, default_rules
-from lshfast.records.dependent import dependent_fields
+from lshfast.records.content import shared_content
+from lshfast.records.default_rules import compares_all, default_rules, mixture_rules
+from lshfast.records.dependent import DependentField, dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
-from lshfast.records.labels import labels_of
+from lshfast.records.labels import PairLabels, labels_of
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.links import PROBABILITY, CandidateScores, links_above, links_of, scores_of, steps_of
+from lshfast.records.links import (
+    PROBABILITY,
+    CandidateScores,
+    ChosenLinks,
+    least_scores,
+    links_above,
+    links_of,
+    scores_of,
+    steps_of,
+)
 from lshfast.records.missing import MissingValues
+from lshfast.records.network import Network, learn_network, suits_mixture
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
+from lshfast.records.patterns import PairPatterns
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
-from lshfast.records.reach import ChosenRules, is_whole, with_reach
+from lshfast.records.reach import ChosenRules, Reach, is_whole, with_reach
 from lshfast.records.result import LinkResult
 from lshfast.records.rule_names import named_fields
-from lshfast.records.scoring import FieldScorer, parts_of
+from lshfast.records.scoring import PairScorer
 from lshfast.records.summary import LinkSummary
 from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import RecordTable, code_field
+from lshfast.records.tables import CodedField, RecordTable, code_field
 from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
+MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
+FEW_SAMPLED = 0.2  # of the usual samples, for the same
+FEWEST_ROWS = 100  # of a table of texts, of which patterns show whether it has duplicates
+VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
+ALIKE = 0.5  # similarity of whole records, for the same
+LARGE_GROUP = 50  # records
+UNLIKELY = 0.001  # probability of the largest group
+MOST_IN_GROUPS = 0.9  # of the records in large groups
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
 
 
@@ -74,7 +95,7 @@ def match_records(
     rules: Sequence[BlockingRule | str] | None = None,
     scoring: Scoring = "weights",
     threshold: float | None = None,
-    assign: Assignment = "one-to-one",
+    assign: Assignment | None = None,
     synonyms: Synonyms | None = None,
     frequencies: bool = True,
     held_out: str | Field | None = None,
@@ -111,11 +132,12 @@ def match_records(
     threshold : float, optional
         The least score of a link. For weights, the probability of a match, in (0, 1), by default 0.5. For points, by
         default three quarters of all points.
-    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
-        many-to-one: each record of `a` has at most one link, the best; one-to-many: each record of `b`. one-to-one:
-        both, with the greatest sum of scores above the threshold among records that chains of pairs connect, or, if
-        these are too many, chosen greedily, the best first (`LinkSummary.greedy`). many-to-many: all pairs that score
-        enough.
+    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}, optional
+        By default one-to-one, unless many pairs that score enough are lost by it: then one-to-many or many-to-one, or
+        many-to-many, as these pairs show; a warning of the summary says so. many-to-one: each record of `a` has at
+        most one link, the best; one-to-many: each record of `b`. one-to-one: both, with the greatest sum of scores
+        above the threshold among records that chains of pairs connect, or, if these are too many, chosen greedily, the
+        best first (`LinkSummary.greedy`). many-to-many: all pairs that score enough.
     synonyms : Synonyms, optional
         Words that count as nearly equal; by default those of `Synonyms.english`.
     frequencies : bool, default True
@@ -206,7 +228,7 @@ def dedup_records(
     rules: Sequence[BlockingRule | str] | None = None,
     scoring: Scoring = "weights",
     threshold: float | None = None,
-    assign: Assignment = "many-to-many",
+    assign: Assignment | None = None,
     synonyms: Synonyms | None = None,
     frequencies: bool = True,
     held_out: str | Field | None = None,
@@ -218,7 +240,8 @@ def dedup_records(
 ) -> LinkResult:
     """Link the records of one table that describe the same thing.
 
-    The parameters are those of `match_records`. With ``assign="one-to-one"``, a record has at most one duplicate.
+    The parameters are those of `match_records`. With ``assign="one-to-one"``, a record has at most one duplicate; the
+    default is many-to-many.
 
     Returns
     -------
@@ -273,119 +296,354 @@ def link_tables(
     times = StageTimes(progress)
     labels = labels_of(options.labels, a, b)
     with times.stage("code"):
-        chosen, held_out = chosen_fields(a, b, options)
-        threads = thread_count(options.threads)
-        a, b, chosen = with_address_parts(a, b, chosen)
-        missing = MissingValues.of(options.missing, [*a.columns, *([] if b is None else b.columns)])
-        coded = {found.field.name: found for found in code_fields(a, b, chosen, missing, threads)}
-        apart = None if held_out is None else code_field(held_out, a, b, missing)
-        markers = {
-            name: {marker.value: marker.rows for marker in own.markers} for name, own in coded.items() if own.markers
-        }
-        doubts = value_warnings([*coded.values(), *([] if apart is None else [apart])], "ab" if b is not None else "a")
-        left_out: list[LeftOut] = []
-        if options.fields is None:
-            left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
-        for own in left_out:
-            del coded[own.name]
-        # Fields that the user names are always scored. Blocking rules use all.
-        tables = [a] if b is None else [a, b]
-        dependent = dependent_fields(tables, [*coded], int(options.seed)) if options.fields is None else []
-        scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
-    linkage = Linkage(a, b, coded, int(options.seed), threads)
+        task = coded_task(a, b, options)
+    linkage = task.linkage
     with times.stage("block"):
-        by = default_rules(linkage) if options.rules is None else ChosenRules.given(linkage, options.rules)
-        training, reach = with_reach(candidate_pairs(linkage, by.rules, by.found), by.rules, by.seeds)
-        candidates = training
-        if options.rules is None and compares_all(linkage):
-            candidates, reach = candidate_pairs(linkage, [*by.rules, EveryPair()], by.found), None
-    synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
+        candidates = blocked_pairs(task, options)
     with times.stage("estimate"):
-        make = partial(FieldComparer, synonyms=synonyms, threads=threads)
-        comparers = list(ordered_map(make, scored, threads))
-        seeds = None
-        if options.scoring == "weights":
-            seeds = find_seeds(linkage, training, options.assign, alone=by.alone)
-        learnt: Calibration | LinkWeights | None = None
-        if seeds is not None and b is not None:
-            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
-        elif options.scoring == "weights":
-            learnt = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
+        model = learn(task, candidates, options)
     with times.stage("compare"):
-        found = scores_of(linkage, comparers, training, candidates, learnt, options)
+        scores = model.scores(linkage, candidates, options)
+    given = options
+    if options.assign is None and isinstance(model.learnt, Network) and b is not None:
+        options = replace(options, assign=probable_assignment(scores, candidates.compared, linkage))
+    elif options.assign is None:
+        options = replace(options, assign=model.assign)
     with times.stage("assign"):
-        links = links_of(linkage, candidates, found, options, labels)
+        links = links_of(linkage, candidates.compared, scores, options, labels)
     relearnt = 0
-    if seeds is not None and b is None and not supported(linkage, comparers, candidates, found, seeds):
-        relearnt = len(seeds)
+    if model.seeds is not None and b is None and not supported(task, candidates, scores, model.seeds):
+        relearnt = len(model.seeds)
         with times.stage("estimate"):
-            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+            learnt = calibrate(linkage, task.comparers, model.seeds, frequencies=options.frequencies)
+            model = replace(model, learnt=learnt)
         with times.stage("compare"):
-            found = scores_of(linkage, comparers, training, candidates, learnt, options)
+            scores = model.scores(linkage, candidates, options)
         with times.stage("assign"):
-            links = links_of(linkage, candidates, found, options, labels)
-    no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
-    no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
-    weights, scorers, least = found.weights, found.scorers, found.least
-    i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
-    parts = parts_of(scorers, (i, j))
+            links = links_of(linkage, candidates.compared, scores, options, labels)
+    if links.clusters is not None and scores.weights is not None:
+        check_groups(links.clusters.labels, [field.field.name for field in task.scored])
     rates = None
-    if apart is not None:
+    if task.held_out is not None:
         with times.stage("rates"):
-            comparer = FieldComparer(apart, synonyms, linkage.threads)
-            sure = least + SURE_BITS
-            if weights is None:
-                sure = SURE_POINTS * sum(own.comparer.coded.field.points for own in scorers)
-            rates = rates_of(linkage, candidates.places, scorers, comparer, sure)
-    counts = links_by_rule(links.masks, len(candidates.reports)).tolist()
-    summary = LinkSummary(
-        records=(len(a), 0 if b is None else len(b)),
-        linked=(distinct(i, len(a)), distinct(j, len(b))) if b is not None else (distinct(np.append(i, j), len(a)), 0),
+            rates = held_out_rates(task, candidates.compared, scores)
+    summary = summary_of(task, candidates, model, scores, links, labels, times.seconds, relearnt, given, options)
+    return LinkResult(
+        links.i,
+        links.j,
+        links.scores,
+        links.probabilities,
+        scores.scorers.parts((links.i, links.j)),
+        [scorer.comparer.coded for scorer in scores.scorers],
+        scores.weights,
+        rates,
+        summary,
+        options,
+        linkage,
+        scores.scorers,
+        candidates.compared,
+        task.left_out,
+        tuple(task.dependent),
+        labels,
+    )
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """The fields of the tables that are linked.
+
+    Attributes
+    ----------
+    linkage : Linkage
+    scored : list of CodedField
+        The fields that are scored.
+    held_out : CodedField or None
+    left_out : list of LeftOut
+    dependent : list of DependentField
+    edges : set of (int, int)
+        Numbers of scored fields that share their content.
+    mixed : bool
+        Whether agreement patterns tell matches from strangers; if not, the ranks of whole records do.
+    synonyms : Synonyms
+    markers : dict of str to dict of str to int
+        Values of each field that mean that there is none, and their rows.
+    doubts : list of str
+        Warnings of values.
+    comparers : list of FieldComparer
+        Of the scored fields.
+    """
+
+    linkage: Linkage
+    scored: list[CodedField]
+    held_out: CodedField | None
+    left_out: list[LeftOut]
+    dependent: list[DependentField]
+    edges: set[tuple[int, int]]
+    mixed: bool
+    synonyms: Synonyms
+    markers: dict[str, dict[str, int]]
+    doubts: list[str]
+
+    @cached_property
+    def comparers(self) -> list[FieldComparer]:
+        """The comparers of the scored fields."""
+        make = partial(FieldComparer, synonyms=self.synonyms, threads=self.linkage.threads)
+        return list(ordered_map(make, self.scored, self.linkage.threads))
+
+
+def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> LinkTask:
+    """Read the fields of the tables, and choose those that are scored."""
+    chosen, held_out = chosen_fields(a, b, options)
+    threads = thread_count(options.threads)
+    seed = int(options.seed)
+    a, b, chosen = with_address_parts(a, b, chosen)
+    missing = MissingValues.of(options.missing, [*a.columns, *([] if b is None else b.columns)])
+    coded = {field.field.name: field for field in code_fields(a, b, chosen, missing, threads)}
+    held_out_field = None if held_out is None else code_field(held_out, a, b, missing)
+    markers = {
+        name: {marker.value: marker.rows for marker in field.markers} for name, field in coded.items() if field.markers
+    }
+    read = [*coded.values(), *([] if held_out_field is None else [held_out_field])]
+    doubts = value_warnings(read, "a" if b is None else "ab")
+    left_out: list[LeftOut] = []
+    if options.fields is None:
+        left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
+    for column in left_out:
+        del coded[column.name]
+    linkage = Linkage(a, b, coded, seed, threads)
+    edges = shared_content(list(coded.values()), seed)
+    mixed = options.scoring == "weights" and suits_mixture(linkage, edges)
+    # Fields that the user names are always scored. Blocking rules use all.
+    dependent: list[DependentField] = []
+    if options.fields is None and not mixed:
+        dependent = dependent_fields([a] if b is None else [a, b], [*coded], seed)
+    names = {field.name for field in dependent}
+    scored = [field for name, field in coded.items() if name not in names]
+    if dependent:
+        edges = shared_content(scored, seed)
+    synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
+    return LinkTask(linkage, scored, held_out_field, left_out, dependent, edges, mixed, synonyms, markers, doubts)
+
+
+@dataclass(frozen=True)
+class BlockedPairs:
+    """The pairs that are compared.
+
+    Attributes
+    ----------
+    compared : CandidatePairs
+    training : CandidatePairs
+        Those from which weights are learnt.
+    reach : Reach or None
+    chosen : ChosenRules
+    """
+
+    compared: CandidatePairs
+    training: CandidatePairs
+    reach: Reach | None
+    chosen: ChosenRules
+
+
+def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
+    """Choose blocking rules, unless they are given, and return their pairs."""
+    linkage = task.linkage
+    if options.rules is not None:
+        chosen = ChosenRules.given(linkage, options.rules)
+    else:
+        chosen = mixture_rules(linkage) if task.mixed else default_rules(linkage)
+    training, reach = with_reach(candidate_pairs(linkage, chosen.rules, chosen.found), chosen.rules, chosen.seeds)
+    compared = training
+    if options.rules is None and not task.mixed and compares_all(linkage):
+        compared = candidate_pairs(linkage, [*chosen.rules, EveryPair()], chosen.found)
+        reach = None
+    return BlockedPairs(compared, training, reach, chosen)
+
+
+@dataclass(frozen=True)
+class LearntModel:
+    """What was learnt from the candidates.
+
+    Attributes
+    ----------
+    learnt : Calibration, LinkWeights, Network or None
+        None for points.
+    comparers : list of FieldComparer
+    patterns : PairPatterns or None
+        Those of the candidates, for a Network.
+    seeds : FoundSeeds or None
+    assign : str
+        How links are assigned unless it is said.
+    """
+
+    learnt: Calibration | LinkWeights | Network | None
+    comparers: list[FieldComparer]
+    patterns: PairPatterns | None = None
+    seeds: FoundSeeds | None = None
+    assign: Assignment = "one-to-one"
+
+    def scores(self, linkage: Linkage, candidates: BlockedPairs, options: LinkOptions) -> CandidateScores:
+        """Score the candidates."""
+        if not isinstance(self.learnt, Network):
+            return scores_of(linkage, self.comparers, candidates.training, candidates.compared, self.learnt, options)
+        network = self.learnt
+        places = candidates.compared.places
+        least, lowest = least_scores(options, network.weights, network)
+        if self.patterns is None:
+            found = network.above(linkage, places, lowest)
+        else:
+            found = network.of_patterns(linkage, places, self.patterns, lowest)
+        return CandidateScores(network.weights, network, least, *found)
+
+
+def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> LearntModel:
+    """Learn weights from the candidates, as the fields suggest.
+
+    Of one table of texts, weights are learnt from all candidates only if agreement patterns show that there are
+    matches at all: the most similar texts of a table without duplicates look like its duplicates.
+    """
+    linkage = task.linkage
+    comparers = task.comparers
+    if options.scoring != "weights":
+        return LearntModel(None, comparers, assign=options.assignment(linkage.b is None))
+    if task.mixed:
+        network, patterns = learn_network(
+            linkage, comparers, candidates.compared.places, edges=task.edges, frequencies=options.frequencies
+        )
+        return LearntModel(network, comparers, patterns, assign=options.assignment(linkage.b is None))
+    assign = options.assignment(linkage.b is None)
+    if options.assign is None and linkage.b is not None and seeds_are_sought(linkage, candidates.training, assign):
+        assign = alike_assignment(linkage, candidates.training)
+    seeds = find_seeds(linkage, candidates.training, assign, alone=candidates.chosen.alone)
+    if linkage.b is not None and seeds is not None:
+        learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+        return LearntModel(learnt, comparers, seeds=seeds, assign=assign)
+    if linkage.b is None and len(linkage.a) >= FEWEST_ROWS:
+        places = candidates.training.places
+        few = places[:: len(places) // MOST_COUNTED + 1]  # the others are among those that are sampled
+        network, _ = learn_network(
+            linkage, comparers, few, edges=task.edges, frequencies=options.frequencies, sampled=FEW_SAMPLED
+        )
+        if network.weights.matches < 1:
+            return LearntModel(network, comparers, assign=assign)
+    weights = estimate_weights(linkage, comparers, candidates.training, frequencies=options.frequencies)
+    return LearntModel(weights, comparers, seeds=seeds, assign=assign)
+
+
+def probable_assignment(scores: CandidateScores, candidates: CandidatePairs, linkage: Linkage) -> Assignment:
+    """Return the assignment that the scores of two tables suggest."""
+    assert scores.weights is not None
+    probable = scores.weights.probability(scores.scores) >= VERY_PROBABLE
+    i, j = linkage.rows_of(candidates.places[scores.index[probable]])
+    gains = scores.scores[probable] - scores.weights.bits_of(PROBABILITY)
+    return likely_assignment(i, j, gains, linkage.sizes)
+
+
+def alike_assignment(linkage: Linkage, candidates: CandidatePairs) -> Assignment:
+    """Return the assignment that the similarities of whole records of two tables suggest."""
+    i, j = linkage.rows_of(candidates.places)
+    similarities = linkage.record_texts.compared(i, j)[1]
+    alike = similarities >= ALIKE
+    return likely_assignment(i[alike], j[alike], similarities[alike], linkage.sizes)
+
+
+def check_groups(labels: Int64Array, names: Sequence[str]) -> None:
+    """Raise ValueError if a group is far larger than the other groups lead to expect.
+
+    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of n groups is beyond
+    s with a probability of n times the share that is expected beyond s.
+    """
+    sizes = np.sort(np.bincount(labels)) if len(labels) else np.zeros(0, np.int64)
+    sizes = sizes[sizes > 1]
+    if not len(sizes) or sizes[-1] < LARGE_GROUP:
+        return
+    smaller = sizes[:-1]
+    slope = 1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
+    expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
+    everything = sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels) and len(sizes) < len(labels) ** 0.5
+    if expected < UNLIKELY or everything:
+        raise ValueError(
+            f"the links join {sizes[-1]:,} of {len(labels):,} records in one group, so the fields compared "
+            f"({visible(', '.join(names))}) do not tell records apart: name fields that do (--field), leave out others "
+            "(--ignore), or set a higher threshold"
+        )
+
+
+def held_out_rates(task: LinkTask, candidates: CandidatePairs, scores: CandidateScores) -> RateTable:
+    """Estimate the rate of true matches from the field that is held out."""
+    assert task.held_out is not None
+    comparer = FieldComparer(task.held_out, task.synonyms, task.linkage.threads)
+    sure = scores.least + SURE_BITS
+    if scores.weights is None:
+        sure = SURE_POINTS * sum(scorer.comparer.coded.field.points for scorer in scores.scorers)
+    return rates_of(task.linkage, candidates.places, scores.scorers, comparer, sure)
+
+
+def summary_of(
+    task: LinkTask,
+    candidates: BlockedPairs,
+    model: LearntModel,
+    scores: CandidateScores,
+    links: ChosenLinks,
+    labels: PairLabels,
+    seconds: dict[str, float],
+    relearnt: int,
+    asked: LinkOptions,
+    options: LinkOptions,
+) -> LinkSummary:
+    """Return the figures of a run with the options that were asked for, and those that were chosen."""
+    assign = options.assignment(task.linkage.b is None)
+    linkage = task.linkage
+    compared = candidates.compared
+    counts = links_by_rule(links.masks, len(compared.reports)).tolist()
+    if linkage.b is None:
+        linked = distinct(np.append(links.i, links.j), len(linkage.a)), 0
+    else:
+        linked = distinct(links.i, len(linkage.a)), distinct(links.j, len(linkage.b))
+    no_seeds = False
+    if not isinstance(model.learnt, Network) and model.seeds is None:
+        no_seeds = seeds_are_sought(linkage, candidates.training, options.assignment(False))
+        no_seeds = no_seeds and (linkage.b is not None or len(links.i) >= FEWEST_SEEDS)
+    given = options.rules is not None
+    warnings = warnings_of(
+        task.scored,
+        linkage.sizes,
+        scores.weights,
+        no_seeds,
+        links.scores[~labels.mark(links.i, links.j)],
+        scores.least,
+        cut=0 if links.clusters is None else links.clusters.cut,
+        seeds=relearnt,
+        reach=None if given and any(map(is_whole, candidates.chosen.rules)) else candidates.reach,
+        nearest=not given,
+        several=assign if asked.assign is None and assign in ("one-to-many", "many-to-one") else None,
+    )
+    return LinkSummary(
+        records=(len(linkage.a), 0 if linkage.b is None else len(linkage.b)),
+        linked=linked,
         all_pairs=linkage.all_pairs,
-        compared=len(candidates),
-        above=int((found.scores >= least).sum()),
-        links=len(i),
-        rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
-        threshold=least,
-        seconds=times.seconds,
-        clusters=clusters,
-        reach=reach,
+        compared=len(compared),
+        above=int((scores.scores >= scores.least).sum()),
+        links=len(links.i),
+        rules=[replace(report, links=count) for report, count in zip(compared.reports, counts, strict=True)],
+        threshold=scores.least,
+        seconds=seconds,
+        clusters=links.clusters,
+        reach=candidates.reach,
         ambiguous=links.ambiguous,
         greedy=links.greedy,
         marked=(int(labels.same.sum()), int((~labels.same).sum())),
-        missing=markers,
-        warnings=tuple(doubts)
-        + warnings_of(
-            scored,
-            linkage.sizes,
-            weights,
-            no_seeds,
-            scores[~labels.mark(i, j)],
-            least,
-            cut=0 if clusters is None else clusters.cut,
-            seeds=relearnt,
-            reach=None if options.rules is not None and any(map(is_whole, by.rules)) else reach,
-            nearest=options.rules is None,
-        ),
-        steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign, labels),
+        missing=task.markers,
+        warnings=(*task.doubts, *warnings),
+        steps=[] if scores.weights is None else steps_of(linkage, compared, scores, scores.weights, assign, labels),
     )
-    return LinkResult(
-        i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
-        options, linkage, scorers, candidates, left_out, tuple(dependent), labels,
-    )  # fmt: skip
 
 
-def supported(
-    linkage: Linkage,
-    comparers: Sequence[FieldComparer],
-    candidates: CandidatePairs,
-    found: CandidateScores,
-    seeds: FoundSeeds,
-) -> bool:
+def supported(task: LinkTask, candidates: BlockedPairs, scores: CandidateScores, seeds: FoundSeeds) -> bool:
     """Return whether seeds support the weights of one table: the links that these give with the default threshold."""
-    assert found.weights is not None
-    links = links_above(linkage, candidates, found, "many-to-many", found.weights.bits_of(PROBABILITY))
-    return seeds.support(links.i, links.j, comparers, found.weights)
+    assert scores.weights is not None
+    least = scores.weights.bits_of(PROBABILITY)
+    links = links_above(task.linkage, candidates.compared, scores, "many-to-many", least)
+    return seeds.support(links.i, links.j, task.comparers, scores.weights)
 
 
 def distinct(rows: Int64Array, size: int) -> int:
@@ -421,14 +679,14 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
 
 
 def rates_of(
-    linkage: Linkage, places: UInt64Array, scorers: Sequence[FieldScorer], comparer: FieldComparer, sure: float
+    linkage: Linkage, places: UInt64Array, scorers: PairScorer, comparer: FieldComparer, sure: float
 ) -> RateTable:
     """Estimate the rate of true matches by score from a field that is held out; pairs that score `sure` are matches."""
     if len(places) > RATE_PAIRS:
         rng = np.random.default_rng([linkage.seed, 4])
         places = places[np.sort(rng.choice(len(places), RATE_PAIRS, replace=False))]
     i, j = linkage.rows_of(places)
-    scores = parts_of(scorers, (i, j)).sum(axis=1)
+    scores = scorers.parts((i, j)).sum(axis=1)
     rows = random_rows(linkage, min(RATE_PAIRS, 4 * linkage.all_pairs)) if linkage.all_pairs else (i, j)
     name = comparer.coded.field.name
     found = [differences(comparer, pair) for pair in ((i, j), rows)]

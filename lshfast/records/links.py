@@ -21,7 +21,7 @@ from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
-from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
+from lshfast.records.scoring import IndependentFields, PairScorer, PointsScorer, WeightScorer
 from lshfast.records.weights import LinkWeights, with_prior
 
 PROBABILITY = 0.5  # of a match, for a link
@@ -38,7 +38,7 @@ class CandidateScores:
     ----------
     weights : LinkWeights or None
         None for points.
-    scorers : sequence of FieldScorer
+    scorers : PairScorer
     least : float
         The least score of a link.
     index : ndarray of int64, shape (n,)
@@ -47,7 +47,7 @@ class CandidateScores:
     """
 
     weights: LinkWeights | None
-    scorers: Sequence[FieldScorer]
+    scorers: PairScorer
     least: float
     index: Int64Array
     scores: Float64Array
@@ -63,14 +63,16 @@ def scores_of(
 ) -> CandidateScores:
     """Score the candidates by what was learnt from those of training, or by points."""
     weights = learnt.weights if isinstance(learnt, Calibration) else learnt
-    scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
+    scorers: PairScorer = scorers_of(comparers, weights)
+    if isinstance(learnt, Calibration):
+        scorers = IndependentFields(learnt.scorers)
     if isinstance(learnt, LinkWeights) and candidates is not training:
         weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
     least, lowest = least_scores(options, weights, scorers)
     if candidates is training and isinstance(learnt, Calibration):
         index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
     elif candidates is training or not isinstance(learnt, LinkWeights):
-        index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
+        index, scores = scorers.above(linkage, candidates.places, lowest)
     some = scores >= lowest
     return CandidateScores(weights, scorers, least, index[some], scores[some])
 
@@ -113,7 +115,8 @@ def links_of(
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
     """Choose links among the candidates that score enough, and group the records of one table; marks are binding."""
-    links = links_above(linkage, candidates, found, options.assign, found.least, labels)
+    assign = options.assignment(linkage.b is None)
+    links = links_above(linkage, candidates, found, assign, found.least, labels)
     if linkage.b is not None:
         return links
     size = len(linkage.a)
@@ -162,7 +165,7 @@ def with_marked(
     links: ChosenLinks,
     linkage: Linkage,
     candidates: CandidatePairs,
-    scorers: Sequence[FieldScorer],
+    scorers: PairScorer,
     labels: PairLabels,
 ) -> ChosenLinks:
     """Return links with those that are marked the same, whose probability is 1."""
@@ -185,7 +188,7 @@ def with_marked(
         links,
         i=all_i[order],
         j=all_j[order],
-        scores=np.concatenate([links.scores, parts_of(scorers, (i, j)).sum(axis=1)])[order],
+        scores=np.concatenate([links.scores, scorers.parts((i, j)).sum(axis=1)])[order],
         probabilities=probabilities,
         masks=np.concatenate([links.masks, masks])[order],
     )
@@ -212,7 +215,7 @@ def all_scores(
     comparers: Sequence[FieldComparer],
     weights: LinkWeights,
     options: LinkOptions,
-) -> tuple[LinkWeights, list[FieldScorer], Int64Array, Float64Array]:
+) -> tuple[LinkWeights, PairScorer, Int64Array, Float64Array]:
     """Score all pairs, and again if they show clearly more matches than the weights expect.
 
     Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
@@ -220,7 +223,7 @@ def all_scores(
     while True:
         scorers = scorers_of(comparers, weights)
         least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
-        index, scores = score_candidates(linkage, places, scorers, least)
+        index, scores = scorers.above(linkage, places, least)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
             return weights, scorers, index, scores
@@ -232,7 +235,7 @@ def grouped(
     i: Int64Array,
     j: Int64Array,
     scores: Float64Array,
-    scorers: Sequence[FieldScorer],
+    scorers: PairScorer,
     least: float,
     weights: LinkWeights | None,
 ) -> Clusters:
@@ -241,21 +244,20 @@ def grouped(
     unit = 1.0 if weights is not None else POINTS_BITS / points
 
     def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
-        return np.asarray((parts_of(scorers, (first, second)).sum(axis=1) - least) * unit)
+        return np.asarray((scorers.parts((first, second)).sum(axis=1) - least) * unit)
 
     return cluster_rows(n, i, j, (scores - least) * unit, evidence)
 
 
-def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> list[FieldScorer]:
+def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> IndependentFields:
     """Return the scorers of the fields, by estimated weights or by points."""
     if weights is None:
-        return [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
-    return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
+        return IndependentFields([PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers])
+    pairs = zip(comparers, weights.fields, strict=True)
+    return IndependentFields([WeightScorer(comparer, weight) for comparer, weight in pairs])
 
 
-def least_scores(
-    options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]
-) -> tuple[float, float]:
+def least_scores(options: LinkOptions, weights: LinkWeights | None, scorers: PairScorer) -> tuple[float, float]:
     """Return the least score of a link, and the least one that is of interest."""
     if weights is not None:
         least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)

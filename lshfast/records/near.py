@@ -10,7 +10,6 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.choices import Assignment
 from lshfast.records.explain import Explainer
 from lshfast.records.links import CandidateScores, links_above
-from lshfast.records.scoring import score_candidates
 
 MARGIN_BITS, MARGIN_POINTS = 8.0, 0.1  # below the threshold: bits, or a part of all points
 
@@ -40,7 +39,7 @@ def pairs_below(explainer: Explainer, assign: Assignment) -> NearPairs:
     """
     linkage, candidates, least = explainer.linkage, explainer.candidates, explainer.least
     lower = least - margin_of(explainer)
-    index, scores = score_candidates(linkage, candidates.places, explainer.scorers, lower)
+    index, scores = explainer.scorers.above(linkage, candidates.places, lower)
     found = CandidateScores(explainer.weights, explainer.scorers, lower, index, scores)
     links = links_above(linkage, candidates, found, assign, lower, explainer.labels)
     columns = linkage.sizes[1]

@@ -34,7 +34,7 @@ class LinkOptions:
     rules: Sequence[Any] | None = None
     scoring: Scoring = "weights"
     threshold: float | None = None
-    assign: Assignment = "one-to-one"
+    assign: Assignment | None = None
     synonyms: Synonyms | None = None
     frequencies: bool = True
     held_out: str | Field | None = None
@@ -51,7 +51,8 @@ class LinkOptions:
     def __post_init__(self) -> None:
         if self.scoring not in get_args(Scoring):
             raise ValueError(f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}")
-        check_assignment(self.assign)
+        if self.assign is not None:
+            check_assignment(self.assign)
         check_bool("frequencies", self.frequencies)
         if self.rules is not None:
             object.__setattr__(self, "rules", checked_rules(self.rules))
@@ -70,3 +71,9 @@ class LinkOptions:
             checked_missing(self.missing)
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "threads", thread_count(self.threads))
+
+    def assignment(self, single: bool) -> Assignment:
+        """Return the assignment by which links are first chosen, within one table or between two."""
+        if self.assign is not None:
+            return self.assign
+        return "many-to-many" if single else "one-to-one"

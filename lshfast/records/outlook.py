@@ -81,6 +81,7 @@ def warnings_of(
     seeds: int = 0,
     reach: Reach | None = None,
     nearest: bool = False,
+    several: str | None = None,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -105,8 +106,12 @@ def warnings_of(
         That of the default rules, or of rules that the user gave, none of which brings the nearest whole records.
     nearest : bool
         Whether the nearest whole records are compared, too.
+    several : str, optional
+        The assignment, if it was chosen because records match several others.
     """
     found = []
+    if several is not None:
+        found.append(f"many records match several of the other table, so links are {several} (--assign one-to-one)")
     if len(coded) == 1:
         found.append(
             f"only {_named(coded[0].field)} was compared, so records that agree in it by chance are linked; name more "
@@ -143,10 +148,14 @@ def warnings_of(
             f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few duplicates, or many alike "
             "records; check some links"
         )
-    elif weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
+    elif weights.matches < 1:
         found.append(
-            f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}: compare more "
-            "pairs (--block all, --block nearest), or check that the columns mean the same"
+            f"no matches are expected among {counted(min(sizes), 'record')}: the records that agree in some fields "
+            "differ in others as strangers do; if you know matches, check that the columns mean the same"
+        )
+    elif weights.matches < FEW_MATCHES * min(sizes):
+        found.append(
+            f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}; check some links"
         )
     if len(scores):
         close = int((scores < least + CLOSE_BITS).sum())

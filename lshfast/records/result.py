@@ -31,7 +31,7 @@ from lshfast.records.overview import overview_text
 from lshfast.records.page import drawing_of, page_of
 from lshfast.records.rates import RateTable
 from lshfast.records.review import review_columns
-from lshfast.records.scoring import FieldScorer
+from lshfast.records.scoring import PairScorer
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
@@ -88,7 +88,7 @@ class LinkResult(Shown):
     summary: LinkSummary
     options: LinkOptions
     _linkage: Linkage
-    _scorers: Sequence[FieldScorer]
+    _scorers: PairScorer
     _candidates: CandidatePairs
     left_out: Sequence[LeftOut] = ()
     dependent: tuple[DependentField, ...] = ()
@@ -344,7 +344,7 @@ class LinkResult(Shown):
 
     @cached_property
     def _below(self) -> NearPairs:
-        return pairs_below(self._explainer(), self.options.assign)
+        return pairs_below(self._explainer(), self.options.assignment(self.single))
 
     def _explainer(self) -> Explainer:
         least, candidates = self.summary.threshold, self._candidates

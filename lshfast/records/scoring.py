@@ -6,7 +6,7 @@ in such a pair, each field that is not compared yet has its greatest score for d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,19 @@ class FieldScorer(Protocol):
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes how the values compare."""
+
+
+class PairScorer(Protocol):
+    """Scores of pairs of rows, as sums of the scores of their fields."""
+
+    def __iter__(self) -> Iterator[FieldScorer]:
+        """Yield the scorers of the fields."""
+
+    def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
+        """Return the score of each field of pairs of rows, float64 (pairs, fields)."""
+
+    def above(self, linkage: Linkage, places: UInt64Array, least: float) -> tuple[Int64Array, Float64Array]:
+        """Return the pairs with at least a score, by their index in `places`, and their scores."""
 
 
 @dataclass(frozen=True)
@@ -212,29 +225,52 @@ def edits_text(edits: float) -> str:
     return f"{edits:.4g} edit{'' if edits == 1 else 's'}"
 
 
-def score_candidates(
-    linkage: Linkage,
-    places: UInt64Array,
-    scorers: Sequence[FieldScorer],
-    least: float,
-) -> tuple[Int64Array, Float64Array]:
-    """Return the candidates with at least a score, by their index in `places`, and their scores."""
-    tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
-    equal = [scorer.equal for scorer in scorers]
-    codes = pairs.FieldCodes(
-        tables[0],
-        tables[1],
-        np.concatenate(equal),
-        np.cumsum([0, *map(len, equal)], dtype=np.int64),
-        np.array([scorer.best_unequal for scorer in scorers], np.float64),
-        np.array([scorer.missing for scorer in scorers], np.float64),
-    )
+@dataclass(frozen=True)
+class IndependentFields:
+    """Scores of pairs whose fields are scored one by one."""
 
-    def compared(start: int) -> tuple[Int64Array, Float64Array]:
-        index, scores = _compared(linkage, places[start : start + PIECE], codes, scorers, least)
-        return start + index, scores
+    scorers: Sequence[FieldScorer]
 
-    parts = list(ordered_map(compared, range(0, len(places), PIECE), linkage.threads))
+    def __iter__(self) -> Iterator[FieldScorer]:
+        return iter(self.scorers)
+
+    def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
+        """Return the score of each field (columns) of each pair."""
+        parts = np.empty((len(rows[0]), len(self.scorers)))
+        for field, scorer in enumerate(self.scorers):
+            a, b = (scorer.comparer.coded.codes[side][rows[side]] for side in (0, 1))
+            missing = (a | b) < 0
+            scores = np.where(missing, scorer.missing, np.append(scorer.equal, 0.0)[a])
+            different = np.flatnonzero(~missing & (a != b))
+            if len(different):
+                scores[different] = scorer.unequal(a[different], b[different])
+            parts[:, field] = scores
+        return parts
+
+    def above(self, linkage: Linkage, places: UInt64Array, least: float) -> tuple[Int64Array, Float64Array]:
+        """Return the pairs with at least a score, by their index in `places`, and their scores."""
+        scorers = self.scorers
+        tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
+        equal = [scorer.equal for scorer in scorers]
+        codes = pairs.FieldCodes(
+            tables[0],
+            tables[1],
+            np.concatenate(equal),
+            np.cumsum([0, *map(len, equal)], dtype=np.int64),
+            np.array([scorer.best_unequal for scorer in scorers], np.float64),
+            np.array([scorer.missing for scorer in scorers], np.float64),
+        )
+
+        def compared(start: int) -> tuple[Int64Array, Float64Array]:
+            index, scores = _compared(linkage, places[start : start + PIECE], codes, scorers, least)
+            return start + index, scores
+
+        parts = list(ordered_map(compared, range(0, len(places), PIECE), linkage.threads))
+        return joined_scores(parts)
+
+
+def joined_scores(parts: Sequence[tuple[Int64Array, Float64Array]]) -> tuple[Int64Array, Float64Array]:
+    """Return the pairs of several parts and their scores."""
     if not parts:
         return np.empty(0, np.int64), np.empty(0)
     return np.concatenate([index for index, _ in parts]), np.concatenate([score for _, score in parts])
@@ -261,17 +297,3 @@ def _compared(
             left, levels, score, rest, i, j = left[keep], levels[:, keep], score[keep], rest[keep], i[keep], j[keep]
     keep = score >= least
     return left[keep], score[keep]
-
-
-def parts_of(scorers: Sequence[FieldScorer], rows: tuple[Int64Array, Int64Array]) -> npt.NDArray[np.float64]:
-    """Return the score of each field (columns) of each pair."""
-    parts = np.empty((len(rows[0]), len(scorers)))
-    for field, scorer in enumerate(scorers):
-        a, b = (scorer.comparer.coded.codes[side][rows[side]] for side in (0, 1))
-        missing = (a | b) < 0
-        own = np.where(missing, scorer.missing, np.append(scorer.equal, 0.0)[a])
-        different = np.flatnonzero(~missing & (a != b))
-        if len(different):
-            own[different] = scorer.unequal(a[different], b[different])
-        parts[:, field] = own
-    return parts

@@ -22,6 +22,7 @@ from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.comparison import EXACT_LEVEL, GRADED, MISSING_LEVEL, FieldComparer
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
+from lshfast.records.tables import CodedField
 
 RANDOM_PAIRS = 200_000  # for u
 FEW_PAIRS = 1 << 19  # of so few pairs, all are used for u
@@ -53,7 +54,8 @@ class FieldWeights:
         Probability of each level among matches, and among random pairs, if both values are present. 0 for the level of
         missing values.
     bits : ndarray of float64, shape (levels,)
-        The weight of each level: log2(m / u) times the factor, not increasing with the level; 0 for missing values.
+        The weight of each level: log2(m / u) times the factor; levels that are out of order are pooled. 0 for missing
+        values.
     value_bits : ndarray of float64, shape (values,), or None
         The weights of equal values, by the value: agreement on a rare value weighs more. None if all weigh the same, as
         for texts and numbers.
@@ -142,7 +144,7 @@ def chance_levels(linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Ar
     coded = comparer.coded
     levels = comparer.levels(coded.codes[0][rows[0]], coded.codes[1][rows[1]])
     counts = np.bincount(levels, minlength=len(comparer.labels)).astype(np.float64)
-    equal = equal_by_chance(linkage, comparer)
+    equal = equal_by_chance(linkage, coded)
     unequal = counts[EXACT_LEVEL + 1 :] + SMOOTHING
     found = np.zeros(len(comparer.labels))
     found[EXACT_LEVEL] = equal
@@ -150,9 +152,8 @@ def chance_levels(linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Ar
     return found
 
 
-def equal_by_chance(linkage: Linkage, comparer: FieldComparer) -> float:
+def equal_by_chance(linkage: Linkage, coded: CodedField) -> float:
     """Return the probability that two random records have equal values, if both have one."""
-    coded = comparer.coded
     counts = [np.bincount(codes[codes >= 0], minlength=len(coded.values)).astype(np.float64) for codes in coded.codes]
     if linkage.b is None:
         rows = counts[0].sum()
@@ -322,10 +323,25 @@ def _expected(levels: int) -> Float64Array:
 
 
 def _ratio(m: Float64Array, u: Float64Array) -> Float64Array:
-    """Return m / u, not increasing with the level; 1 for missing values."""
+    """Return m / u, not increasing with the level: levels out of order are pooled; 1 for missing values.
+
+    R. E. Barlow et al., "Statistical inference under order restrictions", 1972.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _ratio(np.array([0, 0.8, 0, 0.2]), np.array([0, 0.1, 0.1, 0.8])).round(3).tolist()
+    [1.0, 8.0, 0.222, 0.222]
+    """
+    pools: list[tuple[float, float, int]] = []
+    for matches, strangers in zip(m[EXACT_LEVEL:].tolist(), u[EXACT_LEVEL:].tolist(), strict=True):
+        pool = matches, max(strangers, 1e-300), 1
+        while pools and pools[-1][0] * pool[1] < pool[0] * pools[-1][1]:
+            before = pools.pop()
+            pool = before[0] + pool[0], before[1] + pool[1], before[2] + pool[2]
+        pools.append(pool)
     ratio = np.ones(len(m))
-    ratio[EXACT_LEVEL:] = m[EXACT_LEVEL:] / np.maximum(u[EXACT_LEVEL:], 1e-300)
-    ratio[EXACT_LEVEL:] = np.minimum.accumulate(ratio[EXACT_LEVEL:])
+    ratio[EXACT_LEVEL:] = np.repeat([pool[0] / pool[1] for pool in pools], [pool[2] for pool in pools])
     return np.clip(ratio, 2.0**-LARGEST_WEIGHT, 2.0**LARGEST_WEIGHT)
 
 
