@@ -43,6 +43,7 @@ from lshfast.records.weights import (
 MOST_ROWS, MOST_CANDIDATES = 200_000, 3_000_000
 
 FEWEST_SEEDS = 20
+FEWEST_BETWEEN = 5  # of two tables: lists of 20 products are linked from as few
 # Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are links, the most
 # records that have links, as times those of seeds, and the least information of the fields, as part of that of seeds.
 LEAST_LINKED, MOST_RECORDS, LEAST_INFORMATION = 0.5, 5.0, 0.5
@@ -161,7 +162,8 @@ def find_seeds(
         seeds &= similarity >= LEAST_ALONE
         rivals = pairs.rivals(seeds)
     found = FoundSeeds(i, j, whole, pairs, seeds, rivals, ROUNDS_ALONE if alone else ROUNDS)
-    return found if len(found) >= FEWEST_SEEDS else None
+    fewest = FEWEST_SEEDS if linkage.b is None else FEWEST_BETWEEN
+    return found if len(found) >= fewest else None
 
 
 def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:

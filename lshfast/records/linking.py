@@ -57,6 +57,7 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
+FEW_TEXT_MATCHES = 0.005  # of the rows: the ranks of texts are not trusted if patterns show fewer matches
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
 FEWEST_ROWS = 100  # of a table of texts, of which patterns show whether it has duplicates
@@ -365,7 +366,7 @@ class LinkTask:
     mixed : bool
         Whether agreement patterns tell matches from strangers; if not, the ranks of whole records do.
     synonyms : Synonyms
-    markers : dict of str to dict of str to int
+    markers : dict of str to dict of str to tuple of int
         Values of each field that mean that there is none, and their rows.
     doubts : list of str
         Warnings of values.
@@ -381,7 +382,7 @@ class LinkTask:
     edges: set[tuple[int, int]]
     mixed: bool
     synonyms: Synonyms
-    markers: dict[str, dict[str, int]]
+    markers: dict[str, dict[str, tuple[int, ...]]]
     doubts: list[str]
 
     @cached_property
@@ -498,8 +499,8 @@ class LearntModel:
 def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> LearntModel:
     """Learn weights from the candidates, as the fields suggest.
 
-    Of one table of texts, weights are learnt from all candidates only if agreement patterns show that there are
-    matches at all: the most similar texts of a table without duplicates look like its duplicates.
+    Of one table of texts, weights are learnt from all candidates only if agreement patterns show that there are more
+    than a few matches: the most similar texts of a table without duplicates look like its duplicates.
     """
     linkage = task.linkage
     comparers = task.comparers
@@ -523,7 +524,7 @@ def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> Lea
         network, _ = learn_network(
             linkage, comparers, few, edges=task.edges, frequencies=options.frequencies, sampled=FEW_SAMPLED
         )
-        if network.weights.matches < 1:
+        if network.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
             return LearntModel(network, comparers, assign=assign)
     weights = estimate_weights(linkage, comparers, candidates.training, frequencies=options.frequencies)
     return LearntModel(weights, comparers, seeds=seeds, assign=assign)

@@ -27,8 +27,9 @@ from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Kind
 from lshfast.records.patterns import PairPatterns
 
-MOST_STEPS = 1000
-TOLERANCE = 1e-6  # of the matches, that change from step to step
+MOST_STEPS = 500
+TOLERANCE = 1e-5  # of the matches, that change from step to step
+ROUGH_TOLERANCE = 1e-3  # the same, while fields that depend on each other are sought
 MOST_COMMON = 0.05  # of all pairs agree in a field that tells records apart
 FIRST_MATCHES = 10.0  # before anything is known
 EXPECTED_EQUAL = 0.85  # of the values of matches
@@ -216,10 +217,11 @@ def fit_mixture(
         models = network(patterns, close, expected, edges)
         telling = telling_fields(patterns, len(kinds), edges)
         possible = ~differs_more(patterns.levels.T, close, telling, edges)[0]
-        mixture = maximise(patterns, models, possible, most_matches)
-        mixture.edges = edges
+        mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         more = dependent_pairs(patterns, close, edges, mixture.probabilities)
         if more == edges:
+            mixture = maximise(patterns, models, possible, most_matches, TOLERANCE, mixture)
+            mixture.edges = edges
             return mixture
         edges = more
 
@@ -310,16 +312,23 @@ def independent_fields(
     return columns.sum(axis=1), columns
 
 
-def maximise(patterns: PairPatterns, models: list[FieldModel], possible: BoolArray, most_matches: float) -> Mixture:
-    """Estimate the distributions and the share of matches by expectation maximisation."""
+def maximise(
+    patterns: PairPatterns,
+    models: list[FieldModel],
+    possible: BoolArray,
+    most_matches: float,
+    tolerance: float,
+    start: Mixture | None = None,
+) -> Mixture:
+    """Estimate the distributions and the share of matches by expectation maximisation, from an earlier fit if any."""
     total = max(1.0, patterns.total)
-    share = min(0.5, FIRST_MATCHES / total)
-    strangers = patterns.counts
-    probabilities = np.zeros(len(patterns.counts))
+    share = min(0.5, FIRST_MATCHES / total) if start is None else start.share
+    probabilities = np.zeros(len(patterns.counts)) if start is None else start.probabilities
     converged = False
-    step = 0
+    step = 0 if start is None else start.steps
     while step < MOST_STEPS and not converged:
         step += 1
+        strangers = patterns.counts * (1 - probabilities)
         odds = np.full(len(patterns.counts), np.log(share / (1 - share)))
         for model in models:
             model.estimate_strangers(strangers)
@@ -327,12 +336,11 @@ def maximise(patterns: PairPatterns, models: list[FieldModel], possible: BoolArr
         previous = probabilities
         probabilities = np.where(possible, 1 / (1 + np.exp(-np.clip(odds, -700, 700))), 0.0)
         matches = patterns.counts * probabilities
-        strangers = patterns.counts - matches
         for model in models:
             model.estimate_matches(matches)
         share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / total)
         change = (patterns.counts * np.abs(probabilities - previous)).sum()
-        converged = change <= TOLERANCE * max(matches.sum(), 1.0)
+        converged = change <= tolerance * max(matches.sum(), 1.0)
     return Mixture(models, share, step, converged, probabilities)
 
 
