@@ -195,7 +195,12 @@ class Mixture:
 
 
 def fit_mixture(
-    patterns: PairPatterns, kinds: Sequence[Kind], sizes: Sequence[int], edges: set[Edge], most_matches: float
+    patterns: PairPatterns,
+    kinds: Sequence[Kind],
+    sizes: Sequence[int],
+    edges: set[Edge],
+    decisive: Sequence[int],
+    most_matches: float,
 ) -> Mixture:
     """Fit the mixture, and which fields agree together among strangers.
 
@@ -208,6 +213,8 @@ def fit_mixture(
         The number of levels of each field, that of missing values included.
     edges : set of (int, int)
         Fields that are known to depend on each other, the smaller number first.
+    decisive : sequence of int
+        Fields whose values are different in nearly all records of a table; equal ones are never outvoted.
     most_matches : float
     """
     close = [agreeing_levels(patterns, field, kind) for field, kind in enumerate(kinds)]
@@ -216,11 +223,12 @@ def fit_mixture(
     while True:
         models = network(patterns, close, expected, edges)
         telling = telling_fields(patterns, len(kinds), edges)
-        possible = ~differs_more(patterns.levels.T, close, telling, edges)[0]
+        possible = possible_matches(patterns.levels.T, close, telling, edges, decisive)
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         more = dependent_pairs(patterns, close, edges, mixture.probabilities)
         if more == edges:
             mixture = maximise(patterns, models, possible, most_matches, TOLERANCE, mixture)
+            mixture = with_all_patterns(patterns, mixture, most_matches)
             mixture.edges = edges
             return mixture
         edges = more
@@ -268,10 +276,17 @@ def telling_fields(patterns: PairPatterns, fields: int, edges: Iterable[Edge]) -
     return sorted(telling, key=lambda field: (degree[field], field))
 
 
-def differs_more(
-    levels: Levels, close: Sequence[BoolArray], telling: Sequence[int], edges: Collection[Edge]
-) -> tuple[BoolArray, BoolArray]:
-    """Return which pairs differ in as many independent fields as they agree in, or more, and in which they differ.
+def possible_matches(
+    levels: Levels,
+    close: Sequence[BoolArray],
+    telling: Sequence[int],
+    edges: Collection[Edge],
+    decisive: Sequence[int],
+) -> BoolArray:
+    """Return which pairs may be those from which matches are learnt.
+
+    They agree in more independent fields that tell records apart than they differ in, or in a decisive field. Without
+    fields that tell records apart, they agree in any field.
 
     Parameters
     ----------
@@ -279,28 +294,25 @@ def differs_more(
     close : sequence of ndarray of bool
         The levels of each field that mean agreement.
     telling : sequence of int
-        The fields that count.
+        The fields that tell records apart.
     edges : set of (int, int)
         Fields that depend on each other; of those that agree, or differ, such fields count once.
+    decisive : sequence of int
     """
-    columns = np.zeros((levels.shape[1], len(levels)), bool)
-    if not telling:
-        return np.zeros(levels.shape[1], bool), columns
     agrees = [known[level] for known, level in zip(close, levels, strict=True)]
     present = levels != MISSING_LEVEL
-    agreeing, _ = independent_fields([agrees[f] & present[f] for f in telling], telling, edges)
-    differing, chosen = independent_fields([~agrees[f] & present[f] for f in telling], telling, edges)
-    columns[:, list(telling)] = chosen
-    return np.asarray(differing >= agreeing), columns
+    if not telling:
+        return np.asarray(np.logical_or.reduce(agrees) if len(agrees) else np.zeros(levels.shape[1], bool))
+    agreeing = independent_fields([agrees[field] & present[field] for field in telling], telling, edges)
+    differing = independent_fields([~agrees[field] & present[field] for field in telling], telling, edges)
+    possible = agreeing > differing
+    for field in decisive:
+        possible |= levels[field] == EXACT_LEVEL
+    return np.asarray(possible)
 
 
-def independent_fields(
-    holds: Sequence[BoolArray], fields: Sequence[int], edges: Collection[Edge]
-) -> tuple[Int64Array, BoolArray]:
-    """Choose, of the fields for which something holds, some of which no two depend on each other, for each pair.
-
-    Return their number, and which they are, bool (pairs, fields).
-    """
+def independent_fields(holds: Sequence[BoolArray], fields: Sequence[int], edges: Collection[Edge]) -> Int64Array:
+    """Return for each pair how many fields of which no two depend on each other have something in common."""
     chosen: list[BoolArray] = []
     for place, field in enumerate(fields):
         own = holds[place]
@@ -308,8 +320,7 @@ def independent_fields(
             if (min(field, other), max(field, other)) in edges:
                 own = own & ~before
         chosen.append(own)
-    columns = np.stack(chosen, axis=1)
-    return columns.sum(axis=1), columns
+    return np.asarray(np.sum(chosen, axis=0, dtype=np.int64))
 
 
 def maximise(
@@ -342,6 +353,23 @@ def maximise(
         change = (patterns.counts * np.abs(probabilities - previous)).sum()
         converged = change <= tolerance * max(matches.sum(), 1.0)
     return Mixture(models, share, step, converged, probabilities)
+
+
+def with_all_patterns(patterns: PairPatterns, mixture: Mixture, most_matches: float) -> Mixture:
+    """Return a mixture after one more step in which every pattern may be that of matches.
+
+    Matches with many errors count so in the rates of agreement. More steps could drift to namesakes and households.
+    """
+    odds = np.full(len(patterns.counts), np.log(mixture.share / (1 - mixture.share)))
+    for model in mixture.models:
+        odds += model.logarithm[model.of_pattern]
+    probabilities = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+    matches = patterns.counts * probabilities
+    for model in mixture.models:
+        model.estimate_matches(matches)
+        model.estimate_strangers(patterns.counts - matches)
+    share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / max(1.0, patterns.total))
+    return Mixture(mixture.models, share, mixture.steps, mixture.converged, probabilities)
 
 
 def dependent_pairs(

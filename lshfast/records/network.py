@@ -15,8 +15,10 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.mixture import Edge, fit_mixture
 from lshfast.records.patterns import PairPatterns, count_patterns, levels_of
 from lshfast.records.scoring import PIECE, FieldScorer, WeightScorer, joined_scores
+from lshfast.records.tables import CodedField
 from lshfast.records.weights import LARGEST_WEIGHT, FieldWeights, LinkWeights, equal_by_chance, weights_of
 
+MOST_REPEATED, FEWEST_VALUES = 0.01, 20  # of the values of a field that is decisive
 MOST_MATCHES = 4.0  # of each record of the smaller of two tables, on average
 LEVEL_BITS = 4  # of a level in the key of joint levels
 TINY = 1e-300
@@ -141,16 +143,27 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
 
     A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar titles of different
     products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the same content as other fields, such as
-    the full name of a person, are not free.
+    the full name of a person, are not free. Numbers count on neither side: amounts differ a little more often than not.
     """
     fields = list(linkage.fields.values())
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
     if not texts:
         return True
     information = [min(field.present) * -float(np.log2(equal_by_chance(linkage, field))) for field in fields]
-    others = set(range(len(fields))) - texts
+    others = {number for number, field in enumerate(fields) if field.kind not in ("text", "number")}
     bound = {number for edge in edges for number in edge if set(edge) & others}
     return sum(information[number] for number in others) >= sum(information[number] for number in texts - bound)
+
+
+def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
+    """Return whether hardly any value of a field occurs twice in one of two tables: equal ones are no chance then."""
+    if linkage.b is None:
+        return False
+    for codes in coded.codes:
+        counts = np.bincount(codes[codes >= 0])
+        if counts.sum() < FEWEST_VALUES or counts[counts > 1].sum() > MOST_REPEATED * counts.sum():
+            return False
+    return True
 
 
 def keys_of(levels: Levels, fields: Sequence[int]) -> Int64Array:
@@ -174,7 +187,10 @@ def learn_network(
     patterns = count_patterns(linkage, comparers, places, sampled)
     most_matches = float(linkage.all_pairs if linkage.b is None else MOST_MATCHES * min(linkage.sizes))
     kinds = [comparer.coded.kind for comparer in comparers]
-    mixture = fit_mixture(patterns, kinds, [len(comparer.labels) for comparer in comparers], edges, most_matches)
+    decisive = [number for number, comparer in enumerate(comparers) if is_decisive(linkage, comparer.coded)]
+    mixture = fit_mixture(
+        patterns, kinds, [len(comparer.labels) for comparer in comparers], edges, decisive, most_matches
+    )
     matches = patterns.counts * mixture.probabilities
     strangers = patterns.counts - matches
     fields: list[FieldWeights] = [None] * len(comparers)  # type: ignore[list-item] # filled below

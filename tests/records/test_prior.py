@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from lshfast.records import KeyBlocks, dedup_records, default_rules, match_records
+from lshfast.records import dedup_records, default_rules, match_records
 from lshfast.records.prior import LEAST_MISSED, prior_of_scores
-from lshfast.records.reach import ChosenRules
 
 
 def test_the_share_is_the_mean_probability():
@@ -41,9 +40,7 @@ def test_all_pairs_of_one_table_are_compared_if_they_are_few(monkeypatch):
     one = table()
     result = dedup_records(one)
     assert result.summary.compared == result.summary.all_pairs == 220 * 219 // 2
-    names = [report.rule for report in result.summary.rules]
-    assert names[-1] == "all"
-    assert len(names) > 1
+    assert [report.rule for report in result.summary.rules] == ["all"]
     assert sum(second == first + 1 and first % 2 == 0 for first, second in result.pairs()) > 100
     assert dedup_records(one, rules=["key:given"]).summary.compared < 1000
     monkeypatch.setattr(default_rules, "COMPARE_ALL_SINGLE", 1000)
@@ -53,7 +50,7 @@ def test_all_pairs_of_one_table_are_compared_if_they_are_few(monkeypatch):
 def test_points_and_two_tables():
     one = table()
     assert dedup_records(one, scoring="points").summary.compared == 220 * 219 // 2
-    assert "all" not in [report.rule for report in match_records(one, one).summary.rules]
+    assert [report.rule for report in match_records(one, one).summary.rules] == ["all"]
 
 
 def test_a_threshold_is_a_probability_at_the_share_of_all_pairs():
@@ -63,15 +60,16 @@ def test_a_threshold_is_a_probability_at_the_share_of_all_pairs():
     assert set(strict.pairs()) <= set(loose.pairs())
 
 
-def test_weights_follow_the_share_of_all_pairs(monkeypatch):
+def test_matches_that_the_rules_do_not_bring_are_expected():
     one = table()
     for row in range(0, 220, 2):
         if row // 2 % 6 > 2:
             one["given"][row + 1] = f"new{row}"
-    monkeypatch.setattr("lshfast.records.linking.default_rules", lambda linkage: ChosenRules([KeyBlocks("given")]))
-    result, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
-    assert blocked.weights.matches < 60  # the rule brings 36 of 110
-    assert 80 < result.weights.matches < 130
-    good = sum(second == first + 1 and first % 2 == 0 for first, second in result.pairs())
+            one["surname"][row + 1], one["town"][row + 1] = one["surname"][row], one["town"][row]
+    one["born"] = [f"{1950 + row // 2 % 50}-03-{1 + row // 2 % 28:02}" for row in range(220)]
+    every, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
+    assert every.weights.matches == pytest.approx(110, abs=8)
+    assert blocked.weights.matches == pytest.approx(110, abs=30)  # the rule brings 36, the others are sampled
+    good = sum(second == first + 1 and first % 2 == 0 for first, second in every.pairs())
     assert good >= 0.9 * 110
-    assert good >= 0.95 * len(result)
+    assert good >= 0.95 * len(every)
