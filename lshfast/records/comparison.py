@@ -45,7 +45,7 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
 # The levels from 2 on that a typing error, a nickname or rounding explains; the others mean different values.
-CLOSE: dict[Kind, int] = {"name": 2, "text": 2, "code": 2, "phone": 2, "number": 1, "date": 1, "age": 1, "category": 0}
+CLOSE: dict[Kind, int] = {"name": 2, "text": 3, "code": 2, "phone": 2, "number": 1, "date": 1, "age": 1, "category": 0}
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
 
 

@@ -499,8 +499,8 @@ class LearntModel:
 def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> LearntModel:
     """Learn weights from the candidates, as the fields suggest.
 
-    Of one table of texts, weights are learnt from all candidates only if agreement patterns show that there are more
-    than a few matches: the most similar texts of a table without duplicates look like its duplicates.
+    Of one table of texts, weights are learnt from all candidates only if agreement patterns show more than a few
+    matches, or if the rules are given: the most similar texts of a table without duplicates look like its duplicates.
     """
     linkage = task.linkage
     comparers = task.comparers
@@ -518,7 +518,7 @@ def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> Lea
     if linkage.b is not None and seeds is not None:
         learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
         return LearntModel(learnt, comparers, seeds=seeds, assign=assign)
-    if linkage.b is None and len(linkage.a) >= FEWEST_ROWS:
+    if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         places = candidates.training.places
         few = places[:: len(places) // MOST_COUNTED + 1]  # the others are among those that are sampled
         network, _ = learn_network(

@@ -143,14 +143,14 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
 
     A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar titles of different
     products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the same content as other fields, such as
-    the full name of a person, are not free. Numbers count on neither side: amounts differ a little more often than not.
+    the full name of a person, are not free.
     """
     fields = list(linkage.fields.values())
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
     if not texts:
         return True
     information = [min(field.present) * -float(np.log2(equal_by_chance(linkage, field))) for field in fields]
-    others = {number for number, field in enumerate(fields) if field.kind not in ("text", "number")}
+    others = set(range(len(fields))) - texts
     bound = {number for edge in edges for number in edge if set(edge) & others}
     return sum(information[number] for number in others) >= sum(information[number] for number in texts - bound)
 

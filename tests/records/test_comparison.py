@@ -112,7 +112,7 @@ def test_similarities_of_numbers_are_ratios():
 def test_prices_count_by_their_ratio():
     """The nearer two prices are, the more they count; a tenth of a price is another price."""
     rng = np.random.default_rng(3)
-    names = [" ".join("".join(rng.choice(list("abcdefghik"), 6)) for _ in range(2)) for _ in range(300)]
+    names = [" ".join("".join(rng.choice(list("abcdefghik"), 6)) for _ in range(5)) for _ in range(300)]
     prices = np.exp(rng.uniform(1, 8, 300)).round(2)
     other = (prices * np.exp(rng.normal(0, 0.15, 300))).round(2)
     a = {"name": names, "price": [f"{price:.2f}" for price in prices]}

@@ -65,11 +65,12 @@ def test_matches_that_the_rules_do_not_bring_are_expected():
     for row in range(0, 220, 2):
         if row // 2 % 6 > 2:
             one["given"][row + 1] = f"new{row}"
-            one["surname"][row + 1], one["town"][row + 1] = one["surname"][row], one["town"][row]
     one["born"] = [f"{1950 + row // 2 % 50}-03-{1 + row // 2 % 28:02}" for row in range(220)]
+    one["phone"] = [f"0{700000000 + 7919 * (row // 2)}" for row in range(220)]
     every, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
     assert every.weights.matches == pytest.approx(110, abs=8)
-    assert blocked.weights.matches == pytest.approx(110, abs=30)  # the rule brings 36, the others are sampled
+    assert len(blocked) < 60  # the rule brings 36 of 110
+    assert blocked.weights.matches == pytest.approx(110, abs=40)  # the others are sampled
     good = sum(second == first + 1 and first % 2 == 0 for first, second in every.pairs())
     assert good >= 0.9 * 110
     assert good >= 0.95 * len(every)

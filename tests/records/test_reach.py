@@ -49,7 +49,13 @@ def test_rules_by_hand_that_bring_few_pairs():
         assert not [text for text in match_records(a, b, rules=rules).summary.warnings if "blocking rules" in text]
 
 
-def test_default_rules_that_bring_few_pairs(monkeypatch):
+@pytest.fixture
+def by_ranks(monkeypatch):
+    """Let the ranks of whole records tell matches, as for tables of texts."""
+    monkeypatch.setattr(linking, "suits_mixture", lambda *_: False)
+
+
+def test_default_rules_that_bring_few_pairs(monkeypatch, by_ranks):
     a, b = people(100)
     monkeypatch.setattr(
         linking, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
@@ -150,7 +156,7 @@ def names_of(found):
     return [report.rule for report in found.summary.rules]
 
 
-def test_keys_alone_are_enough_if_they_bring_the_seeds(small_is_large):
+def test_keys_alone_are_enough_if_they_bring_the_seeds(small_is_large, by_ranks):
     a, b = people(200)
     found = match_records(a, b)
     assert all(name.startswith("key:") for name in names_of(found))
@@ -164,7 +170,7 @@ def test_keys_alone_are_enough_if_they_bring_the_seeds(small_is_large):
     assert found.i.tolist() == found.j.tolist() == list(range(200))
 
 
-def test_few_seeds_of_a_sample_do_not_show_that_keys_are_enough(small_is_large):
+def test_few_seeds_of_a_sample_do_not_show_that_keys_are_enough(small_is_large, by_ranks):
     a, b = people(200)
     found = match_records(a, {name: [*values[:90], *(f"{row}" for row in range(110))] for name, values in b.items()})
     assert "nearest" in names_of(found)
