@@ -34,12 +34,16 @@ MOST_COMMON = 0.05  # of all pairs agree in a field that tells records apart
 FIRST_MATCHES = 10.0  # before anything is known
 EXPECTED_EQUAL = 0.85  # of the values of matches
 EXPECTED_CLOSE = 0.1
+# Of matches, any level at first: people who moved differ in several fields at once, and EM must begin with them.
+FIRST_DIFFERENT = 0.4
 MOST_DIFFERENT = 0.5  # of the matches may differ in a field
 PRIOR_MATCHES = 4.0  # that count for the expected levels
 PRIOR_GIVEN = 4.0  # matches that count for the levels without the parents
 PRIOR_STRANGERS = 1.0  # pairs that count for the levels without the parents
 LEAST_LIFT = 1.2  # of the agreements of strangers in two fields, over those of independent ones
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
+# Independent fields that agree in pairs that probably match, such pairs, and the part of them that is due to chance.
+FEWEST_AGREEING, FEWEST_ALIKE, MOST_BY_CHANCE = 2, 20.0, 0.1
 SIGNIFICANT = 4.0  # standard errors
 FEWEST_TOGETHER = 5.0  # agreements of strangers in two fields
 SMOOTHING = 0.5  # pairs of strangers that are added to each level
@@ -104,7 +108,8 @@ class FieldModel:
             distinct_rows([column[first] for column in columns[:-1]])[1] if parents else np.zeros(len(first), np.int64)
         )
         different = ~close[field][level] & (level != MISSING_LEVEL)
-        start = np.where(level == MISSING_LEVEL, 1.0, expected[level])
+        softened = (1 - FIRST_DIFFERENT) * expected + FIRST_DIFFERENT * (expected > 0) / max(1, (expected > 0).sum())
+        start = np.where(level == MISSING_LEVEL, 1.0, softened[level])
         return cls(field, parents, of_pattern, given, level, different, expected, start, start)
 
     def distribution(self, sums: Float64Array, prior: Float64Array, weight: float) -> Float64Array:
@@ -220,6 +225,7 @@ def fit_mixture(
     close = [agreeing_levels(patterns, field, kind) for field, kind in enumerate(kinds)]
     expected = [expected_levels(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
     edges = dependent_pairs(patterns, close, edges, None)
+    edges |= changed_together(patterns, close, edges)
     while True:
         models = network(patterns, close, expected, edges)
         telling = telling_fields(patterns, len(kinds), edges)
@@ -389,6 +395,43 @@ def dependent_pairs(
         if best is None or not excess[best]:
             return edges
         edges.add(best)
+
+
+def changed_together(patterns: PairPatterns, close: Sequence[BoolArray], edges: set[Edge]) -> set[Edge]:
+    """Return pairs of fields that differ together where all other fields agree, such as the parts of a home.
+
+    People who moved differ in each of them, which is one change.
+    """
+    counts = patterns.counts
+    agrees = np.stack([close[field][patterns.levels[:, field]] for field in range(len(close))])
+    present = (patterns.levels != MISSING_LEVEL).T
+    telling = telling_fields(patterns, len(close), edges)
+    chance = {field: counts[agrees[field]].sum() / max(counts[present[field]].sum(), TINY) for field in telling}
+    together = set()
+    for f, g in combinations(sorted(telling), 2):
+        bound = {other for edge in edges for other in edge if f in edge or g in edge} | {f, g}
+        others = [field for field in telling if field not in bound]
+        if (f, g) in edges or independent_count(others, edges) < FEWEST_AGREEING:
+            continue
+        alike = np.logical_and.reduce([agrees[field] for field in others]) & present[f] & present[g]
+        total = counts[alike].sum()
+        by_chance = counts.sum() * float(np.prod([chance[field] for field in others]))
+        if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
+            continue
+        both = counts[alike & ~agrees[f] & ~agrees[g]].sum()
+        expected = counts[alike & ~agrees[f]].sum() * counts[alike & ~agrees[g]].sum() / total
+        if both > max(FEWEST_TOGETHER, LEAST_LIFT * expected, expected + SIGNIFICANT * expected**0.5):
+            together.add((f, g))
+    return together
+
+
+def independent_count(fields: Sequence[int], edges: set[Edge]) -> int:
+    """Return the number of fields of which no two depend on each other, chosen in their order."""
+    chosen: list[int] = []
+    for field in fields:
+        if all((min(field, other), max(field, other)) not in edges for other in chosen):
+            chosen.append(field)
+    return len(chosen)
 
 
 def components_of(fields: Sequence[int], edges: set[Edge]) -> list[list[int]]:
