@@ -26,6 +26,7 @@ from lshfast.records.comparison import FieldComparer
 from lshfast.records.content import shared_content
 from lshfast.records.default_rules import compares_all, default_rules, mixture_rules
 from lshfast.records.dependent import DependentField, dependent_fields
+from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.labels import PairLabels, labels_of
@@ -323,7 +324,7 @@ def link_tables(
         with times.stage("assign"):
             links = links_of(linkage, candidates.compared, scores, options, labels)
     if links.clusters is not None and scores.weights is not None:
-        check_groups(links.clusters.labels, [field.field.name for field in task.scored])
+        check_groups(links.clusters.labels, task.scored)
     rates = None
     if task.held_out is not None:
         with times.stage("rates"):
@@ -547,13 +548,16 @@ def alike_assignment(linkage: Linkage, candidates: CandidatePairs) -> Assignment
     return likely_assignment(i[alike], j[alike], similarities[alike], linkage.sizes)
 
 
-def check_groups(labels: Int64Array, names: Sequence[str]) -> None:
-    """Raise ValueError if a group is far larger than the other groups lead to expect.
+def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
+    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records count once.
 
     The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of n groups is beyond
     s with a probability of n times the share that is expected beyond s.
     """
-    sizes = np.sort(np.bincount(labels)) if len(labels) else np.zeros(0, np.int64)
+    if not len(labels) or np.bincount(labels).max() < LARGE_GROUP:
+        return
+    first, _ = distinct_rows([labels, *(field.codes[0] for field in scored)])
+    sizes = np.sort(np.bincount(labels[first]))
     sizes = sizes[sizes > 1]
     if not len(sizes) or sizes[-1] < LARGE_GROUP:
         return
@@ -562,9 +566,10 @@ def check_groups(labels: Int64Array, names: Sequence[str]) -> None:
     expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
     everything = sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels) and len(sizes) < len(labels) ** 0.5
     if expected < UNLIKELY or everything:
+        names = visible(", ".join(field.field.name for field in scored))
         raise ValueError(
-            f"the links join {sizes[-1]:,} of {len(labels):,} records in one group, so the fields compared "
-            f"({visible(', '.join(names))}) do not tell records apart: name fields that do (--field), leave out others "
+            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so the fields compared "
+            f"({names}) do not tell records apart: name fields that do (--field), leave out others "
             "(--ignore), or set a higher threshold"
         )
 

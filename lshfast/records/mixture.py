@@ -34,8 +34,6 @@ MOST_COMMON = 0.05  # of all pairs agree in a field that tells records apart
 FIRST_MATCHES = 10.0  # before anything is known
 EXPECTED_EQUAL = 0.85  # of the values of matches
 EXPECTED_CLOSE = 0.1
-# Of matches, any level at first: people who moved differ in several fields at once, and EM must begin with them.
-FIRST_DIFFERENT = 0.4
 MOST_DIFFERENT = 0.5  # of the matches may differ in a field
 PRIOR_MATCHES = 4.0  # that count for the expected levels
 PRIOR_GIVEN = 4.0  # matches that count for the levels without the parents
@@ -108,8 +106,12 @@ class FieldModel:
             distinct_rows([column[first] for column in columns[:-1]])[1] if parents else np.zeros(len(first), np.int64)
         )
         different = ~close[field][level] & (level != MISSING_LEVEL)
-        softened = (1 - FIRST_DIFFERENT) * expected + FIRST_DIFFERENT * (expected > 0) / max(1, (expected > 0).sum())
-        start = np.where(level == MISSING_LEVEL, 1.0, softened[level])
+        parents_differ = np.zeros(len(first), bool)
+        for parent, column in zip(parents, columns, strict=False):
+            parents_differ |= ~close[parent][column[first]] & (column[first] != MISSING_LEVEL)
+        changed = MOST_DIFFERENT / max(1, int((~close[field][1:]).sum()))
+        start = np.where(parents_differ & different, np.maximum(changed, expected[level]), expected[level])
+        start[level == MISSING_LEVEL] = 1.0
         return cls(field, parents, of_pattern, given, level, different, expected, start, start)
 
     def distribution(self, sums: Float64Array, prior: Float64Array, weight: float) -> Float64Array:
@@ -406,16 +408,18 @@ def changed_together(patterns: PairPatterns, close: Sequence[BoolArray], edges: 
     agrees = np.stack([close[field][patterns.levels[:, field]] for field in range(len(close))])
     present = (patterns.levels != MISSING_LEVEL).T
     telling = telling_fields(patterns, len(close), edges)
-    chance = {field: counts[agrees[field]].sum() / max(counts[present[field]].sum(), TINY) for field in telling}
+    equal = (patterns.levels == EXACT_LEVEL).T
+    chance = {field: counts[equal[field]].sum() / max(counts[present[field]].sum(), TINY) for field in telling}
     together = set()
     for f, g in combinations(sorted(telling), 2):
         bound = {other for edge in edges for other in edge if f in edge or g in edge} | {f, g}
         others = [field for field in telling if field not in bound]
-        if (f, g) in edges or independent_count(others, edges) < FEWEST_AGREEING:
+        independent = independent_of(others, edges)
+        if (f, g) in edges or len(independent) < FEWEST_AGREEING:
             continue
-        alike = np.logical_and.reduce([agrees[field] for field in others]) & present[f] & present[g]
+        alike = np.logical_and.reduce([equal[field] for field in others]) & present[f] & present[g]
         total = counts[alike].sum()
-        by_chance = counts.sum() * float(np.prod([chance[field] for field in others]))
+        by_chance = counts.sum() * float(np.prod([chance[field] for field in independent]))
         if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
             continue
         both = counts[alike & ~agrees[f] & ~agrees[g]].sum()
@@ -425,13 +429,13 @@ def changed_together(patterns: PairPatterns, close: Sequence[BoolArray], edges: 
     return together
 
 
-def independent_count(fields: Sequence[int], edges: set[Edge]) -> int:
-    """Return the number of fields of which no two depend on each other, chosen in their order."""
+def independent_of(fields: Sequence[int], edges: set[Edge]) -> list[int]:
+    """Return fields of which no two depend on each other, chosen in their order."""
     chosen: list[int] = []
     for field in fields:
         if all((min(field, other), max(field, other)) not in edges for other in chosen):
             chosen.append(field)
-    return len(chosen)
+    return chosen
 
 
 def components_of(fields: Sequence[int], edges: set[Edge]) -> list[list[int]]:

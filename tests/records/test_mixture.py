@@ -1,0 +1,195 @@
+"""Links of the mixture of matches and strangers: with many matches, few and none, and with fields that depend."""
+
+import numpy as np
+import pytest
+
+from lshfast.records import dedup_records, match_records
+from lshfast.records.assignment import likely_assignment
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.fields import Field
+from lshfast.records.linkage import Linkage
+from lshfast.records.linking import check_groups
+from lshfast.records.patterns import count_patterns
+from lshfast.records.synonyms import Synonyms
+from lshfast.records.tables import RecordTable, code_field
+
+SYLLABLES = [
+    "an",
+    "ber",
+    "ma",
+    "lo",
+    "ri",
+    "sch",
+    "ner",
+    "tor",
+    "vin",
+    "el",
+    "ka",
+    "mi",
+    "so",
+    "hal",
+    "den",
+    "wex",
+    "pol",
+    "gar",
+]
+
+
+class Population:
+    """People with names of unlike frequency, dates of birth, homes, telephones and e-mails made of their names."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.firsts = [self.word() for _ in range(120)]
+        self.lasts = [self.word() for _ in range(900)]
+        self.towns = [self.word() for _ in range(60)]
+
+    def word(self):
+        return "".join(self.rng.choice(SYLLABLES, self.rng.integers(2, 4)))
+
+    def common(self, names):
+        chances = 1 / (5 + np.arange(len(names)))
+        return names[self.rng.choice(len(names), p=chances / chances.sum())]
+
+    def home(self):
+        town = int(self.rng.integers(60))
+        street = f"{self.word()}{self.word()} street {self.rng.integers(1, 99)}"
+        return [street, self.towns[town], str(10_000 + 7 * town), f"0{self.rng.integers(10**8, 10**9)}"]
+
+    def person(self, last=None, home=None):
+        first = self.common(self.firsts)
+        last = last or self.common(self.lasts)
+        born = f"{self.rng.integers(1940, 2008)}-{self.rng.integers(1, 13):02}-{self.rng.integers(1, 29):02}"
+        mail = f"{first}.{last}@mail.example"
+        return [first, last, born, *(home or self.home()), mail]
+
+    def people(self, count, families):
+        rows = []
+        while len(rows) < count:
+            one = self.person()
+            rows.append(one)
+            rows += [self.person(one[1], one[3:7]) for _ in range(2 * families)]
+        return [rows[place] for place in self.rng.permutation(len(rows))][:count]
+
+    def again(self, person):
+        """Return a person as another hand writes them; one in six has moved."""
+        copy = list(person)
+        if self.rng.random() < 1 / 6:
+            copy[3:6] = self.home()[:3]
+        if self.rng.random() < 0.3:
+            place = self.rng.choice([0, 1, 3])
+            at = self.rng.integers(len(copy[place]))
+            copy[place] = copy[place][:at] + "q" + copy[place][at + 1 :]
+        return copy
+
+
+COLUMNS = ("first", "last", "born", "street", "town", "postcode", "phone", "email")
+
+
+def columns_of(rows, number):
+    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS[:number])}
+
+
+def two_tables(size, both, number, families, seed=1):
+    population = Population(seed)
+    people = population.people(2 * size - both, families)
+    first = people[:size]
+    second = [population.again(person) for person in people[:both]] + people[size:]
+    return columns_of(first, number), columns_of(second, number)
+
+
+def quality(result, both):
+    good = int((result.i == result.j)[result.i < both].sum())
+    return good / max(1, len(result)), good / both
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("families", [0, 1])
+@pytest.mark.parametrize("number", [3, 8])
+@pytest.mark.parametrize("both", [1500, 150, 45])
+def test_people_are_linked_at_any_overlap(both, number, families):
+    result = match_records(*two_tables(1500, both, number, families))
+    precision, recall = quality(result, both)
+    assert precision >= 0.95
+    assert recall >= (0.9 if number == 8 else 0.85)
+    assert abs(result.probabilities.mean() - precision) <= 0.05
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("families", [0, 1])
+@pytest.mark.parametrize("number", [3, 8])
+def test_tables_with_nothing_in_common_have_no_links(number, families):
+    result = match_records(*two_tables(1500, 0, number, families))
+    assert len(result) <= 1
+    assert [text for text in result.summary.warnings if "matches are expected" in text]
+    assert len(dedup_records(columns_of(Population(7).people(1500, families), number))) <= 1
+
+
+def test_a_column_that_repeats_others_is_no_further_evidence():
+    population = Population(3)
+    people = population.people(1200, 0)
+    rows = people + [population.again(person) for person in people[:24]]
+    table = columns_of(rows, 8)
+    table["name"] = [f"{row[1].title()}, {row[0].title()}" for row in rows]
+    result = dedup_records(table)
+    good = sum(second == first + 1200 for first, second in result.pairs())
+    assert good >= 0.95 * len(result)
+    assert good >= 20
+
+
+def test_small_lists_are_linked():
+    a, b = two_tables(20, 20, 8, 0, seed=5)
+    assert quality(match_records(a, b), 20) == pytest.approx((1, 1), abs=0.11)
+    words = Population(2)
+    titles = [" ".join(words.word() for _ in range(6)) for _ in range(20)]
+    shorter = [" ".join(title.split()[:5]) for title in titles]
+    assert match_records({"title": titles}, {"title": shorter}).pairs() == [(row, row) for row in range(20)]
+
+
+def test_counts_of_patterns_add_up_to_all_pairs():
+    a, b = two_tables(700, 70, 8, 1)
+    for tables in ((a, b), (a, None)):
+        first, second = (None if table is None else RecordTable(table) for table in tables)
+        fields = {name: code_field(Field(name), first, second) for name in a}
+        linkage = Linkage(first, second, fields)
+        comparers = [FieldComparer(field, Synonyms.english()) for field in fields.values()]
+        patterns = count_patterns(linkage, comparers, np.zeros(0, np.uint64))
+        assert patterns.counts.sum() == pytest.approx(linkage.all_pairs)
+        for number, field in enumerate(fields.values()):
+            codes = [np.bincount(side, minlength=len(field.values)) for side in field.codes]
+            equal = (codes[0] * (codes[0] - 1) / 2 if second is None else codes[0] * codes[1]).sum()
+            counted = patterns.counts[patterns.levels[:, number] == 1].sum()
+            assert counted == pytest.approx(equal, rel=0.1, abs=30)
+
+
+def test_nothing_depends_on_the_threads():
+    tables = two_tables(600, 60, 8, 1)
+    one, two = (match_records(*tables, threads=threads) for threads in (1, 3))
+    assert one.pairs() == two.pairs()
+    assert (one.scores == two.scores).all()
+
+
+def test_records_that_match_several_others_are_seen():
+    population = Population(9)
+    people = population.people(300, 0)
+    copies = [population.again(people[row // 3]) for row in range(600)]
+    result = match_records(columns_of(people, 8), columns_of(copies, 8))
+    assert len(result) >= 540
+    assert result.options.assign == "one-to-many"
+    assert [text for text in result.summary.warnings if "one-to-many" in text]
+    assert len(match_records(columns_of(people, 8), columns_of(copies, 8), assign="one-to-one")) <= 200
+    assert likely_assignment(np.arange(9), np.arange(9), np.ones(9), (9, 9)) == "one-to-one"
+
+
+def test_a_group_that_explodes_ends_the_run():
+    """A group of many different records is an error; copies of one record, and groups of falling sizes, are none."""
+
+    def check(sizes, names):
+        labels = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
+        check_groups(labels, [code_field(Field("name"), RecordTable({"name": names}), None)])
+
+    different = [f"name {number}" for number in range(400)]
+    with pytest.raises(ValueError, match=r"300 different records of 400 in one group, so the fields compared \(name\)"):
+        check([300, *[2] * 20, *[1] * 60], different)
+    check([300, *[2] * 20, *[1] * 60], ["one name"] * 400)
+    check([90, 60, 40, 30, 22, 17, 14, 11, 9, 7, *[5] * 6, *[3] * 10, *[2] * 20], different)
