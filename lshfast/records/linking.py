@@ -42,7 +42,7 @@ from lshfast.records.links import (
     steps_of,
 )
 from lshfast.records.missing import MissingValues
-from lshfast.records.network import Network, learn_network, suits_mixture
+from lshfast.records.network import Network, information_of, learn_network, suits_mixture
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
 from lshfast.records.patterns import PairPatterns
@@ -60,6 +60,7 @@ STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 FEW_TEXT_MATCHES = 0.005  # of the rows: the ranks of texts are not trusted if patterns show fewer matches
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
+MOST_TELLING = 8  # fields whose patterns are counted, for the same
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
 FEWEST_ROWS = 100  # of a table of texts, of which patterns show whether it has duplicates
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
@@ -522,11 +523,13 @@ def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> Lea
     if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         places = candidates.training.places
         few = places[:: len(places) // MOST_COUNTED + 1]  # the others are among those that are sampled
+        telling = sorted(comparers, key=lambda comparer: -information_of(linkage, comparer.coded))[:MOST_TELLING]
+        edges = shared_content([comparer.coded for comparer in telling], linkage.seed)
         network, _ = learn_network(
-            linkage, comparers, few, edges=task.edges, frequencies=options.frequencies, sampled=FEW_SAMPLED
+            linkage, telling, few, edges=edges, frequencies=options.frequencies, sampled=FEW_SAMPLED
         )
         if network.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
-            return LearntModel(network, comparers, assign=assign)
+            return LearntModel(network, telling, assign=assign)
     weights = estimate_weights(linkage, comparers, candidates.training, frequencies=options.frequencies)
     return LearntModel(weights, comparers, seeds=seeds, assign=assign)
 

@@ -138,6 +138,11 @@ class Network:
         return np.where(given.keys[at] == keys, given.bits[at], self.weights.fields[field].bits[levels[field]])
 
 
+def information_of(linkage: Linkage, coded: CodedField) -> float:
+    """Return how much equal values of a field tell, in bits: less if they are often missing."""
+    return min(coded.present) * -float(np.log2(equal_by_chance(linkage, coded)))
+
+
 def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
     """Return whether other fields than free texts tell the records apart at least as well as the texts.
 
@@ -149,7 +154,7 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
     if not texts:
         return True
-    information = [min(field.present) * -float(np.log2(equal_by_chance(linkage, field))) for field in fields]
+    information = [information_of(linkage, field) for field in fields]
     others = set(range(len(fields))) - texts
     bound = {number for edge in edges for number in edge if set(edge) & others}
     return sum(information[number] for number in others) >= sum(information[number] for number in texts - bound)

@@ -13,7 +13,7 @@ from lshfast.records.patterns import count_patterns
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
 
-SYLLABLES = [
+SYLLABLES = (
     "an",
     "ber",
     "ma",
@@ -31,8 +31,7 @@ SYLLABLES = [
     "den",
     "wex",
     "pol",
-    "gar",
-]
+)
 
 
 class Population:
