@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sys
+import zlib
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -35,14 +36,20 @@ settings.register_profile("random", deadline=None, suppress_health_check=LENIENT
 settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, max_examples=40)
 settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
-# An example takes 2 ms, most of which hypothesis itself needs; a thousand tests have examples.
-PLAIN_EXAMPLES = 12
+# The most examples of a test, by the tests that are run. An example takes 2 ms, most of which hypothesis itself needs;
+# a thousand tests have examples.
+MOST_EXAMPLES = {"not slow": 12, "slow": 20}
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
 
 # From so many cases on, a test of several parameters leaves most combinations of their values to the slow tests.
 MANY_CASES = 6
+
+# Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in SLOW_SHARE. The
+# others are weekly.
+LEAST_SLOW_CASES = 12
+SLOW_SHARE = 4
 
 
 @pytest.fixture(params=LEVELS)
@@ -75,12 +82,13 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(config, items):
-    """Leave some cases of tests to the slow tests: some CPU levels, combinations of values, and all but one case."""
-    if config.option.markexpr == "not slow" and "EXAMPLES" not in os.environ:
-        limit_examples(items)
+    """Leave some cases of tests to the slow and the weekly tests: CPU levels, combinations, all but one case."""
+    if "EXAMPLES" not in os.environ and config.option.markexpr in MOST_EXAMPLES:
+        limit_examples(items, MOST_EXAMPLES[config.option.markexpr])
     cases = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and not item.get_closest_marker("slow"):
+        left_out = item.get_closest_marker("slow") or item.get_closest_marker("weekly")
+        if hasattr(item, "callspec") and not left_out:
             cases[item.parent, item.originalname].append(item)
     for found in cases.values():
         if found[0].get_closest_marker("one_case"):
@@ -89,9 +97,26 @@ def pytest_collection_modifyitems(config, items):
             chosen = few_cases([values_of(item) for item in found])
         else:
             continue
-        for item, kept in zip(found, chosen, strict=True):
-            if not kept:
-                item.add_marker(pytest.mark.slow)
+        slow_items = [item for item, kept in zip(found, chosen, strict=True) if not kept]
+        for item in slow_items:
+            item.add_marker(pytest.mark.slow)
+        slow_count = max(LEAST_SLOW_CASES, len(slow_items) // SLOW_SHARE)
+        for item in sorted(slow_items, key=checksum_of_name)[slow_count:]:
+            item.add_marker(pytest.mark.weekly)
+    leave_weekly_tests(config, items)
+
+
+def checksum_of_name(item):
+    """Return a number by which cases are in an order that has nothing to do with their values."""
+    return zlib.crc32(item.nodeid.encode())
+
+
+def leave_weekly_tests(config, items):
+    """Deselect the weekly tests in runs of plain and of slow tests."""
+    if config.option.markexpr in ("not slow", "slow"):
+        weekly_items = [item for item in items if item.get_closest_marker("weekly")]
+        config.hook.pytest_deselected(items=weekly_items)
+        items[:] = [item for item in items if not item.get_closest_marker("weekly")]
 
 
 def pytest_sessionfinish(session):
@@ -102,12 +127,12 @@ def pytest_sessionfinish(session):
         shutil.rmtree(COMPILED / base.relative_to(base.anchor), ignore_errors=True)
 
 
-def limit_examples(items):
-    """Let each test draw at most PLAIN_EXAMPLES examples, by the settings that the plugin of hypothesis reads."""
+def limit_examples(items, most_examples):
+    """Let each test draw at most so many examples, by the settings that the plugin of hypothesis reads."""
     for function in {getattr(item.obj, "__func__", item.obj) for item in items if hasattr(item, "obj")}:
         given = getattr(function, "_hypothesis_internal_use_settings", None)
-        if given is not None and given.max_examples > PLAIN_EXAMPLES:
-            function._hypothesis_internal_use_settings = settings(given, max_examples=PLAIN_EXAMPLES)
+        if given is not None and given.max_examples > most_examples:
+            function._hypothesis_internal_use_settings = settings(given, max_examples=most_examples)
 
 
 def values_of(item):

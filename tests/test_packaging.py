@@ -139,6 +139,13 @@ def test_the_weekly_run_has_the_kernels_with_sanitizers_on_a_python_that_is_supp
     assert (TREE / scripts[0]).is_file()
 
 
+def test_the_weekly_run_has_the_cases_that_slow_tests_leave_out():
+    steps = jobs_of_the_weekly_run()["every-case"]["steps"]
+    assert steps[-1]["run"] == 'EXAMPLES=fixed pytest -q -m "slow or weekly"'
+    [version] = [step["with"]["python-version"] for step in steps if "python-version" in step.get("with", {})]
+    assert version in minor_versions()
+
+
 @pytest.mark.parametrize("name", ["weekly.yml", "wheels.yml"])
 def test_actions_are_pinned_by_commit_and_get_few_rights(name):
     text = (WORKFLOWS / name).read_text("utf-8")

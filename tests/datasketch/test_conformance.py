@@ -58,6 +58,7 @@ def test_the_same_call_gives_the_same(case):
     judge(case, of_peer(case), kit.run(ours, CASES[case]))
 
 
+@pytest.mark.weekly
 def test_the_peer_is_the_same_as_itself():
     differ = {case: kit.difference(of_peer(case), kit.run(datasketch, run)) for case, run in CASES.items()}
     assert {case: difference for case, difference in differ.items() if difference} == {}

@@ -78,7 +78,14 @@ def test_recall(points, least):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "m", "ef_construction"),
-    [(uniform, 4, 30), (uniform, 16, 60), (copies, 4, 30), (copies, 16, 60), (sketches, 8, 50), (sketches, 16, 200)],
+    [
+        (uniform, 4, 30),
+        (copies, 16, 60),
+        (sketches, 8, 50),
+        pytest.param(uniform, 16, 60, marks=pytest.mark.weekly),
+        pytest.param(copies, 4, 30, marks=pytest.mark.weekly),
+        pytest.param(sketches, 16, 200, marks=pytest.mark.weekly),
+    ],
 )
 def test_recall_and_calls_beside_datasketch(points, m, ef_construction):
     peer = pytest.importorskip("datasketch")

@@ -101,6 +101,7 @@ MORE_CASES = [  # slow
 ]
 EVERY = [*CASES, *MORE_CASES]
 SLOW = pytest.mark.slow
+WEEKLY = pytest.mark.weekly
 
 # Runs within a cap need many rows, so that there are several parts; they come first, since the runs that the others
 # are compared with have fewer.
@@ -168,14 +169,40 @@ def check(run, wanted, driver, out):
 
 
 def params():
-    """Return the cases with each way of running that takes them; some are slow, as half of those that take long."""
+    """Return the cases with each way of running that takes them.
+
+    Some are slow, as half of those that take long. Of the slow ones, each case leaves half of the ways to the weekly
+    tests, and each way half of the cases.
+    """
     for case in EVERY:
         for driver in LOCAL:
             slow = case in MORE_CASES or driver in (Stages(1, 1), Resumed(20, 1 << 30))
             slow |= isinstance(driver, CommandLine) and case.data == "jsonl"
             slow |= case.data == "jsonl" and driver in LONG and (EVERY.index(case) + LONG.index(driver)) % 2 == 1
+            weekly = slow and (EVERY.index(case) + LOCAL.index(driver)) % 2 == 1 and driver not in LONG
             if driver.takes(case):
-                yield pytest.param(case, driver, id=f"{case}-{driver}", marks=[SLOW] * slow)
+                yield pytest.param(case, driver, id=f"{case}-{driver}", marks=[SLOW] * slow + [WEEKLY] * weekly)
+
+
+def all_values(cases):
+    """Return few of the cases, in which each value of each option of all the cases occurs."""
+
+    def values(case):
+        return {(name, repr(value)) for name, value in [*case.options.items(), ("ids", case.ids), ("", case.pairs)]}
+
+    chosen_cases = []
+    missing = set().union(*map(values, cases))
+    while missing:
+        chosen_cases.append(max(cases, key=lambda case: len(values(case) & missing)))
+        missing -= values(chosen_cases[-1])
+    return chosen_cases
+
+
+def params_of_spark():
+    """Return the cases that Spark takes; those whose values other cases have are weekly."""
+    slow_cases = all_values(OF_SPARK)
+    for case in OF_SPARK:
+        yield pytest.param(case, id=str(case), marks=[WEEKLY] * (case not in slow_cases))
 
 
 @pytest.mark.parametrize(("case", "driver"), list(params()))
@@ -184,7 +211,7 @@ def test_the_answer_is_that_of_a_run_in_memory(tmp_path, small_parts, reference,
     check(run, wanted, driver, tmp_path)
 
 
-@pytest.mark.parametrize("case", OF_SPARK, ids=str)
+@pytest.mark.parametrize("case", list(params_of_spark()))
 def test_the_answer_of_spark_is_that_of_a_run_in_memory(tmp_path, spark, reference, case):
     run, wanted = reference(case, FEW)
     check(run, wanted, Spark(spark, LIMITS[OF_SPARK.index(case) % len(LIMITS)]), tmp_path)

@@ -32,7 +32,7 @@ from tests.drivers.files.full_disk import FullDisk
     [
         (19, {}),
         pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.slow),
-        pytest.param(1, {}, marks=pytest.mark.slow),
+        pytest.param(1, {}, marks=pytest.mark.weekly),
         pytest.param(5, {"ignore_common": 0.02}, marks=pytest.mark.slow),  # two more readings, so there are more places
     ],
 )
@@ -303,11 +303,19 @@ def ends_of_repetitions(calls):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no posix_fallocate")
-@pytest.mark.parametrize("resumed", [False, True], ids=["temporary", "resumed"])
-def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, small_parts, monkeypatch, resumed):
+@pytest.mark.parametrize(
+    ("resumed", "first"),
+    [
+        pytest.param(False, 0, id="temporary"),
+        pytest.param(True, 1, id="resumed"),
+        pytest.param(False, 2, id="temporary 2", marks=pytest.mark.weekly),
+        pytest.param(True, 3, id="resumed 3", marks=pytest.mark.weekly),
+    ],
+)
+def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, small_parts, monkeypatch, resumed, first):
     """The disk is full from the n-th call on that needs space, for each n but those amid many of the same kind.
 
-    A run with a temporary folder takes every second n, and a resumed run the others; the last calls are in both.
+    Each case takes every fourth n; the last calls are in all cases.
     """
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
     source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 700), *crowd(120)]), tmp_path / "out"
@@ -340,7 +348,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, sm
     renaming = next(room for room, (_, path) in enumerate(calls) if path and os.path.basename(path) in final)
     over = []
     rooms = ends_of_repetitions(calls)
-    for room in [*rooms[resumed:-8:2], *rooms[-8:]]:
+    for room in [*rooms[first:-8:4], *rooms[-8:]]:
         for path in folder.iterdir():
             path.unlink()
         with monkeypatch.context() as patch:

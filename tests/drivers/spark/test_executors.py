@@ -41,6 +41,7 @@ spark = (
     .config("spark.ui.showConsoleProgress", "false")
     .config("spark.sql.shuffle.partitions", "3")
     .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     .getOrCreate()
