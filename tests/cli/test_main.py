@@ -382,9 +382,7 @@ def test_tune_measures_input_or_is_told_its_size(corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "suffix", [pytest.param("jsonl", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "parquet"]
-)
+@pytest.mark.parametrize("suffix", [pytest.param("jsonl", marks=pytest.mark.weekly), "csv", "parquet"])
 def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
     rows = [{"text": TEXTS[0], "few": f"s{row % 5}", "own": f"user {row:06}"} for row in range(30_000)]
     source = tmp_path / f"in.{suffix}"

@@ -45,7 +45,7 @@ def counted_pairs(codes, radius):
 
 
 @pytest.mark.few_cases
-@pytest.mark.parametrize("radius", [1, 3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("radius", [1, 3, pytest.param(5, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("crowd", [0, 4, 8192])
 def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
     """Codes that are alike in three quarters of their bits are divided by the other bits, again and again."""

@@ -13,6 +13,9 @@ from tests.reports.test_samples import SAMPLES
 
 pytestmark = pytest.mark.slow
 
+# A light and narrow screen, and a dark and wide one.
+SCREENS = [("light", 400), ("dark", 1200)]
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -60,16 +63,25 @@ def test_a_page_runs_and_loads_nothing(browser, pages, number):
     assert page.locator("h1").count() == 1
 
 
-@pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
+def on_screens(pages):
+    """Return each page with one of the screens in turn; the other one is weekly."""
+    return [
+        pytest.param(page, *screen, marks=[pytest.mark.weekly] * ((number + turn) % 2))
+        for number, page in enumerate(pages)
+        for turn, screen in enumerate(SCREENS)
+    ]
+
+
+@pytest.mark.parametrize(("number", "scheme", "width"), on_screens(range(4)))
 def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
     check_page(browser, pages[number], scheme, width)
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.html")), ids=lambda path: path.stem)
-@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
-def test_a_sample_is_accessible_and_fits(browser, path, scheme, width):
-    check_page(browser, path, scheme, width)
+@pytest.mark.parametrize(
+    ("sample", "scheme", "width"), on_screens(sorted(path.stem for path in SAMPLES.glob("*.html")))
+)
+def test_a_sample_is_accessible_and_fits(browser, sample, scheme, width):
+    check_page(browser, SAMPLES / f"{sample}.html", scheme, width)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +114,7 @@ def test_a_gallery_shows_its_pictures_and_loads_nothing(browser, gallery):
     assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1200)])
+@pytest.mark.parametrize(("scheme", "width"), SCREENS)
 def test_a_gallery_is_accessible_and_fits(browser, gallery, scheme, width):
     check_page(browser, gallery, scheme, width)
 
