@@ -38,14 +38,18 @@ def request_memory():
 """
 
 
-def failing_tables_of(folder):
-    """Build the module in a folder, and return it."""
+def build_failing_tables(folder):
+    """Build the module in a folder."""
     part_of_tree(folder, ["tables"])
     pyx = folder / "src" / "tables" / "tables_module.pyx"
     before, given, after = pyx.read_text(encoding="utf-8").partition("&self.c, malloc, ")
     assert given
     pyx.write_text(before + "&self.c, source, " + after + SOURCE, encoding="utf-8")
     build(folder)
+
+
+def import_failing_tables(folder):
+    """Return the module that was built in a folder."""
     file = folder / "lshfast" / "kernels" / f"tables{EXTENSION_SUFFIXES[0]}"
     spec = importlib.util.spec_from_file_location("lshfast.kernels.tables", file)
     module = importlib.util.module_from_spec(spec)

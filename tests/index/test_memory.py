@@ -12,11 +12,12 @@ from lshfast.index.stores import file_format, segment
 from lshfast.kernels import tables
 from lshfast.kernels.tables import BandTables
 from tests.build_kit import needs_a_compiler, needs_the_tree
-from tests.index.failing_tables import failing_tables_of
+from tests.index.failing_tables import build_failing_tables, import_failing_tables
 from tests.index.index_files import content, python, shared, small
 from tests.kernels import tables_kit
 from tests.kernels.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
 from tests.kernels.test_tables_crowds import NAMES as NAMES_OF_A_TAG
+from tests.made_once import made_once
 from tests.reference.hashing import EMPTY
 
 pytestmark = [pytest.mark.slow, needs_the_tree, needs_a_compiler, pytest.mark.usefixtures("failing_tables")]
@@ -27,7 +28,7 @@ BLOCK = 64  # rows of a block of signatures where it is made small
 @pytest.fixture(scope="module")
 def failing_tables(tmp_path_factory):
     """Let this file, and the index, use tables whose memory runs out when they are told so."""
-    failing = failing_tables_of(tmp_path_factory.mktemp("tables"))
+    failing = import_failing_tables(made_once(tmp_path_factory, "tables", build_failing_tables))
     this = sys.modules[__name__]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(this, "tables", failing)

@@ -250,7 +250,9 @@ def test_an_index_keeps_the_promise_with_a_sample(options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"method": "codes"}, {"probes": 1}, {"method": "tables"}])
+@pytest.mark.parametrize(
+    "options", [{"method": "codes"}, {"probes": 1}, pytest.param({"method": "tables"}, marks=pytest.mark.weekly)]
+)
 def test_each_of_many_indexes_keeps_the_promise_with_a_sample(options):
     without, sampled = recalls_of_indexes(range(20), **options)
     assert min(sampled) >= 0.92

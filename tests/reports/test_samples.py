@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import lshfast
+from tests.made_once import made_once
 from tests.reports.pages import read_page
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
@@ -23,10 +24,12 @@ DECIMAL = re.compile(r"\d+\.\d+")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("samples")
+    return made_once(tmp_path_factory, "samples", make_samples)
+
+
+def make_samples(folder):
     environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent)}
     subprocess.run([sys.executable, SAMPLES / "make.py", folder], env=environment, check=True)
-    return folder
 
 
 @pytest.mark.slow

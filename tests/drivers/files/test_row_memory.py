@@ -49,9 +49,16 @@ PEAK = (
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
-@pytest.mark.parametrize("unit", ["word", "char"])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_longest_rows_that_memory_allows(tmp_path, unit, threads):
+@pytest.mark.parametrize(
+    ("threads", "unit"),
+    [
+        (1, "word"),
+        (2, "char"),
+        pytest.param(1, "char", marks=pytest.mark.weekly),
+        pytest.param(2, "word", marks=pytest.mark.weekly),
+    ],
+)
+def test_the_longest_rows_that_memory_allows(tmp_path, threads, unit):
     """Near copies of a text of as many different shingles as there can be. Their file is mapped, which counts too."""
     rng, rows, memory = random.Random(1), 20_000, 400_000_000
     budget = Budget(memory, make_plan(threads=threads, unit=unit))

@@ -27,7 +27,7 @@ def frame(spark, rows):
     frame.unpersist()
 
 
-@pytest.mark.parametrize("partitions", [2, 20])
+@pytest.mark.parametrize("partitions", [pytest.param(2, marks=pytest.mark.weekly), 20])
 def test_partitions_do_not_matter(spark, rows, partitions):
     names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
     before = [spark.conf.get(name) for name in names]
@@ -45,8 +45,8 @@ def test_partitions_do_not_matter(spark, rows, partitions):
     ("limits", "options"),
     [
         (Limits(0, 1), {}),
-        (Limits(1 << 20, 1), {}),
-        (Limits(0, 1), {"groups": "components", "verify": "signature"}),
+        pytest.param(Limits(1 << 20, 1), {}, marks=pytest.mark.weekly),
+        pytest.param(Limits(0, 1), {"groups": "components", "verify": "signature"}, marks=pytest.mark.weekly),
         (Limits(0, 1 << 20), {"groups": "components", "verify": "signature"}),
     ],
     ids=str,

@@ -238,7 +238,7 @@ def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
     assert not (tmp_path / "dry.html").exists()
 
 
-@pytest.mark.parametrize("kind", ["lines", "parquet"])
+@pytest.mark.parametrize("kind", ["lines", pytest.param("parquet", marks=pytest.mark.weekly)])
 def test_too_many_rows_that_would_be_removed(spark, tmp_path, kind):
     texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(30)]
     some = [{"id": i, "text": text, "source": "web" if i < 30 else None} for i, text in enumerate(texts)]
