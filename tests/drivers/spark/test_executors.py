@@ -1,4 +1,4 @@
-"""A cluster of two executors, one of which is killed during each of two runs."""
+"""A cluster of two executors, one of which is killed during each of two stages of a run."""
 
 import os
 import subprocess
@@ -48,12 +48,13 @@ spark = (
 )
 ids, texts = corpus(200)
 frame = spark.createDataFrame(list(zip(ids, texts)), "id long, text string").repartition(5)
+marks = []
 for stage in ["SketchTask", "EngineTask"]:
-    own, mark = getattr(run, stage), os.path.join(folder, stage)
-    setattr(run, stage, lambda *arguments, **options: Killing(own(*arguments, **options), mark))
-    assert distributed(frame) == native(ids, texts)
-    assert os.path.exists(mark)
-    setattr(run, stage, own)
+    task, mark = getattr(run, stage), os.path.join(folder, stage)
+    setattr(run, stage, lambda *given, task=task, mark=mark, **options: Killing(task(*given, **options), mark))
+    marks.append(mark)
+assert distributed(frame) == native(ids, texts)
+assert all(map(os.path.exists, marks))
 print("equal")
 """
 
