@@ -36,7 +36,7 @@ from tests.drivers.spark.answers import distributed, distributed_pairs
 from tests.drivers.tasks.runs import run_all, tables
 
 # Rows of JSON Lines; so many are in several parts.
-MANY = 2200
+MANY = 2600
 
 FILES = 7
 
