@@ -18,7 +18,15 @@ from lshfast.common.visible import visible
 from lshfast.records.addresses import with_address_parts
 from lshfast.records.assignment import likely_assignment
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import FEWEST_SEEDS, Calibration, FoundSeeds, calibrate, find_seeds, seeds_are_sought
+from lshfast.records.calibration import (
+    FEWEST_SEEDS,
+    MOST_ROWS,
+    Calibration,
+    FoundSeeds,
+    calibrate,
+    find_seeds,
+    seeds_are_sought,
+)
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.coding import code_fields, value_warnings
@@ -42,6 +50,7 @@ from lshfast.records.links import (
     steps_of,
 )
 from lshfast.records.missing import MissingValues
+from lshfast.records.nearest import NearestBlocks
 from lshfast.records.network import Network, information_of, learn_network, suits_mixture
 from lshfast.records.options import LinkOptions
 from lshfast.records.outlook import warnings_of
@@ -58,6 +67,8 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
+# The part of the expected matches, of so many at least, that keys should bring without the nearest records.
+LEAST_REACHED, FEWEST_EXPECTED = 0.95, 20.0
 FEW_TEXT_MATCHES = 0.005  # of the rows: the ranks of texts are not trusted if patterns show fewer matches
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
 MOST_TELLING = 8  # fields whose patterns are counted, for the same
@@ -305,6 +316,11 @@ def link_tables(
         candidates = blocked_pairs(task, options)
     with times.stage("estimate"):
         model = learn(task, candidates, options)
+    if misses_many(model, linkage, options):
+        with times.stage("block"):
+            candidates = with_nearest(task, candidates)
+        with times.stage("estimate"):
+            model = learn(task, candidates, options)
     with times.stage("compare"):
         scores = model.scores(linkage, candidates, options)
     given = options
@@ -460,6 +476,23 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
         compared = candidate_pairs(linkage, [*chosen.rules, EveryPair()], chosen.found)
         reach = None
     return BlockedPairs(compared, training, reach, chosen)
+
+
+def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
+    """Return whether the keys that were chosen bring too few of the matches that are expected among all pairs."""
+    rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
+    network = model.learnt
+    if not isinstance(network, Network) or options.rules is not None or rows > MOST_ROWS:
+        return False
+    return network.weights.matches >= FEWEST_EXPECTED and network.reached < LEAST_REACHED
+
+
+def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
+    """Return the pairs of the nearest whole records as well: they agree in no key if they have many errors."""
+    rules = [*candidates.chosen.rules, NearestBlocks()]
+    chosen = ChosenRules(rules)
+    compared = candidate_pairs(task.linkage, rules)
+    return BlockedPairs(compared, compared, None, chosen)
 
 
 @dataclass(frozen=True)

@@ -364,15 +364,16 @@ def maximise(
 
 
 def with_all_patterns(patterns: PairPatterns, mixture: Mixture, most_matches: float) -> Mixture:
-    """Return a mixture after one more step in which every pattern may be that of matches.
+    """Return a mixture after one more step in which every pattern of the candidates may be that of matches.
 
-    Matches with many errors count so in the rates of agreement. More steps could drift to namesakes and households.
+    Matches with many errors count so in the rates of agreement. More steps could drift to namesakes and households, and
+    patterns of samples stand for too many pairs.
     """
     odds = np.full(len(patterns.counts), np.log(mixture.share / (1 - mixture.share)))
     for model in mixture.models:
         odds += model.logarithm[model.of_pattern]
     probabilities = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
-    matches = patterns.counts * probabilities
+    matches = patterns.counted * probabilities + (patterns.counts - patterns.counted) * mixture.probabilities
     for model in mixture.models:
         model.estimate_matches(matches)
         model.estimate_strangers(patterns.counts - matches)

@@ -53,11 +53,14 @@ class Network:
     weights : LinkWeights
     given : dict of int to GivenWeights
         For the fields that have parents.
+    reached : float
+        The part of the expected matches that are candidates.
     """
 
     comparers: Sequence[FieldComparer]
     weights: LinkWeights
     given: dict[int, GivenWeights]
+    reached: float = 1.0
 
     def __iter__(self) -> Iterator[FieldScorer]:
         return iter(
@@ -217,4 +220,7 @@ def learn_network(
             given[field] = GivenWeights(model.parents, keys[order], bits[order])
     prior = mixture.share
     weights = LinkWeights(fields, prior, float(prior * linkage.all_pairs), mixture.steps)
-    return Network(comparers, weights, given), patterns
+    expected = float((patterns.counts * mixture.probabilities).sum())
+    among_candidates = float((patterns.counted * mixture.probabilities).sum())
+    reached = among_candidates / expected if expected >= 1 else 1.0
+    return Network(comparers, weights, given, reached), patterns

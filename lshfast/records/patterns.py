@@ -40,6 +40,8 @@ class PairPatterns:
         The level of each field; see `lshfast.records.comparison`.
     counts : ndarray of float64, shape (patterns,)
         How many pairs have the pattern.
+    counted : ndarray of float64, shape (patterns,)
+        How many candidates have it.
     variances : ndarray of float64, shape (patterns,)
         Of the counts, because of the sampling.
     candidates : ndarray of int64, shape (candidates,)
@@ -48,6 +50,7 @@ class PairPatterns:
 
     levels: Levels
     counts: Float64Array
+    counted: Float64Array
     variances: Float64Array
     candidates: Int64Array
 
@@ -70,7 +73,9 @@ def count_patterns(
     first, pattern = distinct_rows(list(columns))
     counts = np.bincount(pattern, np.append(np.ones(len(places)), weights), minlength=len(first)).astype(np.float64)
     variances = np.bincount(pattern[len(places) :], weights**2, minlength=len(first)).astype(np.float64)
-    return PairPatterns(columns[:, first].T.copy(), counts, variances, pattern[: len(places)])
+    candidates = pattern[: len(places)]
+    counted = np.bincount(candidates, minlength=len(first)).astype(np.float64)
+    return PairPatterns(columns[:, first].T.copy(), counts, counted, variances, candidates)
 
 
 def levels_of(comparers: Sequence[FieldComparer], rows: Rows, threads: int) -> Levels:
