@@ -556,7 +556,8 @@ def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> Lea
     if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         places = candidates.training.places
         few = places[:: len(places) // MOST_COUNTED + 1]  # the others are among those that are sampled
-        telling = sorted(comparers, key=lambda comparer: -information_of(linkage, comparer.coded))[:MOST_TELLING]
+        information = [-information_of(linkage, comparer.coded) for comparer in comparers]
+        telling = [comparers[place] for place in sorted(np.argsort(information, kind="stable")[:MOST_TELLING])]
         edges = shared_content([comparer.coded for comparer in telling], linkage.seed)
         network, _ = learn_network(
             linkage, telling, few, edges=edges, frequencies=options.frequencies, sampled=FEW_SAMPLED

@@ -236,7 +236,6 @@ def fit_mixture(
         more = dependent_pairs(patterns, close, edges, mixture.probabilities)
         if more == edges:
             mixture = maximise(patterns, models, possible, most_matches, TOLERANCE, mixture)
-            mixture = with_all_patterns(patterns, mixture, most_matches)
             mixture.edges = edges
             return mixture
         edges = more
@@ -361,24 +360,6 @@ def maximise(
         change = (patterns.counts * np.abs(probabilities - previous)).sum()
         converged = change <= tolerance * max(matches.sum(), 1.0)
     return Mixture(models, share, step, converged, probabilities)
-
-
-def with_all_patterns(patterns: PairPatterns, mixture: Mixture, most_matches: float) -> Mixture:
-    """Return a mixture after one more step in which every pattern of the candidates may be that of matches.
-
-    Matches with many errors count so in the rates of agreement. More steps could drift to namesakes and households, and
-    patterns of samples stand for too many pairs.
-    """
-    odds = np.full(len(patterns.counts), np.log(mixture.share / (1 - mixture.share)))
-    for model in mixture.models:
-        odds += model.logarithm[model.of_pattern]
-    probabilities = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
-    matches = patterns.counted * probabilities + (patterns.counts - patterns.counted) * mixture.probabilities
-    for model in mixture.models:
-        model.estimate_matches(matches)
-        model.estimate_strangers(patterns.counts - matches)
-    share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / max(1.0, patterns.total))
-    return Mixture(mixture.models, share, mixture.steps, mixture.converged, probabilities)
 
 
 def dependent_pairs(

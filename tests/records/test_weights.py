@@ -47,7 +47,7 @@ def test_rates_of_agreement_are_found(result):
         error = np.sqrt(rate * (1 - rate) / SHARED)
         assert own.field == name
         # Matches that differ in more fields than they agree in are hardly told from strangers.
-        assert abs(own.m[EXACT_LEVEL] - rate) < 4 * error + 0.03, name
+        assert abs(own.m[EXACT_LEVEL] - rate) < 4 * error + 0.05, name
         assert own.m.sum() == pytest.approx(1)
         # Of all pairs, 1 of 6,400 is a match, and does not count.
         assert own.u[EXACT_LEVEL] == pytest.approx(1 / VALUES[name], rel=0.03)
@@ -55,8 +55,8 @@ def test_rates_of_agreement_are_found(result):
 
 def test_the_number_of_matches_is_found(result):
     """Matches that agree in few fields look like other pairs: the estimate has a larger error than a count."""
-    assert result.weights.matches == pytest.approx(SHARED, rel=0.1)
-    assert result.weights.prior == pytest.approx(SHARED / SIZE**2, rel=0.1)
+    assert result.weights.matches == pytest.approx(SHARED, rel=0.15)
+    assert result.weights.prior == pytest.approx(SHARED / SIZE**2, rel=0.15)
 
 
 def test_weights_are_likelihood_ratios(result):
