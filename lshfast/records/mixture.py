@@ -130,7 +130,7 @@ class FieldModel:
     def stranger_levels(self, strangers: Float64Array) -> Float64Array:
         """Return the distribution of the levels among strangers, from the number of strangers of each pattern."""
         sums = sums_by(self.of_pattern, strangers, len(self.level))
-        return self.marginal(sums, np.full(len(self.expected), SMOOTHING), 1.0)
+        return self.marginal(sums, np.full(len(self.expected), SMOOTHING, np.float64), 1.0)
 
     def match_levels(self, matches: Float64Array) -> Float64Array:
         """Return the distribution of the levels among matches, from the number of matches of each pattern."""
@@ -163,13 +163,13 @@ class FieldModel:
 def expected_levels(kind: Kind, size: int) -> Float64Array:
     """Return how often matches are expected to have each level of a field; 0 for missing values."""
     close = close_levels(kind)
-    number = np.arange(size)
+    number = np.arange(size, dtype=np.int64)
     near = np.flatnonzero(close & (number > EXACT_LEVEL))
     far = np.flatnonzero(~close & (number > EXACT_LEVEL))
     levels = np.zeros(size)
     levels[EXACT_LEVEL] = EXPECTED_EQUAL
     if len(near):
-        steps = 0.5 ** np.arange(len(near))
+        steps = 0.5 ** np.arange(len(near), dtype=np.int64)
         levels[near] = EXPECTED_CLOSE * steps / steps.sum()
     levels[far] = (1 - levels.sum()) / max(1, len(far))
     return levels
@@ -246,7 +246,7 @@ def agreeing_levels(patterns: PairPatterns, field: int, kind: Kind) -> BoolArray
     close = close_levels(kind)
     counts = np.bincount(patterns.levels[:, field], patterns.counts, minlength=len(close))
     present = max(counts[MISSING_LEVEL + 1 :].sum(), TINY)
-    chance = np.cumsum(np.where(close, counts, 0.0)) / present
+    chance = np.cumsum(np.where(close, counts, 0.0), dtype=np.float64) / present
     rare = chance <= MOST_COMMON
     rare[: EXACT_LEVEL + 1] = True
     return np.asarray(close & rare)
@@ -347,7 +347,7 @@ def maximise(
     while step < MOST_STEPS and not converged:
         step += 1
         strangers = patterns.counts * (1 - probabilities)
-        odds = np.full(len(patterns.counts), np.log(share / (1 - share)))
+        odds = np.full(len(patterns.counts), np.log(share / (1 - share)), np.float64)
         for model in models:
             model.estimate_strangers(strangers)
             odds += model.logarithm[model.of_pattern]

@@ -44,7 +44,7 @@ class DoubtfulPair(NamedTuple):
 
 def names_of(tables: Sequence[RecordTable]) -> list[str]:
     """Return short names of tables: those of their files without the folders, if these are different."""
-    names = [without_secrets(table.name) for table in tables]
+    names = [visible(without_secrets(table.name)) for table in tables]
     files = [os.path.basename(name) or name for name in names]
     return files if len(set(files)) == len(set(names)) else names
 

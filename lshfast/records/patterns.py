@@ -142,7 +142,7 @@ def equal_rows(linkage: Linkage, comparer: FieldComparer, number: int, most: int
     if not total:
         return (np.zeros(0, np.int64), np.zeros(0, np.int64)), 0.0
     drawn = min(most, int(total))
-    values = np.searchsorted(np.cumsum(pairs), rng.random(drawn) * total, side="right")
+    values = np.searchsorted(np.cumsum(pairs, dtype=np.float64), rng.random(drawn) * total, side="right")
     values = np.minimum(values, len(pairs) - 1)
     first = (rng.random(drawn) * sizes[0][values]).astype(np.int64)
     second = (rng.random(drawn) * (sizes[1][values] - single)).astype(np.int64)

@@ -301,7 +301,7 @@ def without_values(
         side = next(side for side, rows in enumerate(places) if len(rows))
         value = tables[side].column(coded.field.column_of(side))[int(places[side][0])]
         markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
-    new = np.append(np.where(dropped, MISSING, np.cumsum(~dropped) - 1), MISSING).astype(np.int32)
+    new = np.append(np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1), MISSING).astype(np.int32)
     codes = [new[part] for part in parts]
     numbers = None if coded.numbers is None else coded.numbers[~dropped]
     values = [value for value, is_dropped in zip(coded.values, dropped.tolist(), strict=True) if not is_dropped]

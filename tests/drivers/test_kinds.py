@@ -275,9 +275,7 @@ def test_annotated_rows(format, tmp_path):
     assert {"id", "number", "source", "duplicate_of", "similarity"} <= set(rows[0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "bad"), [("vector", [0.5, 1.0]), ("vector", [0.0] * 6), ("code", "zz"), ("code", "0f")]
-)
+@pytest.mark.parametrize(("kind", "bad"), [("vector", [0.5, 1.0]), ("code", "zz"), ("code", "0f")])
 @pytest.mark.parametrize("format", FORMATS)
 def test_bad_rows_are_rejected(kind, bad, format, tmp_path):
     items = items_of(kind)
@@ -498,7 +496,9 @@ def test_hostile_rows_are_rejected_alone(kind, format, tmp_path):
     assert result.summary.read == len(hostile) + 2
     assert result.summary.read == result.summary.rejected + result.summary.kept + result.summary.removed
     assert not result.keep[-1]
-    assert result.summary.rejected >= (len(hostile) - 1 if kind != "set" else 7)
+    # Vectors of zeros are empty rows.
+    least = {"set": 7, "vector": len(hostile) - 2}.get(kind, len(hostile) - 1)
+    assert result.summary.rejected >= least
 
 
 def test_many_copies_and_many_similar_vectors():

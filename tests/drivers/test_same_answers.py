@@ -118,6 +118,7 @@ NOT_COMPARED = {
     "group_by",
     "item",
     "weight",
+    "max_candidates",  # of vectors, weighted sets and codes; see tests/kinds/test_crowds.py
     "overwrite",
     "dry_run",
     "resume",
@@ -275,7 +276,7 @@ VALUES = {"html": "page.html", "html_texts": True, "html_column": "id", "radius"
     "pairs": "pairs.csv", "removed": "removed.csv", "id_column": "id", "split": "paragraph", "save_index": "index.lsh",
     "clusters": "groups.parquet", "changes": "changes.csv",
     "on_duplicate": "skip", "memory": "1G", "work": "work", "resume": True, "overwrite": True, "dry_run": True,
-    "glob": "*", "against": "index.lsh",
+    "glob": "*", "against": "index.lsh", "max_candidates": 1000,
 }  # fmt: skip
 COMMANDS = {
     "files": ["dedup", "-o", "kept.jsonl"],

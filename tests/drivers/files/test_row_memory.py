@@ -162,7 +162,7 @@ def test_a_row_of_an_archive_counts_with_all_of_its_arrays(tmp_path, dtype, name
 
 def test_rejected_rows_of_vectors_wait_in_a_file(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(500, 4))
-    vectors[100:] = 0
+    vectors[100:] = np.nan
     np.save(tmp_path / "rows.npy", vectors)
     options = {"on_error": "skip", "threads": 1, "overwrite": True}
     within = dedup_files(tmp_path / "rows.npy", tmp_path / "a.jsonl", memory="300M", **options).summary
