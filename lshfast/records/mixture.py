@@ -405,7 +405,10 @@ def changed_together(patterns: PairPatterns, close: Sequence[BoolArray], edges: 
         if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
             continue
         both = counts[alike & ~agrees[f] & ~agrees[g]].sum()
-        expected = counts[alike & ~agrees[f]].sum() * counts[alike & ~agrees[g]].sum() / total
+        differing = [counts[alike & ~agrees[field]].sum() for field in (f, g)]
+        if max(differing) > MOST_DIFFERENT * total:  # the others are a household's, whose members differ
+            continue
+        expected = differing[0] * differing[1] / total
         if both > max(FEWEST_TOGETHER, LEAST_LIFT * expected, expected + SIGNIFICANT * expected**0.5):
             together.add((f, g))
     return together

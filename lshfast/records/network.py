@@ -19,7 +19,7 @@ from lshfast.records.tables import CodedField
 from lshfast.records.weights import LARGEST_WEIGHT, FieldWeights, LinkWeights, equal_by_chance, weights_of
 
 MOST_REPEATED, FEWEST_VALUES = 0.01, 20  # of the values of a field that is decisive
-MOST_MATCHES = 4.0  # of each record of the smaller of two tables, on average
+MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
 LEVEL_BITS = 4  # of a level in the key of joint levels
 TINY = 1e-300
 
