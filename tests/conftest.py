@@ -76,8 +76,7 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
-    gc.freeze()  # a collection would look at the million objects of all tests again
-    gc.set_threshold(20_000)
+    gc.set_threshold(20_000)  # the more often, the more of the million objects of all tests are looked at again
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
