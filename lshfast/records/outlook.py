@@ -165,7 +165,7 @@ def warnings_of(
                 "is slightly different changes many links"
             )
         precision = float(weights.probability(scores).mean())
-        if precision < LEAST_PRECISION:
+        if precision < LEAST_PRECISION and round((1 - precision) * len(scores)):
             found.append(
                 f"about {round((1 - precision) * len(scores)):,} of {counted(len(scores), 'link')} are expected to be "
                 "wrong: a higher threshold gives fewer and better links"
