@@ -1,8 +1,9 @@
-"""The extension modules: src/*/NAME_module.pyx becomes lshfast.kernels.NAME. The rest is in pyproject.toml.
+"""The extension modules: src/*/NAME_module.pyx becomes lshfast.kernels.NAME. The rest is in
+pyproject.toml.
 
-Each .pyx and .c is compiled once, several at a time, and its object is linked into the modules that need it.
-Generated C and objects are kept in build/ under a digest of all that they were made from; the next build compiles what
-changed.
+Each .pyx and .c is compiled once, several at a time, and its object is linked into the modules that
+need it. Generated C and objects are kept in build/ under a digest of all that they were made from;
+the next build compiles what changed.
 """
 
 import os
@@ -23,10 +24,13 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 if sys.maxsize < 2**32:
-    sys.exit("lshfast needs a 64-bit Python: its kernels are neither tested nor useful with 32-bit addresses")
+    sys.exit(
+        "lshfast needs a 64-bit Python: its kernels are neither tested nor useful with 32-bit "
+        "addresses"
+    )
 
-# The folders of src/ whose C a module is linked with, if not just the one of its name. Each module has its own copy of
-# what the C keeps. The CPU level in use is kept by one module: `cpu`.
+# The folders of src/ whose C a module is linked with, if not just the one of its name. Each module
+# has its own copy of what the C keeps. The CPU level in use is kept by one module: `cpu`.
 TABLES = ["tables", "bands", "bits", "slots"]
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
@@ -45,7 +49,8 @@ FOLDERS = {
     "tables_search": [*TABLES, "distances"],
 }
 
-# What Cython would put into each module that takes memoryviews: a third of a build, nearly half of its size.
+# What Cython would put into each module that takes memoryviews: a third of a build, nearly half of
+# its size.
 SHARED = "lshfast.kernels._cython"
 
 CYTHON = {
@@ -59,33 +64,59 @@ CYTHON = {
     },
 }
 
-# The kernels choose their instructions themselves, so no flag here names a processor; and no product and sum are joined
-# into one rounding, since the same bits come out everywhere. Generated C has few loops that matter, and -O3 would take
-# a third longer for it.
+# The kernels choose their instructions themselves, so no flag here names a processor; and no
+# product and sum are joined into one rounding, since the same bits come out everywhere. Generated C
+# has few loops that matter, and -O3 would take a third longer for it.
 KERNEL_FLAGS = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden"]
 GENERATED_FLAGS = [*KERNEL_FLAGS, "-O2"]
 MSVC_FLAGS = ["/O2", "/std:c11"]
 
-# Flags of a build with sanitizers, after all others. Python is often built with -fwrapv, which is then passed to its
-# extensions and would hide signed overflow.
+# Flags of a build with sanitizers, after all others. Python is often built with -fwrapv, which is
+# then passed to its extensions and would hide signed overflow.
 SANITIZE = os.environ.get("LSHFAST_SANITIZE", "")
 SANITIZER_LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
-SANITIZER_FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-wrapv", *SANITIZER_LINK_FLAGS] if SANITIZE else []
+SANITIZER_FLAGS = (
+    ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-wrapv", *SANITIZER_LINK_FLAGS]
+    if SANITIZE
+    else []
+)
 
 # What changes the output of compilers beside their command.
-VARIABLES = ["ARCHFLAGS", "CPATH", "C_INCLUDE_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "INCLUDE", "CL", "_CL_"]
-REFERENCES = re.compile(r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b', re.M)
+VARIABLES = [
+    "ARCHFLAGS",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "MACOSX_DEPLOYMENT_TARGET",
+    "SDKROOT",
+    "INCLUDE",
+    "CL",
+    "_CL_",
+]
+REFERENCES = re.compile(
+    r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b', re.M
+)
 
 
 def sources_of(module, pyx):
-    """Return the .pyx of a module and the C of its folders, without what Cython may have left there."""
-    files = [file for folder in FOLDERS.get(module, [module]) for file in sorted(glob(f"src/{folder}/*.c"))]
+    """Return the .pyx of a module and the C of its folders, without what Cython may have left
+    there.
+    """
+    files = [
+        file
+        for folder in FOLDERS.get(module, [module])
+        for file in sorted(glob(f"src/{folder}/*.c"))
+    ]
     return [pyx, *(file for file in files if not file.endswith("_module.c"))]
 
 
 def made_of(source):
-    """Return a source, the .pxd of its module, and all files of src/ and lshfast/ that these include or cimport."""
-    found = [Path(source), *Path("lshfast/kernels").glob(Path(source).name.removesuffix("_module.pyx") + ".pxd")]
+    """Return a source, the .pxd of its module, and all files of src/ and lshfast/ that these
+    include or cimport.
+    """
+    found = [
+        Path(source),
+        *Path("lshfast/kernels").glob(Path(source).name.removesuffix("_module.pyx") + ".pxd"),
+    ]
     for path in found:  # which grows
         for include, *modules in REFERENCES.findall(path.read_text(encoding="utf-8")):
             name = include or "".join(modules).replace(".", "/") + ".pxd"
@@ -95,19 +126,27 @@ def made_of(source):
 
 
 def write_digest_of_sources(folder):
-    """Write a digest of all C and Cython beside the modules; `lshfast.common.code_version` tells builds apart by it."""
+    """Write a digest of all C and Cython beside the modules; `lshfast.common.code_version` tells
+    builds apart by it.
+    """
     files = [*Path("src").rglob("*.[ch]"), *Path("src").rglob("*.pyx"), *Path("src").rglob("*.pxd")]
     files += Path("lshfast/kernels").glob("*.pxd")
-    sources = sorted(path for path in files if not path.name.endswith("_module.c") and path.name != "_cython.c")
+    sources = sorted(
+        path for path in files if not path.name.endswith("_module.c") and path.name != "_cython.c"
+    )
     content = [(path.as_posix(), path.read_bytes().replace(b"\r\n", b"\n")) for path in sources]
     (folder / "sources.digest").write_text(sha256(repr(content).encode()).hexdigest(), "ascii")
 
 
 class build_kernels(build_ext):
-    """Compile what changed, on the CPUs that this process may use (`-j N`: on N), and link all modules."""
+    """Compile what changed, on the CPUs that this process may use (`-j N`: on N), and link all
+    modules.
+    """
 
     def build_extensions(self):
-        if not getattr(self.compiler, "initialized", True):  # MSVC; otherwise several threads would do it
+        if not getattr(
+            self.compiler, "initialized", True
+        ):  # MSVC; otherwise several threads would do it
             self.compiler.initialize()
         self.compiler.force = True  # it would compare times, and leave out links
         msvc = self.compiler.compiler_type == "msvc"
@@ -115,8 +154,12 @@ class build_kernels(build_ext):
             sys.exit(f"LSHFAST_SANITIZE={SANITIZE} needs GCC or Clang, not MSVC; unset it")
         self.flags = MSVC_FLAGS if msvc else [*KERNEL_FLAGS, *SANITIZER_FLAGS]
         self.generated_flags = MSVC_FLAGS if msvc else [*GENERATED_FLAGS, *SANITIZER_FLAGS]
-        command = [self.compiler.cc] if msvc else self.compiler.compiler_so  # the path of MSVC holds its version
-        version = None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
+        command = (
+            [self.compiler.cc] if msvc else self.compiler.compiler_so
+        )  # the path of MSVC holds its version
+        version = (
+            None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
+        )
         self.compiled_by = [command, version, self.compiler.include_dirs, self.compiler.macros]
         self.compiled_by += [sys.version, get_platform(), get_config_var("EXT_SUFFIX")]
         self.compiled_by += map(os.environ.get, VARIABLES)
@@ -125,7 +168,8 @@ class build_kernels(build_ext):
         self.kept.mkdir(parents=True, exist_ok=True)
         self.used = set()
         cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        # Generated C takes longest, so it is first; Cython makes the next in this thread while compilers run in others.
+        # Generated C takes longest, so it is first; Cython makes the next in this thread while
+        # compilers run in others.
         pyx = {extension.sources[0]: extension for extension in self.extensions}
         plain = {c: None for extension in self.extensions for c in extension.sources[1:]}
         with ThreadPoolExecutor(self.parallel or cpus) as pool:
@@ -154,14 +198,17 @@ class build_kernels(build_ext):
 
     def translate(self, extension):
         """Return the C of the .pyx of a module, or of the module that the others share."""
-        source, options = extension.sources[0], {**CYTHON, "force": True}
+        source = extension.sources[0]
+        options = {**CYTHON, "force": True}
         files = [] if extension.name == SHARED else made_of(source)
 
         def make(folder):
             [module] = cythonize([Extension(extension.name, [source])], build_dir=folder, **options)
             return module.sources[0]
 
-        return self.made(Path(source).with_suffix(".c").name, files, [Cython.__version__, options], make)
+        return self.made(
+            Path(source).with_suffix(".c").name, files, [Cython.__version__, options], make
+        )
 
     def compile(self, c):
         """Return the object of a file of C."""
@@ -169,10 +216,17 @@ class build_kernels(build_ext):
         options = {"include_dirs": ["src"], "extra_postargs": flags, "debug": self.debug}
         [name] = self.compiler.object_filenames([c], strip_dir=True)
         inputs = [self.compiled_by, options]
-        return self.made(name, made_of(c), inputs, lambda folder: self.compiler.compile([c], folder, **options)[0])
+        return self.made(
+            name,
+            made_of(c),
+            inputs,
+            lambda folder: self.compiler.compile([c], folder, **options)[0],
+        )
 
     def made(self, name, files, others, make):
-        """Return the file that `make(folder)` makes of files and other inputs, or made of the same before."""
+        """Return the file that `make(folder)` makes of files and other inputs, or made of the same
+        before.
+        """
         inputs = [others, [(file.as_posix(), file.read_bytes()) for file in files]]
         made = self.kept / sha256(repr(inputs).encode()).hexdigest()[:32] / name
         self.used.add(made.parent)
@@ -185,6 +239,15 @@ class build_kernels(build_ext):
 
 
 if __name__ == "__main__":
-    modules = {Path(file).name.removesuffix("_module.pyx"): file for file in sorted(glob("src/*/*_module.pyx"))}
-    extensions = [Extension(f"lshfast.kernels.{module}", sources_of(module, pyx)) for module, pyx in modules.items()]
-    setup(cmdclass={"build_ext": build_kernels}, ext_modules=[*extensions, Extension(SHARED, ["src/_cython.c"])])
+    modules = {
+        Path(file).name.removesuffix("_module.pyx"): file
+        for file in sorted(glob("src/*/*_module.pyx"))
+    }
+    extensions = [
+        Extension(f"lshfast.kernels.{module}", sources_of(module, pyx))
+        for module, pyx in modules.items()
+    ]
+    setup(
+        cmdclass={"build_ext": build_kernels},
+        ext_modules=[*extensions, Extension(SHARED, ["src/_cython.c"])],
+    )

@@ -19,8 +19,8 @@ from functools import partial
 
 import numpy as np
 from contest import SEED, keep_to_one_cpu
-
 from hamming import compare, faiss_module, seconds
+
 from lshfast import HammingIndex, TanimotoIndex
 
 BITS, FRAGMENTS, ONES, MOST = 2048, 1 << 16, 8, 9

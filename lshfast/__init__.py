@@ -1,6 +1,8 @@
-"""Locality-sensitive hashing: find and remove near-duplicates, search for similar items, and link records.
+"""Locality-sensitive hashing: find and remove near-duplicates, search for similar items, and link
+records.
 
-By default, whatever is removed was verified: its exact similarity with what is kept in its place reaches the threshold.
+By default, whatever is removed was verified: its exact similarity with what is kept in its place
+reaches the threshold.
 
 The main job in four lines:
 
@@ -19,21 +21,25 @@ Why a text is removed, and the figures of the run:
 
 Where to go next:
 
-- `dedup_files` does the same for files, `pairs` finds all similar pairs, and `check` measures what is found and missed.
+- `dedup_files` does the same for files, `pairs` finds all similar pairs, and `check` measures what
+  is found and missed.
 - `LSHIndex`, `LSHForest`, `LSHEnsemble`, `NearNeighbors` and `HammingIndex` search.
-- lshfast.records links records, lshfast.images finds images that look alike, lshfast.genomes similar genomes, and
-  lshfast.passages the passages that texts share.
-- lshfast.datasketch has the classes of datasketch. lshfast.hf, lshfast.duckdb and lshfast.spark deduplicate their data
-  sets, and to import lshfast.polars or lshfast.pandas registers `lsh` for frames of these.
-- `shingle`, `MinHasher`, `choose_bands`, `candidates`, `verify` and `star_groups` are the stages of `dedup`.
+- lshfast.records links records, lshfast.images finds images that look alike, lshfast.genomes
+  similar genomes, and lshfast.passages the passages that texts share.
+- lshfast.datasketch has the classes of datasketch. lshfast.hf, lshfast.duckdb and lshfast.spark
+  deduplicate their data sets, and to import lshfast.polars or lshfast.pandas registers `lsh` for
+  frames of these.
+- `shingle`, `MinHasher`, `choose_bands`, `candidates`, `verify` and `star_groups` are the stages of
+  `dedup`.
 - ``help(lshfast.dedup)`` explains a function, with examples. ``lshfast --help`` lists the commands.
 
-Public is what is documented and can be imported from `lshfast`, or from its modules `lshfast.datasketch`,
-`lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`, `lshfast.external`, `lshfast.families`,
-`lshfast.fingerprints`, `lshfast.genomes`, `lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`,
-`lshfast.join`, `lshfast.kernels`, `lshfast.labelling`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`,
-`lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web`; all
-other modules are internal and may change.
+Public is what is documented and can be imported from `lshfast`, or from its modules
+`lshfast.datasketch`, `lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`,
+`lshfast.external`, `lshfast.families`, `lshfast.fingerprints`, `lshfast.genomes`,
+`lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`, `lshfast.join`,
+`lshfast.kernels`, `lshfast.labelling`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`,
+`lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and
+`lshfast.web`; all other modules are internal and may change.
 """
 
 from typing import TYPE_CHECKING
@@ -90,12 +96,26 @@ if TYPE_CHECKING:
     from lshfast.datasketch import bBitMinHash as bBitMinHash
     from lshfast.drivers.files.api import dedup_files
     from lshfast.drivers.memory import dedup, pairs
-    from lshfast.engine import CrowdWarning, DedupResult, Recommendation, Removal, ShortTextsWarning, Summary, recommend
+    from lshfast.engine import (
+        CrowdWarning,
+        DedupResult,
+        Recommendation,
+        Removal,
+        ShortTextsWarning,
+        Summary,
+        recommend,
+    )
     from lshfast.engine.by_value import RemovedBy as RemovedBy
     from lshfast.engine.clusters import ClusterFigures as ClusterFigures
     from lshfast.engine.libraries import LibraryDefaults, library_defaults
     from lshfast.index import FewNeighborsWarning, LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
-    from lshfast.index.hamming import HammingIndex, TanimotoIndex, dedup_codes, hamming_pairs, tanimoto_pairs
+    from lshfast.index.hamming import (
+        HammingIndex,
+        TanimotoIndex,
+        dedup_codes,
+        hamming_pairs,
+        tanimoto_pairs,
+    )
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
     from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
@@ -103,7 +123,13 @@ if TYPE_CHECKING:
     from lshfast.quality.api import check
     from lshfast.readers import DataError
     from lshfast.shingling import shingle
-    from lshfast.sketch import DistinctCounter, MinHasher, SimHasher, WeightedMinHasher, WeightedSets
+    from lshfast.sketch import (
+        DistinctCounter,
+        MinHasher,
+        SimHasher,
+        WeightedMinHasher,
+        WeightedSets,
+    )
     from lshfast.tokens import TokenSets
 
 __all__ = [
@@ -162,7 +188,8 @@ if not TYPE_CHECKING:
             "drivers.files.api": "dedup_files",
             "drivers.memory": "dedup pairs",
             "engine.libraries": "LibraryDefaults library_defaults",
-            "engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary recommend",
+            "engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary "
+            "recommend",
             "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",
@@ -174,16 +201,20 @@ if not TYPE_CHECKING:
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances duckdb estimators exact external families fingerprints genomes hashing hf "
-            "images index join kernels labelling passages quality records shingling sketch spark stages textbook web",
+            ".": "datasketch distances duckdb estimators exact external families fingerprints "
+            "genomes hashing hf "
+            "images index join kernels labelling passages quality records shingling sketch spark "
+            "stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {
             "common.errors": "Excess TooManyRemovedError",
             "engine.by_value": "RemovedBy",
             "engine.clusters": "ClusterFigures",
-            "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
-            "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
+            "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
+            "MinHash MinHashLSH "
+            "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash "
+            "WeightedMinHashGenerator "
             "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
         },
     )

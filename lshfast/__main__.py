@@ -14,9 +14,12 @@ from contextlib import suppress
 from lshfast import startup
 from lshfast.common.version import VERSION
 
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
-# Seconds after a signal in which others are ignored, so that a second Ctrl-C does not interrupt the removal of files.
+# Seconds after a signal in which others are ignored, so that a second Ctrl-C does not interrupt the
+# removal of files.
 GRACE = 1.0
 _stopped = -GRACE
 
@@ -30,7 +33,11 @@ def main() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         for number in SIGNALS:
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, startup.leave):
+            if signal.getsignal(number) in (
+                signal.SIG_DFL,
+                signal.default_int_handler,
+                startup.leave,
+            ):
                 signal.signal(number, _stop)
         if sys.argv[1:] == ["--version"]:  # answered at once, without the modules of the commands
             print(f"lshfast {VERSION}")
@@ -51,7 +58,9 @@ def main() -> None:
 
 
 def process() -> None:
-    """Run `main` as a process of its own, and end it without taking its modules apart, which takes 30 ms."""
+    """Run `main` as a process of its own, and end it without taking its modules apart, which takes
+    30 ms.
+    """
     status: list[int] = []
 
     def leave() -> None:
@@ -77,8 +86,11 @@ def process() -> None:
 
 
 def _commands() -> Callable[..., object]:
-    """Import the commands; the garbage collector leaves out what is imported, which lives as long as the process."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no command uses these threads, and they wait busily
+    """Import the commands; the garbage collector leaves out what is imported, which lives as long
+    as the process.
+    """
+    # No command uses these threads, and they wait busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -99,7 +111,8 @@ def _commands() -> Callable[..., object]:
 
 def _stop(number: int, _: object) -> None:
     global _stopped
-    before, _stopped = _stopped, time.monotonic()
+    before = _stopped
+    _stopped = time.monotonic()
     if _stopped - before >= GRACE:
         raise KeyboardInterrupt(number)
 

@@ -24,7 +24,9 @@ from lshfast.sketch.minhash import MinHasher
 __all__ = ["dedup", "pairs", "register"]
 
 # Words of a shingle, and slots and bands of signatures, where a query does not say.
-SIZE, SLOTS, BANDS = 5, 128, 18
+SIZE = 5
+SLOTS = 128
+BANDS = 18
 
 # Macros in terms of the functions: the lists that a join of candidates unnests.
 MACROS = """
@@ -46,9 +48,11 @@ def register(con: Any) -> None:
     """Register functions and macros for SQL on a connection.
 
     - ``lsh_similarity(a, b[, size])``: exact Jaccard similarity of two texts, by shingles of words
-    - ``lsh_signature(text, size := 5, slots := 128)``: MinHash signature, a list of ubigint; null without words
+    - ``lsh_signature(text, size := 5, slots := 128)``: MinHash signature, a list of ubigint; null
+      without words
     - ``lsh_estimate(signature_a, signature_b)``: estimate of the similarity from two signatures
-    - ``lsh_keys(text, size := 5, bands := 18, rows_per_band := 7)``: bucket key of each band, a list
+    - ``lsh_keys(text, size := 5, bands := 18, rows_per_band := 7)``: bucket key of each band, a
+      list
     - ``lsh_buckets(text, ...)``: the same as a list of structs band, key, to be unnested
 
     Parameters
@@ -84,9 +88,13 @@ def register(con: Any) -> None:
     """
     duckdb = optional("duckdb", "duckdb")
     optional("pyarrow", "duckdb")
-    if con.sql("select 1 from duckdb_functions() where function_name = 'lsh_similarity_of'").fetchall():
+    if con.sql(
+        "select 1 from duckdb_functions() where function_name = 'lsh_similarity_of'"
+    ).fetchall():
         return
-    text, number, words = "VARCHAR", "INTEGER", "UBIGINT[]"
+    text = "VARCHAR"
+    number = "INTEGER"
+    words = "UBIGINT[]"
     functions = {
         "lsh_similarity_of": (_similarities, [text, text, number], "DOUBLE"),
         "lsh_signature_of": (_signatures, [text, number, number], words),
@@ -94,10 +102,16 @@ def register(con: Any) -> None:
     }
     for name, (function, types, returned) in functions.items():
         con.create_function(
-            name, function, [duckdb.type(kind) for kind in types], duckdb.type(returned), type="arrow",
+            name,
+            function,
+            [duckdb.type(kind) for kind in types],
+            duckdb.type(returned),
+            type="arrow",
             null_handling="special",
-        )  # fmt: skip
-    con.execute("create or replace macro lsh_similarity(a, b, size := 5) as lsh_similarity_of(a, b, size)")
+        )
+    con.execute(
+        "create or replace macro lsh_similarity(a, b, size := 5) as lsh_similarity_of(a, b, size)"
+    )
     con.execute(MACROS)
 
 
@@ -109,7 +123,8 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
     relation : duckdb.DuckDBPyRelation
         It is read once, into memory, as Arrow.
     column : str
-        A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays of floats (vectors).
+        A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays
+        of floats (vectors).
     con : duckdb.DuckDBPyConnection, optional
         The connection of the result; by default that of the module duckdb.
     **options
@@ -133,17 +148,22 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
     Examples
     --------
     >>> import duckdb, lshfast.duckdb
-    >>> docs = duckdb.sql("select unnest([1, 2, 3]) as id, unnest(['one two', 'One, two!', 'three']) as text")
+    >>> docs = duckdb.sql(
+    ...     "select unnest([1, 2, 3]) as id, unnest(['one two', 'One, two!', 'three']) as text"
+    ... )
     >>> lshfast.duckdb.dedup(docs, "text").fetchall()
     [(1, 'one two'), (3, 'three')]
     """
-    duckdb, pa = optional("duckdb", "duckdb"), optional("pyarrow", "duckdb")
+    duckdb = optional("duckdb", "duckdb")
+    pa = optional("pyarrow", "duckdb")
     table = _table(relation, column)
     kept = table.filter(pa.array(dedup_items(table[column], **options).keep))
     return (con or duckdb).from_arrow(kept)
 
 
-def pairs(relation: Any, column: str, id: str | None = None, *, con: Any = None, **options: Any) -> Any:
+def pairs(
+    relation: Any, column: str, id: str | None = None, *, con: Any = None, **options: Any
+) -> Any:
     """Return the pairs of similar rows of a relation.
 
     Parameters
@@ -168,15 +188,21 @@ def pairs(relation: Any, column: str, id: str | None = None, *, con: Any = None,
     Examples
     --------
     >>> import duckdb, lshfast.duckdb
-    >>> docs = duckdb.sql("select unnest([7, 8, 9]) as id, unnest(['one two', 'One, two!', 'three']) as text")
+    >>> docs = duckdb.sql(
+    ...     "select unnest([7, 8, 9]) as id, unnest(['one two', 'One, two!', 'three']) as text"
+    ... )
     >>> lshfast.duckdb.pairs(docs, "text", "id").fetchall()
     [(7, 8, 1.0)]
     """
-    duckdb, pa = optional("duckdb", "duckdb"), optional("pyarrow", "duckdb")
+    duckdb = optional("duckdb", "duckdb")
+    pa = optional("pyarrow", "duckdb")
     table = _table(relation, column, id)
     found = pairs_of_items(table[column], **options)
     left, right, value = found.dtype.names or ()
-    ends = [found[name] if id is None else table[id].take(pa.array(found[name])) for name in (left, right)]
+    ends = [
+        found[name] if id is None else table[id].take(pa.array(found[name]))
+        for name in (left, right)
+    ]
     return (con or duckdb).from_arrow(pa.table({"i": ends[0], "j": ends[1], value: found[value]}))
 
 
@@ -193,9 +219,15 @@ def _table(relation: Any, *names: str | None) -> Any:
 
 def _one(column: Any, name: str, least: int, most: int) -> int:
     """Return the value of an argument, which has to be the same for all rows of a batch."""
-    values = {value for chunk in column.chunks for value in chunk.unique().to_pylist()} if len(column) else {least}
+    values = (
+        {value for chunk in column.chunks for value in chunk.unique().to_pylist()}
+        if len(column)
+        else {least}
+    )
     if len(values) != 1 or None in values:
-        raise ValueError(f"{name} must be one number for all rows, not {sorted(map(str, values))[:3]}")
+        raise ValueError(
+            f"{name} must be one number for all rows, not {sorted(map(str, values))[:3]}"
+        )
     (value,) = values
     if not least <= value <= most:
         raise ValueError(f"{name} must be in {least}..{most}, not {value}")
@@ -203,9 +235,11 @@ def _one(column: Any, name: str, least: int, most: int) -> int:
 
 
 def _similarities(a: Any, b: Any, size: Any) -> Any:
-    pa, words = optional("pyarrow"), _one(size, "size", 1, 256)
+    pa = optional("pyarrow")
+    words = _one(size, "size", 1, 256)
     both = pa.concat_arrays([chunk for column in (a, b) for chunk in column.chunks])
-    sets, n = shingle(both, size=words), len(a)
+    sets = shingle(both, size=words)
+    n = len(a)
     rows = np.arange(n, dtype=np.int64)
     found = verify(sets, rows, rows + n, 0.0)
     return pa.array(found["similarity"], mask=(a.is_null().to_numpy() | b.is_null().to_numpy()))
@@ -228,6 +262,8 @@ def _lists(rows: Any, present: Any) -> Any:
     """Return rows of numbers as lists; null where a text has no words."""
     pa = optional("pyarrow")
     width = rows.shape[1]
-    ends = np.concatenate([[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]).astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]).astype(
+        np.int32
+    )
     values = pa.array(np.ascontiguousarray(rows[present]).reshape(-1))
     return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~present))

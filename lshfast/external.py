@@ -1,4 +1,5 @@
-"""Candidates in a given amount of memory: sorted files that are merged, or map and reduce functions for an engine.
+"""Candidates in a given amount of memory: sorted files that are merged, or map and reduce functions
+for an engine.
 
 >>> import numpy as np, tempfile
 >>> from lshfast.external import external_candidates

@@ -1,8 +1,9 @@
-"""Matching of fingerprints: sets of grid squares with minutiae, compared by groups of hash functions.
+"""Matching of fingerprints: sets of grid squares with minutiae, compared by groups of hash
+functions.
 
-A function is a few squares of the grid, and says yes to two prints if both have a minutia in all of them. Prints match
-if in each group some function says yes. So a print is only looked up in the buckets of the functions whose squares it
-has.
+A function is a few squares of the grid, and says yes to two prints if both have a minutia in all of
+them. Prints match if in each group some function says yes. So a print is only looked up in the
+buckets of the functions whose squares it has.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ MAX_FUNCTIONS = 2**24
 PIECE_VALUES = 2**22
 PIECE_PAIRS = 2**22
 
-MATCH = np.dtype([("i", np.int64), ("j", np.int64), ("common", np.int64), ("similarity", np.float64)])
+MATCH = np.dtype(
+    [("i", np.int64), ("j", np.int64), ("common", np.int64), ("similarity", np.float64)]
+)
 
 
 class Rates(NamedTuple):
@@ -66,8 +69,8 @@ class FingerprintGrid:
     columns, rows : int
         Squares side by side and on top of each other; at most 2**24 in all.
     border : float, default 0
-        A minutia counts for the adjacent squares too if it is at most this far from them, because in another print of
-        the finger it may be there. In [0, square / 2].
+        A minutia counts for the adjacent squares too if it is at most this far from them, because
+        in another print of the finger it may be there. In [0, square / 2].
 
     Raises
     ------
@@ -84,7 +87,9 @@ class FingerprintGrid:
     >>> from lshfast.fingerprints import FingerprintGrid
     >>> FingerprintGrid(25, columns=16, rows=20).squares_of([0, 399.9, 30], [0, 499, 24]).tolist()
     [0, 319, 1]
-    >>> FingerprintGrid(25, columns=16, rows=20, border=2).prints([0, 0], [24, 60], [10, 10], count=1)[0].tolist()
+    >>> FingerprintGrid(25, columns=16, rows=20, border=2).prints(
+    ...     [0, 0], [24, 60], [10, 10], count=1
+    ... )[0].tolist()
     [0, 1, 2]
     """
 
@@ -112,8 +117,11 @@ class FingerprintGrid:
 
     def contains(self, x: npt.ArrayLike, y: npt.ArrayLike) -> BoolArray:
         """Return which points are on the grid, bool (n,)."""
-        x, y = _numbers(x, "x"), _numbers(y, "y")
-        return np.asarray((x >= 0) & (x < self.square * self.columns) & (y >= 0) & (y < self.square * self.rows))
+        x = _numbers(x, "x")
+        y = _numbers(y, "y")
+        return np.asarray(
+            (x >= 0) & (x < self.square * self.columns) & (y >= 0) & (y < self.square * self.rows)
+        )
 
     def squares_of(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
         """Return the squares of points, row by row.
@@ -133,22 +141,27 @@ class FingerprintGrid:
         TypeError, ValueError
             If the coordinates are not numbers, or a point is not on the grid.
         """
-        x, y = _numbers(x, "x"), _numbers(y, "y")
+        x = _numbers(x, "x")
+        y = _numbers(y, "y")
         if len(x) != len(y):
             raise ValueError(f"x and y must have the same length, not {len(x)} and {len(y)}")
         outside = np.flatnonzero(~self.contains(x, y))
         if len(outside):
             place = int(outside[0])
-            width, height = self.square * self.columns, self.square * self.rows
+            width = self.square * self.columns
+            height = self.square * self.rows
             raise ValueError(
                 f"points must be on the grid, 0 <= x < {width:g} and 0 <= y < {height:g}, not "
                 f"({x[place]:g}, {y[place]:g})"
             )
-        column = np.minimum((x / self.square).astype(np.int64), self.columns - 1)  # the quotient may be rounded up
+        # The quotient may be rounded up.
+        column = np.minimum((x / self.square).astype(np.int64), self.columns - 1)
         row = np.minimum((y / self.square).astype(np.int64), self.rows - 1)
         return row * self.columns + column
 
-    def prints(self, owners: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, count: int) -> TokenSets:
+    def prints(
+        self, owners: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike, count: int
+    ) -> TokenSets:
         """Return prints as sets of squares.
 
         Parameters
@@ -165,7 +178,8 @@ class FingerprintGrid:
         TokenSets
             One set for each print.
         """
-        squares, count = self._with_adjacent(x, y), check_int("count", count, 0)
+        squares = self._with_adjacent(x, y)
+        count = check_int("count", count, 0)
         rows = array_of(owners, "owners")
         if len(rows) == 0:
             rows = rows.astype(np.int64)
@@ -173,7 +187,9 @@ class FingerprintGrid:
             raise TypeError(f"owners must be integers, not {rows.dtype}")
         if rows.shape != squares.shape[1:]:
             points = squares.shape[1]
-            raise ValueError(f"owners must have one number for each of {points} points, not shape {rows.shape}")
+            raise ValueError(
+                f"owners must have one number for each of {points} points, not shape {rows.shape}"
+            )
         if len(rows) and not 0 <= rows.min() <= rows.max() < count:
             raise ValueError(f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}")
         offsets = np.zeros(count + 1, np.int64)
@@ -182,14 +198,20 @@ class FingerprintGrid:
         return TokenSets(offsets, squares[:, order].T.reshape(-1).astype(np.uint64)).distinct()
 
     def _with_adjacent(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
-        """Return the squares of points, and those within the border of each, int64 (m, n); repeats are possible."""
+        """Return the squares of points, and those within the border of each, int64 (m, n); repeats
+        are possible.
+        """
         own = self.squares_of(x, y)
         if not self.border:
             return own[np.newaxis]
-        x, y = _numbers(x, "x"), _numbers(y, "y")
+        x = _numbers(x, "x")
+        y = _numbers(y, "y")
         steps = -self.border, 0.0, self.border
         columns, rows = (
-            [np.clip(((axis + step) / self.square).astype(np.int64), 0, count - 1) for step in steps]
+            [
+                np.clip(((axis + step) / self.square).astype(np.int64), 0, count - 1)
+                for step in steps
+            ]
             for axis, count in ((x, self.columns), (y, self.rows))
         )
         return np.stack([row * self.columns + column for row in rows for column in columns])
@@ -239,24 +261,38 @@ class FingerprintMatcher:
     def __post_init__(self) -> None:
         if not isinstance(self.family, GridSquares):
             raise TypeError(f"family must be GridSquares, not {self.family!r}")
-        object.__setattr__(self, "functions", check_int("functions", self.functions, 1, MAX_FUNCTIONS))
-        object.__setattr__(self, "groups", check_int("groups", self.groups, 1, MAX_FUNCTIONS // self.functions))
+        object.__setattr__(
+            self, "functions", check_int("functions", self.functions, 1, MAX_FUNCTIONS)
+        )
+        object.__setattr__(
+            self, "groups", check_int("groups", self.groups, 1, MAX_FUNCTIONS // self.functions)
+        )
         object.__setattr__(self, "amplified", self.family.or_(self.functions).and_(self.groups))
 
     def rates(self) -> Rates:
-        """Return the expected rates in the model of the family: `minutia` and `match` are its probabilities."""
-        found, false = self.amplified.collision_probability([self.family.same, self.family.different]).tolist()
+        """Return the expected rates in the model of the family: `minutia` and `match` are its
+        probabilities.
+        """
+        found, false = self.amplified.collision_probability(
+            [self.family.same, self.family.different]
+        ).tolist()
         return Rates(found, false)
 
     def match(
-        self, prints: TokenSets, others: TokenSets | None = None, *, progress: Progress | None = None
+        self,
+        prints: TokenSets,
+        others: TokenSets | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> npt.NDArray[np.void]:
-        """Find all pairs of matching prints: within one collection, or of some prints with a database.
+        """Find all pairs of matching prints: within one collection, or of some prints with a
+        database.
 
         Parameters
         ----------
         prints : TokenSets
-            n sets of squares (see `FingerprintGrid.prints`). One set against a database is the many-to-one problem.
+            n sets of squares (see `FingerprintGrid.prints`). One set against a database is the
+            many-to-one problem.
         others : TokenSets, optional
             The database. Without it, prints are matched with each other (many-to-many).
         progress : callable, optional
@@ -265,8 +301,9 @@ class FingerprintMatcher:
         Returns
         -------
         ndarray of shape (m,) with fields i, j, common (int64) and similarity (float64)
-            Print i matches print j of the database, or of the same collection with i < j; sorted by (i, j). `common` is
-            the number of squares that both have, and `similarity` the Jaccard similarity of their sets of squares.
+            Print i matches print j of the database, or of the same collection with i < j; sorted by
+            (i, j). `common` is the number of squares that both have, and `similarity` the Jaccard
+            similarity of their sets of squares.
 
         Raises
         ------
@@ -281,7 +318,9 @@ class FingerprintMatcher:
         >>> from lshfast.families import GridSquares
         >>> from lshfast.fingerprints import FingerprintMatcher
         >>> matcher = FingerprintMatcher(GridSquares(20, squares=2), functions=500)
-        >>> prints = TokenSets.concatenate([TokenSets([0, 4], squares) for squares in ([1, 5, 9, 13], [1, 5, 9, 17])])
+        >>> prints = TokenSets.concatenate(
+        ...     [TokenSets([0, 4], squares) for squares in ([1, 5, 9, 13], [1, 5, 9, 17])]
+        ... )
         >>> matcher.match(prints).tolist()
         [(0, 1, 3, 0.6)]
         """
@@ -293,8 +332,13 @@ class FingerprintMatcher:
         theirs = own if within else self._buckets(others)
         database = _by_function(theirs, self.functions * self.groups)
         few, crowded = _divided(own, database, len(others))
-        sets = prints.distinct() if within else TokenSets.concatenate([prints.distinct(), others.distinct()])
-        parts, done = [np.empty(0, MATCH)], len(prints) - few.entered - crowded.entered
+        sets = (
+            prints.distinct()
+            if within
+            else TokenSets.concatenate([prints.distinct(), others.distinct()])
+        )
+        parts = [np.empty(0, MATCH)]
+        done = len(prints) - few.entered - crowded.entered
         for count, i, j in chain(
             [_Met(0, np.empty(0, np.int64), np.empty(0, np.int64))],
             self._meet_few(few, database, len(others), within),
@@ -323,8 +367,11 @@ class FingerprintMatcher:
             yield _Met(some.entered, *self._meet(some, database, n, within))
 
     def _meet_all(self, own: _Buckets, theirs: _Buckets, n: int, within: bool) -> Iterator[_Met]:
-        """Yield the pairs of prints, each of which is compared with all of n prints, by bits: one for each function."""
-        names, words = np.unique(own.prints), self.groups * -(-self.functions // 64)
+        """Yield the pairs of prints, each of which is compared with all of n prints, by bits: one
+        for each function.
+        """
+        names = np.unique(own.prints)
+        words = self.groups * -(-self.functions // 64)
         step = max(1, PIECE_VALUES // (64 * words))
         for at in range(0, len(names), step):
             some = names[at : at + step]
@@ -333,7 +380,8 @@ class FingerprintMatcher:
                 others = np.arange(first, min(n, first + step), dtype=np.int64)
                 yes = self._bits(theirs, others)
                 met = [np.flatnonzero((row & yes).any(axis=2).all(axis=1)) + first for row in bits]
-                i, j = np.repeat(some, [len(found) for found in met]), np.concatenate(met)
+                i = np.repeat(some, [len(found) for found in met])
+                j = np.concatenate(met)
                 later = (i < j) | (not within)
                 yield _Met(0, i[later], j[later])
             yield _Met(len(some), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -349,16 +397,24 @@ class FingerprintMatcher:
         yes[np.searchsorted(names, buckets.prints[some]), group, function] = True
         return np.packbits(yes, axis=2).view(np.uint64)
 
-    def _meet(self, own: _Buckets, database: _Lists, n: int, within: bool) -> tuple[Int64Array, Int64Array]:
-        """Return the pairs of some prints with prints of the database that share a bucket of each group."""
+    def _meet(
+        self, own: _Buckets, database: _Lists, n: int, within: bool
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the pairs of some prints with prints of the database that share a bucket of each
+        group.
+        """
         found: Int64Array | None = None
         for group in range(self.groups):
             chosen = own.functions // self.functions == group
-            functions, rows = own.functions[chosen], own.prints[chosen]
+            functions = own.functions[chosen]
+            rows = own.prints[chosen]
             sizes = database.offsets[functions + 1] - database.offsets[functions]
             starts = np.cumsum(sizes, dtype=np.int64) - sizes
-            places = np.arange(sizes.sum(), dtype=np.int64) + np.repeat(database.offsets[functions] - starts, sizes)
-            i, j = np.repeat(rows, sizes), database.prints[places]
+            places = np.arange(sizes.sum(), dtype=np.int64) + np.repeat(
+                database.offsets[functions] - starts, sizes
+            )
+            i = np.repeat(rows, sizes)
+            j = database.prints[places]
             if within:
                 i, j = i[i < j], j[i < j]
             pairs = np.unique(i * n + j)
@@ -368,7 +424,8 @@ class FingerprintMatcher:
 
 
 def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> int:
-    """Return the number of functions of a group for which false negatives and false positives are least together.
+    """Return the number of functions of a group for which false negatives and false positives are
+    least together.
 
     Parameters
     ----------
@@ -401,7 +458,8 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     >>> best_functions(GridSquares(400))
     1030
     """
-    groups, most = check_int("groups", groups, 1, MAX_FUNCTIONS), check_int("most", most, 1, MAX_FUNCTIONS)
+    groups = check_int("groups", groups, 1, MAX_FUNCTIONS)
+    most = check_int("most", most, 1, MAX_FUNCTIONS)
     same, different = family.collision_probability([family.same, family.different]).tolist()
     n = np.arange(1, most + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -453,18 +511,23 @@ def _compared(sets: TokenSets, i: Int64Array, j: Int64Array, first: int) -> npt.
 
 
 def _divided(own: _Buckets, database: _Lists, n: int) -> tuple[_Buckets, _Buckets]:
-    """Return the entries of prints that meet at most n entries of a database of n prints, and those of all others.
+    """Return the entries of prints that meet at most n entries of a database of n prints, and those
+    of all others.
 
     A print with minutiae in most squares meets each print of the database in hundreds of buckets.
     """
     sizes = np.diff(database.offsets)[own.functions]
     crowded = (np.bincount(own.prints, sizes) > n)[own.prints]
-    few, many = (_Buckets(own.prints[chosen], own.functions[chosen]) for chosen in (~crowded, crowded))
+    few, many = (
+        _Buckets(own.prints[chosen], own.functions[chosen]) for chosen in (~crowded, crowded)
+    )
     return few, many
 
 
 def _pieces(own: _Buckets, database: _Lists) -> Iterator[_Buckets]:
-    """Yield the entries of some prints at a time, which meet about PIECE_PAIRS entries of the database."""
+    """Yield the entries of some prints at a time, which meet about PIECE_PAIRS entries of the
+    database.
+    """
     if not len(own.prints):
         return
     sizes = np.diff(database.offsets)[own.functions]

@@ -1,6 +1,7 @@
 """Near-duplicates in data sets of Hugging Face's `datasets`.
 
-Rows stay where they are: the column is read as Arrow, and the answer is a selection of rows, or columns beside them.
+Rows stay where they are: the column is read as Arrow, and the answer is a selection of rows, or
+columns beside them.
 """
 
 from __future__ import annotations
@@ -43,39 +44,43 @@ def dedup(
     Parameters
     ----------
     dataset : datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
-        In memory, memory-mapped, or a stream. Rows that were filtered, sorted or shuffled before are taken in their
-        order. The splits of a DatasetDict are compared with each other.
+        In memory, memory-mapped, or a stream. Rows that were filtered, sorted or shuffled before
+        are taken in their order. The splits of a DatasetDict are compared with each other.
     column : str, default "text"
-        The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`; in a stream, texts.
+        The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`;
+        in a stream, texts.
     annotate : bool, default False
-        Keep all rows, and add the columns duplicate_of and similarity (or distance): the number of the row that is kept
-        instead, and None for rows that are kept. In a DatasetDict, duplicate_of is like ``"test:17"``.
+        Keep all rows, and add the columns duplicate_of and similarity (or distance): the number of
+        the row that is kept instead, and None for rows that are kept. In a DatasetDict,
+        duplicate_of is like ``"test:17"``.
     keep : str or array_like, default "first"
         As for `lshfast.dedup`; for a DatasetDict "first" only.
     splits : sequence of str, optional
-        For a DatasetDict, the order in which splits are preferred: a row is removed for a similar row of a split before
-        its own. By default "train" is the last one: rows of the training data that are like rows of the others go,
-        which is decontamination.
+        For a DatasetDict, the order in which splits are preferred: a row is removed for a similar
+        row of a split before its own. By default "train" is the last one: rows of the training data
+        that are like rows of the others go, which is decontamination.
     batch_size : int, default 4096
         For a stream, the rows that are compared at once.
     **options
-        Further arguments of `lshfast.dedup`: threshold, measure, recall, size, ... For a stream, those of signatures.
+        Further arguments of `lshfast.dedup`: threshold, measure, recall, size, ... For a stream,
+        those of signatures.
 
     Returns
     -------
     datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
-        Of the same type. The rows of a Dataset are selected, so that fingerprints of caches are those of `select`.
-        The result of a stream is a stream: each pass over it compares the rows once more, with an index that grows by
-        the signatures of the rows that are kept, 1 KB each. A row is removed for a row of an earlier batch by their
-        estimated similarity.
+        Of the same type. The rows of a Dataset are selected, so that fingerprints of caches are
+        those of `select`. The result of a stream is a stream: each pass over it compares the rows
+        once more, with an index that grows by the signatures of the rows that are kept, 1 KB each.
+        A row is removed for a row of an earlier batch by their estimated similarity.
 
     Raises
     ------
     TypeError
-        If `dataset` is no data set, or the column has another type in another split, or no texts in a stream.
+        If `dataset` is no data set, or the column has another type in another split, or no texts in
+        a stream.
     ValueError
-        If there is no such column or split, or an option is not valid; with `annotate`, if there are columns of these
-        names, or with `against`.
+        If there is no such column or split, or an option is not valid; with `annotate`, if there
+        are columns of these names, or with `against`.
     ImportError
         If `datasets` is not installed (``pip install "lshfast[hf]"``).
 
@@ -104,25 +109,36 @@ def dedup(
         check_annotation((), options)
     if isinstance(dataset, datasets.DatasetDict):
         if not (isinstance(keep, str) and keep == "first"):
-            raise ValueError(f"keep must be 'first' for a DatasetDict, whose splits have an order, not {keep!r}")
+            raise ValueError(
+                f"keep must be 'first' for a DatasetDict, whose splits have an order, not {keep!r}"
+            )
         return _dedup_splits(dataset, column, annotate, splits, options)
     if splits is not None:
         raise ValueError("splits is for a DatasetDict, and this data set has one split")
     if isinstance(dataset, datasets.IterableDataset):
-        return _dedup_stream(dataset, column, annotate, check_int("batch_size", batch_size, 1), keep, options)
+        return _dedup_stream(
+            dataset, column, annotate, check_int("batch_size", batch_size, 1), keep, options
+        )
     if not isinstance(dataset, datasets.Dataset):
         wanted = "a Dataset, a DatasetDict or an IterableDataset"
-        raise TypeError(f"dataset must be {wanted} of the package datasets, not {type(dataset).__name__}")
+        raise TypeError(
+            f"dataset must be {wanted} of the package datasets, not {type(dataset).__name__}"
+        )
     result = dedup_items(_column(dataset, column), keep=keep, **options)
     if annotate:
-        return _annotated(dataset, optional("pyarrow").array(result.keeper, mask=result.keep), result)
+        return _annotated(
+            dataset, optional("pyarrow").array(result.keeper, mask=result.keep), result
+        )
     return dataset.select(np.flatnonzero(result.keep))
 
 
 def _column(dataset: Any, name: str) -> Any:
     """Return a column as Arrow, in the order of the rows."""
     if name not in dataset.column_names:
-        raise ValueError(f"there is no column {name!r}; columns are: {', '.join(map(repr, dataset.column_names))}")
+        raise ValueError(
+            f"there is no column {name!r}; columns are: "
+            f"{', '.join(map(repr, dataset.column_names))}"
+        )
     only = dataset.select_columns([name])
     checked_column(only.data.table, f"dataset, column {name!r}")
     if only._indices is not None:
@@ -134,7 +150,9 @@ def _value_name(result: DedupResult) -> str:
     return "distance" if "distance" in (result.pairs.dtype.names or ()) else ADDED_COLUMNS[1]
 
 
-def _annotated(dataset: Any, duplicates: Any, result: DedupResult, rows: slice = slice(None)) -> Any:
+def _annotated(
+    dataset: Any, duplicates: Any, result: DedupResult, rows: slice = slice(None)
+) -> Any:
     """Return a data set with the two columns that tell what happened to its rows.
 
     Their types do not depend on the rows, so that data sets and splits have the same ones.
@@ -151,10 +169,15 @@ def _annotated(dataset: Any, duplicates: Any, result: DedupResult, rows: slice =
 def _dedup_splits(
     dataset: Any, column: str, annotate: bool, splits: Sequence[str] | None, options: dict[str, Any]
 ) -> Any:
-    """Remove rows of a split that are like rows of a split that is preferred to it, or like earlier rows of its own."""
+    """Remove rows of a split that are like rows of a split that is preferred to it, or like earlier
+    rows of its own.
+    """
     names = sorted(dataset, key=lambda name: name == "train") if splits is None else list(splits)
     if sorted(names) != sorted(dataset):
-        raise ValueError(f"splits must be the splits of the data set, {', '.join(dataset)}, not {', '.join(names)}")
+        raise ValueError(
+            f"splits must be the splits of the data set, {', '.join(dataset)}, not "
+            f"{', '.join(names)}"
+        )
     if not names:
         raise ValueError("dataset has no splits")
     pa = optional("pyarrow")
@@ -167,7 +190,9 @@ def _dedup_splits(
         if annotate:
             duplicates = [
                 None if kept else _place(keeper, names, ends)
-                for kept, keeper in zip(result.keep[rows].tolist(), result.keeper[rows].tolist(), strict=True)
+                for kept, keeper in zip(
+                    result.keep[rows].tolist(), result.keeper[rows].tolist(), strict=True
+                )
             ]
             found[name] = _annotated(dataset[name], pa.array(duplicates, pa.string()), result, rows)
         else:
@@ -176,12 +201,18 @@ def _dedup_splits(
 
 
 def _one_column(columns: list[Any], names: list[str]) -> Any:
-    """Return the columns of all splits as one; a split without rows may have a column without a type."""
+    """Return the columns of all splits as one; a split without rows may have a column without a
+    type.
+    """
     pa = optional("pyarrow")
     try:
-        return pa.concat_tables([pa.table([each], ["one"]) for each in columns], promote_options="permissive")["one"]
+        return pa.concat_tables(
+            [pa.table([each], ["one"]) for each in columns], promote_options="permissive"
+        )["one"]
     except pa.ArrowException:
-        types = ", ".join(f"{each.type} ({name})" for each, name in zip(columns, names, strict=True))
+        types = ", ".join(
+            f"{each.type} ({name})" for each, name in zip(columns, names, strict=True)
+        )
         raise TypeError(f"the column must have one type in all splits, not {types}") from None
 
 
@@ -201,18 +232,26 @@ def _dedup_stream(
         raise ValueError(f"keep must be 'first' for a stream, not {keep!r}")
     kinds = {"kind", "radius", "measure", "exact", "groups"} & options.keys()
     if kinds:
-        raise ValueError(f"{min(kinds)} is not an option of a stream, whose rows are compared with an index of texts")
+        raise ValueError(
+            f"{min(kinds)} is not an option of a stream, whose rows are compared with an index of "
+            "texts"
+        )
     datasets = optional("datasets", "hf")
     known = dataset.column_names
     if known is not None and column not in known:
-        raise ValueError(f"there is no column {column!r}; columns are: {', '.join(map(repr, known))}")
+        raise ValueError(
+            f"there is no column {column!r}; columns are: {', '.join(map(repr, known))}"
+        )
     _new_index(options)  # so that a wrong option is an error now
 
     def rows() -> Iterator[dict[str, Any]]:
-        index, read = _new_index(options), 0
+        index = _new_index(options)
+        read = 0
         for batch in dataset.with_format(None).iter(batch_size):
             if column not in batch:
-                raise ValueError(f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}")
+                raise ValueError(
+                    f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}"
+                )
             names = list(batch)
             _check_texts(batch[column], column, read)
             keys = range(read, read + len(batch[column]))
@@ -231,20 +270,29 @@ def _check_texts(values: Sequence[Any], column: str, start: int) -> None:
     for row, value in enumerate(values, start):
         if not (value is None or isinstance(value, (str, bytes))):
             kind = type(value).__name__
-            raise TypeError(f"row {row}: the column {column!r} must have texts in a stream, not a value of type {kind}")
+            raise TypeError(
+                f"row {row}: the column {column!r} must have texts in a stream, not a value of "
+                f"type {kind}"
+            )
 
 
 def _new_index(options: dict[str, Any]) -> LSHIndex:
     """Return an index for the rows of a stream."""
     from lshfast.engine.plan import make_plan
 
-    given: dict[str, Any] = {name: value for name, value in options.items() if name not in ("threads", "progress")}
+    given: dict[str, Any] = {
+        name: value for name, value in options.items() if name not in ("threads", "progress")
+    }
     parameters = make_plan(**given).parameters
     return LSHIndex(
-        threshold=parameters.threshold, num_perm=parameters.num_perm, bands=parameters.bands,
-        rows_per_band=parameters.rows_per_band, scheme=cast(Scheme, parameters.scheme), seed=parameters.seed,
+        threshold=parameters.threshold,
+        num_perm=parameters.num_perm,
+        bands=parameters.bands,
+        rows_per_band=parameters.rows_per_band,
+        scheme=cast(Scheme, parameters.scheme),
+        seed=parameters.seed,
         shingles=parameters.shingles,
-    )  # fmt: skip
+    )
 
 
 __all__ = ["dedup"]

@@ -43,8 +43,9 @@ class FrameLsh:
         column : label
             A column of strings (texts), of lists or sets (sets), or of arrays of floats (vectors).
         annotate : bool, default False
-            Return all rows, with the columns duplicate_of, the index label of the row that is kept instead, and
-            similarity (of a run by distance, the distance); both are missing for rows that are kept.
+            Return all rows, with the columns duplicate_of, the index label of the row that is kept
+            instead, and similarity (of a run by distance, the distance); both are missing for rows
+            that are kept.
         **options
             Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
 
@@ -57,12 +58,15 @@ class FrameLsh:
         KeyError
             If there is no such column.
         ValueError, TypeError
-            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with `against`.
+            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with
+            `against`.
 
         Examples
         --------
         >>> import pandas as pd, lshfast.pandas
-        >>> df = pd.DataFrame({"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"])
+        >>> df = pd.DataFrame(
+        ...     {"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"]
+        ... )
         >>> df.lsh.dedup("text", annotate=True)["duplicate_of"].dropna().to_dict()
         {'b': 'a'}
         """
@@ -90,15 +94,21 @@ class FrameLsh:
         Returns
         -------
         pandas.DataFrame
-            Columns i, j (index labels; the row of i is before that of j) and similarity, or distance.
+            Columns i, j (index labels; the row of i is before that of j) and similarity, or
+            distance.
 
         Examples
         --------
         >>> import pandas as pd, lshfast.pandas
-        >>> df = pd.DataFrame({"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"])
+        >>> df = pd.DataFrame(
+        ...     {"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"]
+        ... )
         >>> df.lsh.pairs("text").values.tolist()
         [['a', 'b', 1.0]]
         """
         found = pairs_of_items(self._frame[column], **options)
-        labels, (left, right, value) = self._frame.index, found.dtype.names or ("i", "j", "similarity")
-        return pd.DataFrame({"i": labels[found[left]], "j": labels[found[right]], value: found[value]})
+        labels = self._frame.index
+        (left, right, value) = found.dtype.names or ("i", "j", "similarity")
+        return pd.DataFrame(
+            {"i": labels[found[left]], "j": labels[found[right]], value: found[value]}
+        )

@@ -1,4 +1,5 @@
-"""The namespace ``lsh`` of polars: near-duplicates of frames and lazy frames. Import this module to register it.
+"""The namespace ``lsh`` of polars: near-duplicates of frames and lazy frames. Import this module to
+register it.
 
 >>> import polars as pl
 >>> import lshfast.polars
@@ -39,11 +40,12 @@ class DataFrameLsh:
         Parameters
         ----------
         column : str
-            A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays of floats
-            (vectors).
+            A column of strings (texts), of lists of strings or integers (sets), or of lists or
+            arrays of floats (vectors).
         annotate : bool, default False
-            Return all rows, with the columns duplicate_of, the number of the row that is kept instead, and similarity
-            (of a run by distance, the distance); both are null for rows that are kept.
+            Return all rows, with the columns duplicate_of, the number of the row that is kept
+            instead, and similarity (of a run by distance, the distance); both are null for rows
+            that are kept.
         **options
             Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
 
@@ -56,7 +58,8 @@ class DataFrameLsh:
         polars.exceptions.ColumnNotFoundError
             If there is no such column.
         ValueError, TypeError
-            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with `against`.
+            As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with
+            `against`.
 
         Examples
         --------
@@ -73,7 +76,8 @@ class DataFrameLsh:
         gone = pl.Series(~result.keep)
         values = zip(ADDED_COLUMNS, (result.keeper, result.similarity), strict=True)
         return self._frame.with_columns(
-            pl.when(gone).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name) for name, value in values
+            pl.when(gone).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name)
+            for name, value in values
         )
 
     def pairs(self, column: str, **options: Any) -> Any:
@@ -115,7 +119,8 @@ class LazyFrameLsh:
         self._frame = frame
 
     def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
-        """Return a lazy frame of the rows without near-duplicates; all rows are compared when it is collected.
+        """Return a lazy frame of the rows without near-duplicates; all rows are compared when it is
+        collected.
 
         Parameters
         ----------
@@ -141,8 +146,14 @@ class LazyFrameLsh:
         if annotate:
             own = self._frame.collect_schema()
             check_annotation(own, options)
-            schema = pl.Schema({**own, **dict(zip(ADDED_COLUMNS, (pl.Int64, pl.Float64), strict=True))})
+            schema = pl.Schema(
+                {**own, **dict(zip(ADDED_COLUMNS, (pl.Int64, pl.Float64), strict=True))}
+            )
         return self._frame.map_batches(
-            work, schema=schema, streamable=False, projection_pushdown=False, slice_pushdown=False,
+            work,
+            schema=schema,
+            streamable=False,
+            projection_pushdown=False,
+            slice_pushdown=False,
             predicate_pushdown=False,
-        )  # fmt: skip
+        )

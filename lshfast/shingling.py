@@ -27,7 +27,8 @@ from lshfast.tokens import TokenSets
 
 
 class ArrowStream(Protocol):
-    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of pyarrow.
+    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of
+    pyarrow.
 
     See Also
     --------
@@ -51,7 +52,12 @@ class ArrowArray(Protocol):
 
 
 TextColumn: TypeAlias = (
-    Sequence[str | bytes | None] | npt.NDArray[np.str_] | npt.NDArray[np.bytes_] | text.Texts | ArrowStream | ArrowArray
+    Sequence[str | bytes | None]
+    | npt.NDArray[np.str_]
+    | npt.NDArray[np.bytes_]
+    | text.Texts
+    | ArrowStream
+    | ArrowArray
 )
 
 DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "stopword": 3}
@@ -59,15 +65,16 @@ DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "stopword": 3}
 # Bytes of text in one piece of work. Its tokens stay in the cache between shingling and sketching.
 PIECE_BYTES = 1 << 21
 
-# Slices of a column per thread when the only work is shingling: few, so that each is large, and more than one, so that
-# threads finish at about the same time.
+# Slices of a column per thread when the only work is shingling: few, so that each is large, and
+# more than one, so that threads finish at about the same time.
 PORTIONS = 4
 
 
 # The greatest value of `sample`.
 MOST_SAMPLE = 2**32
 
-# The highest bits of a token by which most tokens are ruled out before they are searched among the common ones.
+# The highest bits of a token by which most tokens are ruled out before they are searched among the
+# common ones.
 FILTER_BITS = 20
 
 
@@ -78,7 +85,8 @@ class CommonShingles:
     Attributes
     ----------
     numbers : tuple of int
-        The secret numbers of the `HashKey` of their tokens. Nobody can write other shingles with these tokens.
+        The secret numbers of the `HashKey` of their tokens. Nobody can write other shingles with
+        these tokens.
     tokens : ndarray of uint64, shape (m,)
         Ascending.
 
@@ -91,7 +99,9 @@ class CommonShingles:
     numbers: tuple[int, int, int, int]
     tokens: UInt64Array
 
-    def __reduce__(self) -> tuple[type[CommonShingles], tuple[tuple[int, int, int, int], UInt64Array]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[CommonShingles], tuple[tuple[int, int, int, int], UInt64Array]]:
         return CommonShingles, (self.numbers, self.tokens)
 
     def __len__(self) -> int:
@@ -118,14 +128,17 @@ class CommonShingles:
         return np.asarray(found)
 
     def left_out(self, sets_of_texts: TokenSets, same: TokenSets) -> TokenSets:
-        """Return token sets without common shingles; `same` are those of the same texts under `key`."""
+        """Return token sets without common shingles; `same` are those of the same texts under
+        `key`.
+        """
         stays = ~self.contains(same.tokens)
         before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
         return TokenSets(before[sets_of_texts.offsets], sets_of_texts.tokens[stays])
 
 
 class Shingles(NamedTuple):
-    """What shingles are made of: the checked arguments of `shingle`; and which of them do not count, if any.
+    """What shingles are made of: the checked arguments of `shingle`; and which of them do not
+    count, if any.
 
     See Also
     --------
@@ -148,13 +161,20 @@ class Shingles(NamedTuple):
         if self.stop_words is None:
             return f"{self.unit}:{self.size}"
         if not self.stop_words.code:
-            raise ValueError("stop_words must be those of a language for an index, which stores the language only")
+            raise ValueError(
+                "stop_words must be those of a language for an index, which stores the language "
+                "only"
+            )
         return f"{self.unit}:{self.size}:{self.stop_words.code}"
 
     def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts, hashed with a seed or a secret key."""
         found = self.all_tokens_of(texts, key)
-        return found if self.common is None else self.common.left_out(found, self.all_tokens_of(texts, self.common.key))
+        return (
+            found
+            if self.common is None
+            else self.common.left_out(found, self.all_tokens_of(texts, self.common.key))
+        )
 
     def all_tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the same with the common shingles."""
@@ -183,7 +203,9 @@ def check_shingles(
     lowercase = check_bool("lowercase", lowercase)
     if unit == "stopword":
         if not lowercase:
-            raise ValueError("lowercase must be True for unit 'stopword': stop words are compared in lower case")
+            raise ValueError(
+                "lowercase must be True for unit 'stopword': stop words are compared in lower case"
+            )
         return Shingles(unit, size, stop_words_of(stop_words))
     if stop_words is not None:
         raise ValueError(f"stop_words is for unit 'stopword', not {unit!r}")
@@ -206,7 +228,8 @@ def shingles_of_texts(name: str) -> Shingles | None:
 
 
 def are_texts(source: Any) -> bool:
-    """Return whether this is a str, bytes or a column of texts; an empty list is, an array of numbers is not.
+    """Return whether this is a str, bytes or a column of texts; an empty list is, an array of
+    numbers is not.
 
     See Also
     --------
@@ -218,8 +241,15 @@ def are_texts(source: Any) -> bool:
         return len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))
     if kind:
         return kind in "US"
-    others = "__arrow_c_stream__", "__arrow_c_array__", "to_list"  # Arrow columns, and columns of pandas before 3
-    return isinstance(source, (str, bytes, text.Texts)) or any(hasattr(source, name) for name in others)
+    # Arrow columns, and columns of pandas before 3.
+    others = (
+        "__arrow_c_stream__",
+        "__arrow_c_array__",
+        "to_list",
+    )
+    return isinstance(source, (str, bytes, text.Texts)) or any(
+        hasattr(source, name) for name in others
+    )
 
 
 def shingle(
@@ -235,41 +265,48 @@ def shingle(
 ) -> TokenSets:
     """Split texts into shingles of words or characters, and hash each shingle to a token.
 
-    A word is a maximal sequence of letters, marks, digits and underscores, in lower case. In scripts without spaces
-    between words, each character is a word. A character is a code point in lower case; white space counts. A text
-    with fewer than `size` words (characters) has one shingle, which contains all of them. A text without words
-    (characters) has no shingles; neither has a null (None, NaN, or NA of pandas). A row contains the shingles in text
-    order, repeats included. docs/reference/definitions.md defines the tokens bit by bit.
+    A word is a maximal sequence of letters, marks, digits and underscores, in lower case. In
+    scripts without spaces between words, each character is a word. A character is a code point in
+    lower case; white space counts. A text with fewer than `size` words (characters) has one
+    shingle, which contains all of them. A text without words (characters) has no shingles; neither
+    has a null (None, NaN, or NA of pandas). A row contains the shingles in text order, repeats
+    included. docs/reference/definitions.md defines the tokens bit by bit.
 
-    With unit "stopword", only the shingles of words that begin with a stop word are kept: a stop word and the next
-    size - 1 words. A stop word with fewer words behind it begins none, so a text without stop words has no shingles.
-    Running text has many stop words, while menus, headlines and advertisements have few, so the similarity of two web
-    pages is mostly that of their articles (docs/how-to/news.md).
+    With unit "stopword", only the shingles of words that begin with a stop word are kept: a stop
+    word and the next size - 1 words. A stop word with fewer words behind it begins none, so a text
+    without stop words has no shingles. Running text has many stop words, while menus, headlines and
+    advertisements have few, so the similarity of two web pages is mostly that of their articles
+    (docs/how-to/news.md).
 
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
-        A list, a numpy array, or an object with the Arrow C interface, such as a pyarrow, polars or pandas column of
-        strings, binary values or categories. Arrow columns are read in place. Bytes must be UTF-8.
+        A list, a numpy array, or an object with the Arrow C interface, such as a pyarrow, polars or
+        pandas column of strings, binary values or categories. Arrow columns are read in place.
+        Bytes must be UTF-8.
     unit : {"word", "char", "stopword"}, default "word"
     size : int, optional
         Words or characters per shingle, in 1..256. The default is 5, and 3 for unit "stopword".
     stop_words : str or iterable of str, optional
-        For unit "stopword", a language: "danish", "dutch", "english", "french", "german", "italian", "norwegian",
-        "polish", "portuguese", "russian", "spanish" or "swedish". Or the stop words, in any case; an entry of several
-        words stands for each of them. The default is "english".
+        For unit "stopword", a language: "danish", "dutch", "english", "french", "german",
+        "italian", "norwegian", "polish", "portuguese", "russian", "spanish" or "swedish". Or the
+        stop words, in any case; an entry of several words stands for each of them. The default is
+        "english".
     lowercase : bool, default True
-        False keeps the case of words and characters, so that "The" and "the" are different words. It must be True for
-        unit "stopword". `dedup`, `pairs` and indexes of texts always use lower case.
+        False keeps the case of words and characters, so that "The" and "the" are different words.
+        It must be True for unit "stopword". `dedup`, `pairs` and indexes of texts always use lower
+        case.
     seed : int, default 1
-        Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a secret seed, draw one
-        number, ``MinHasher(seed="random").seed``, and pass it both here and to the sketcher.
+        Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a
+        secret seed, draw one number, ``MinHasher(seed="random").seed``, and pass it both here and
+        to the sketcher.
     sample : int, default 1
-        Keep the shingles whose token is a multiple of this number, in 1..2**32: one in `sample` on average, and the
-        same ones in every text that has them, wherever they are. So similarities of samples estimate those of the sets.
-        A text with few shingles may have none in the sample.
+        Keep the shingles whose token is a multiple of this number, in 1..2**32: one in `sample` on
+        average, and the same ones in every text that has them, wherever they are. So similarities
+        of samples estimate those of the sets. A text with few shingles may have none in the sample.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
 
     Returns
     -------
@@ -279,10 +316,11 @@ def shingle(
     Raises
     ------
     TypeError
-        If a text is not str or bytes. For a data frame or an unsupported column, the error says what to pass.
+        If a text is not str or bytes. For a data frame or an unsupported column, the error says
+        what to pass.
     ValueError
-        If a text is not UTF-8 or has a lone surrogate (the error names its row and position), or an argument is out of
-        range.
+        If a text is not UTF-8 or has a lone surrogate (the error names its row and position), or an
+        argument is out of range.
 
     See Also
     --------
@@ -292,29 +330,39 @@ def shingle(
 
     References
     ----------
-    A. Z. Broder, "On the resemblance and containment of documents", 1997; A. Z. Broder, S. C. Glassman, M. S. Manasse,
-    G. Zweig, "Syntactic clustering of the web", 1997, for `sample`. Stop words: M. Theobald, J. Siddharth,
-    A. Paepcke, "SpotSigs", SIGIR 2008; J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", 3.2.4.
+    A. Z. Broder, "On the resemblance and containment of documents", 1997; A. Z. Broder, S. C.
+    Glassman, M. S. Manasse, G. Zweig, "Syntactic clustering of the web", 1997, for `sample`. Stop
+    words: M. Theobald, J. Siddharth, A. Paepcke, "SpotSigs", SIGIR 2008; J. Leskovec, A. Rajaraman,
+    J. D. Ullman, "Mining of Massive Datasets", 3.2.4.
 
     Examples
     --------
     >>> from lshfast import shingle
     >>> shingle(["A rose is a rose is a rose", "Rose?", "..."], size=4).counts.tolist()
     [5, 1, 0]
-    >>> shingle(["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"], "stopword").counts.tolist()
+    >>> shingle(
+    ...     ["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"], "stopword"
+    ... ).counts.tolist()
     [5, 0]
-    >>> shingle(["The dog which chased the cat"], "char", 3, lowercase=False).distinct().counts.tolist()
+    >>> shingle(
+    ...     ["The dog which chased the cat"], "char", 3, lowercase=False
+    ... ).distinct().counts.tolist()
     [25]
     """
     shingles = check_shingles(unit, size, stop_words, lowercase)
-    column, seed = text.Texts(texts), check_seed_number(seed)
+    column = text.Texts(texts)
+    seed = check_seed_number(seed)
     sample = check_int("sample", sample, 1, MOST_SAMPLE)
     threads = thread_count(threads)
 
     def work(rows: slice) -> TokenSets:
         try:
             found = shingles.tokens_of(column.take(rows), seed)
-            return found if sample == 1 else TokenSets(*sets.sample(found.offsets, found.tokens, sample))
+            return (
+                found
+                if sample == 1
+                else TokenSets(*sets.sample(found.offsets, found.tokens, sample))
+            )
         except text.TextError as error:
             raise text.TextError(error.row + rows.start, error.reason) from None
 
@@ -329,12 +377,13 @@ def shingle(
 def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> float:
     """Return how often a text is expected to contain a given shingle of characters by chance.
 
-    It is length / symbols**size. If it is not well below 1, most texts have most of the common shingles, so that
-    unrelated texts are similar. Texts have 27 different characters or more, but some are rare: about as many shingles
-    are likely as with 20 equally frequent ones.
+    It is length / symbols**size. If it is not well below 1, most texts have most of the common
+    shingles, so that unrelated texts are similar. Texts have 27 different characters or more, but
+    some are rare: about as many shingles are likely as with 20 equally frequent ones.
 
-    A token of b bits counts as a shingle of b symbols out of 2. So two texts of n and m shingles, with none in
-    common, are expected to share ``n * expected_occurrences(m, b, symbols=2)`` tokens by chance.
+    A token of b bits counts as a shingle of b symbols out of 2. So two texts of n and m shingles,
+    with none in common, are expected to share ``n * expected_occurrences(m, b, symbols=2)`` tokens
+    by chance.
 
     Parameters
     ----------
@@ -375,7 +424,8 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     >>> [round(50_000 * expected_occurrences(50_000, bits, symbols=2), 10) for bits in (32, 64)]
     [0.5820766091, 1e-10]
     """
-    length, size = check_int("length", length, 0, 2**63 - 1), check_int("size", size, 1, text.MAX_SIZE)
+    length = check_int("length", length, 0, 2**63 - 1)
+    size = check_int("size", size, 1, text.MAX_SIZE)
     symbols = check_number("symbols", symbols)
     if not symbols >= 1:
         raise ValueError(f"symbols must be at least 1, not {symbols}")

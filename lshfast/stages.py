@@ -1,7 +1,8 @@
-"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md explains it.
+"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md
+explains it.
 
-`plan` writes a work folder, `tasks` says how many tasks a stage has, and `run` runs one of them, wherever it is
-started:
+`plan` writes a work folder, `tasks` says how many tasks a stage has, and `run` runs one of them,
+wherever it is started:
 
 >>> from lshfast import stages
 >>> "sketch" in stages.STAGES, stages.STAGES[-1]
@@ -14,4 +15,14 @@ from lshfast.drivers.tasks.api import plan, run, status, tasks, write_page
 from lshfast.drivers.tasks.stages_status import StagesStatus
 from lshfast.drivers.tasks.task_order import STAGES, MissingTasksError, StageName
 
-__all__ = ["STAGES", "MissingTasksError", "StageName", "StagesStatus", "plan", "run", "status", "tasks", "write_page"]
+__all__ = [
+    "STAGES",
+    "MissingTasksError",
+    "StageName",
+    "StagesStatus",
+    "plan",
+    "run",
+    "status",
+    "tasks",
+    "write_page",
+]

@@ -1,8 +1,10 @@
-"""The definitions of the textbook: minhash by permutations, buckets, sets as strings, and the sizes of exercises.
+"""The definitions of the textbook: minhash by permutations, buckets, sets as strings, and the sizes
+of exercises.
 
-Everything here is small, exact and slow. It gives the numbers of J. Leskovec, A. Rajaraman and J. D. Ullman, "Mining of
-Massive Datasets", chapter 3, and of lectures. `MinHasher`, `Bands` and `lshfast.exact` do the same for data;
-textbook.md lists which call gives which number. A column is a set of rows. A slot without a value is None.
+Everything here is small, exact and slow. It gives the numbers of J. Leskovec, A. Rajaraman and J.
+D. Ullman, "Mining of Massive Datasets", chapter 3, and of lectures. `MinHasher`, `Bands` and
+`lshfast.exact` do the same for data; textbook.md lists which call gives which number. A column is a
+set of rows. A slot without a value is None.
 
 >>> from lshfast import textbook
 >>> textbook.minhash([set("ad"), set("c"), set("bde"), set("acd")], "beadc")
@@ -62,11 +64,17 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
             raise ValueError(f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}")
         if not set(row) <= {"0", "1"}:
             raise ValueError(f"row {number} must be of zeros and ones, not {''.join(row)!r}")
-    return [{number for number, row in enumerate(rows) if row[c] == "1"} for c in range(len(rows[0]) if rows else 0)]
+    return [
+        {number for number, row in enumerate(rows) if row[c] == "1"}
+        for c in range(len(rows[0]) if rows else 0)
+    ]
 
 
-def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first: int | None = None) -> list[Row | None]:
-    """Return the minhash of each column as a row: the first of its rows in a permuted order of the rows.
+def minhash(
+    columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first: int | None = None
+) -> list[Row | None]:
+    """Return the minhash of each column as a row: the first of its rows in a permuted order of the
+    rows.
 
     Parameters
     ----------
@@ -74,12 +82,14 @@ def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first:
     order : sequence
         All rows that a column may have, each once.
     first : int, optional
-        Look at this number of rows only, in 1..len(order), the first ones of the order. The default is all.
+        Look at this number of rows only, in 1..len(order), the first ones of the order. The default
+        is all.
 
     Returns
     -------
     list
-        A row for each column. None if none of its rows was met: in an empty column, or because of `first`.
+        A row for each column. None if none of its rows was met: in an empty column, or because of
+        `first`.
 
     Raises
     ------
@@ -103,7 +113,9 @@ def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first:
     return [next((row for row in met if row in column), None) for column in _sets(columns, order)]
 
 
-def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Mapping[Any, int]) -> list[Slot]:
+def minhash_ranks(
+    columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Mapping[Any, int]
+) -> list[Slot]:
     """Return the minhash of each column as a rank: the least rank of its rows.
 
     Parameters
@@ -139,8 +151,11 @@ def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Ma
     return [min((of_row[row] for row in column), default=None) for column in _sets(columns, of_row)]
 
 
-def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: int) -> list[list[Slot]]:
-    """Return the signature matrix of one permutation: the rows are cut into groups, and each group gives one slot.
+def minhash_groups(
+    columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: int
+) -> list[list[Slot]]:
+    """Return the signature matrix of one permutation: the rows are cut into groups, and each group
+    gives one slot.
 
     Parameters
     ----------
@@ -149,12 +164,14 @@ def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], ro
     ranks : sequence of int
         The ranks of the m rows of a group.
     rows : int
-        A multiple of m. The result has rows / m slots for each column, None for a column without a row in the group.
+        A multiple of m. The result has rows / m slots for each column, None for a column without a
+        row in the group.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or is out of range, two ranks are equal, or a column has another row.
+        If an argument has the wrong type or is out of range, two ranks are equal, or a column has
+        another row.
 
     See Also
     --------
@@ -179,8 +196,8 @@ def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], ro
 def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     """Return the estimate of the Jaccard similarity from two signatures: the share of equal slots.
 
-    A value and None are unequal. A slot that is None in both counts neither as equal nor as unequal. The result is 0 if
-    no slot counts. Slots may be rows or ranks; the result is the same.
+    A value and None are unequal. A slot that is None in both counts neither as equal nor as
+    unequal. The result is 0 if no slot counts. Slots may be rows or ranks; the result is the same.
 
     Parameters
     ----------
@@ -190,7 +207,8 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     Raises
     ------
     TypeError
-        If `a` or `b` is not a sequence of slots, such as a set: `lshfast.distances.jaccard_similarity` compares sets.
+        If `a` or `b` is not a sequence of slots, such as a set:
+        `lshfast.distances.jaccard_similarity` compares sets.
     ValueError
         If one has more slots than the other.
 
@@ -205,23 +223,32 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
     (Fraction(1, 3), Fraction(1, 3))
     """
-    a, b = _slots(a, "a"), _slots(b, "b")
+    a = _slots(a, "a")
+    b = _slots(b, "b")
     if len(a) != len(b):
-        raise ValueError(f"a and b must have equal numbers of slots, not {len(a)} and {len(b)}; {OF_SETS}")
+        raise ValueError(
+            f"a and b must have equal numbers of slots, not {len(a)} and {len(b)}; {OF_SETS}"
+        )
     pairs = [pair for pair in zip(a, b, strict=True) if pair != (None, None)]
     return Fraction(sum(x == y for x, y in pairs), len(pairs) or 1)
 
 
 def _slots(signature: Any, name: str) -> list[Any]:
-    """Return the slots of a signature, or raise TypeError that names the function for other things."""
+    """Return the slots of a signature, or raise TypeError that names the function for other
+    things.
+    """
     unordered = isinstance(signature, (AbstractSet, Mapping, str, bytes))
     if unordered or not isinstance(signature, Iterable):
-        raise TypeError(f"{name} must be a signature, a sequence of slots, not {type(signature).__name__}; {OF_SETS}")
+        raise TypeError(
+            f"{name} must be a signature, a sequence of slots, not {type(signature).__name__}; "
+            f"{OF_SETS}"
+        )
     slots = list(signature)
     for slot in slots:
         if not isinstance(slot, Hashable):
             raise TypeError(
-                f"{name} must be one signature, whose slots are single values, not {type(slot).__name__}; {OF_SETS}"
+                f"{name} must be one signature, whose slots are single values, not "
+                f"{type(slot).__name__}; {OF_SETS}"
             )
     return slots
 
@@ -229,7 +256,8 @@ def _slots(signature: Any, name: str) -> list[Any]:
 def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) -> int:
     """Count the permutations of n rows, of all n!, under which two sets have the same minhash.
 
-    With i rows in both sets and u in at least one, there are comb(n, u) (n - u)! i (u - 1)! of them: i / u of n!.
+    With i rows in both sets and u in at least one, there are comb(n, u) (n - u)! i (u - 1)! of
+    them: i / u of n!.
 
     Raises
     ------
@@ -248,7 +276,9 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
     """
     known = set(rows)
     check_int("the number of rows", len(known), 0, 8)
-    return sum(similarity(*([row] for row in minhash([a, b], order))) == 1 for order in permutations(known))
+    return sum(
+        similarity(*([row] for row in minhash([a, b], order))) == 1 for order in permutations(known)
+    )
 
 
 # Minhash by functions, row by row (section 3.3.5)
@@ -257,7 +287,8 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
 class Step(NamedTuple):
     """The state of the algorithm after a row; prints as the signature matrix, with ∞ for None.
 
-    `values` are those of the functions of the row. `signatures` has for each function a slot for each column.
+    `values` are those of the functions of the row. `signatures` has for each function a slot for
+    each column.
 
     See Also
     --------
@@ -272,11 +303,15 @@ class Step(NamedTuple):
         lines = [[f"h{i + 1}", *map(str, slots)] for i, slots in enumerate(self.signatures)]
         table = [["", *(f"S{c + 1}" for c in range(len(self.signatures[0])))], *lines]
         width = max(len(cell) for line in table for cell in line if cell != "None")
-        return "\n".join("  ".join(cell.replace("None", "∞").rjust(width) for cell in line) for line in table)
+        return "\n".join(
+            "  ".join(cell.replace("None", "∞").rjust(width) for cell in line) for line in table
+        )
 
 
 def trace(
-    columns: Iterable[AbstractSet[int]], functions: Iterable[Callable[[int], int]], rows: Iterable[int]
+    columns: Iterable[AbstractSet[int]],
+    functions: Iterable[Callable[[int], int]],
+    rows: Iterable[int],
 ) -> list[Step]:
     """Compute signatures row by row, and return the state after each row.
 
@@ -293,7 +328,8 @@ def trace(
     Raises
     ------
     ValueError
-        If there is no function, one is not callable, or a column has a row that is not among the rows.
+        If there is no function, one is not callable, or a column has a row that is not among the
+        rows.
 
     See Also
     --------
@@ -302,13 +338,18 @@ def trace(
 
     Examples
     --------
-    >>> steps = trace([{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}], [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5], range(5))
+    >>> steps = trace(
+    ...     [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}],
+    ...     [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5],
+    ...     range(5),
+    ... )
     >>> print(steps[1])
         S1  S2  S3  S4
     h1   1   ∞   2   1
     h2   1   ∞   4   1
     """
-    functions, rows = list(functions), list(rows)
+    functions = list(functions)
+    rows = list(rows)
     if not functions or not all(map(callable, functions)):
         raise ValueError(f"functions must be one or more functions of a row, not {functions}")
     held = _sets(columns, rows)
@@ -329,12 +370,14 @@ def trace(
 
 
 def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[Bucket]]:
-    """Return the buckets of points on the axes, which are cut into buckets of equal width from 0 on.
+    """Return the buckets of points on the axes, which are cut into buckets of equal width from 0
+    on.
 
     Parameters
     ----------
     points : iterable of sequences of numbers
-        Finite. A float stands for the decimal that it prints as, also as the width, which must be above 0.
+        Finite. A float stands for the decimal that it prints as, also as the width, which must be
+        above 0.
     width : float
 
     Returns
@@ -360,7 +403,10 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     cell = _exact("width must be a finite number", width)
     if not cell > 0:
         raise ValueError(f"width must be above 0, not {width}")
-    return [[(axis, floor(_exact("points must be finite", x) / cell)) for axis, x in enumerate(row)] for row in points]
+    return [
+        [(axis, floor(_exact("points must be finite", x) / cell)) for axis, x in enumerate(row)]
+        for row in points
+    ]
 
 
 def candidates(
@@ -371,8 +417,8 @@ def candidates(
     Parameters
     ----------
     stored, searched : iterable of iterables
-        For each item the buckets in which it is stored, and those in which the items similar to it are searched. By
-        default, these are the same.
+        For each item the buckets in which it is stored, and those in which the items similar to it
+        are searched. By default, these are the same.
 
     Raises
     ------
@@ -392,8 +438,15 @@ def candidates(
     held = [set(buckets) for buckets in stored]
     found = held if searched is None else [set(buckets) for buckets in searched]
     if len(held) != len(found):
-        raise ValueError(f"stored and searched must have equal numbers of items, not {len(held)} and {len(found)}")
-    return [(i, j) for i, j in combinations(range(len(held)), 2) if held[i] & found[j] or held[j] & found[i]]
+        raise ValueError(
+            f"stored and searched must have equal numbers of items, not {len(held)} and "
+            f"{len(found)}"
+        )
+    return [
+        (i, j)
+        for i, j in combinations(range(len(held)), 2)
+        if held[i] & found[j] or held[j] & found[i]
+    ]
 
 
 # Sets as strings (section 3.9)
@@ -422,7 +475,8 @@ def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
 
 
 def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
-    """Return all symbols of some sets by the number of sets that have them, and equal ones by value.
+    """Return all symbols of some sets by the number of sets that have them, and equal ones by
+    value.
 
     See Also
     --------
@@ -436,15 +490,16 @@ def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
 class StringIndex:
     """The buckets of an index that finds the strings of similar sets.
 
-    The arithmetic is exact. In doubles, the prefix of 5 symbols for J = .8 is too short, so that pairs are lost.
+    The arithmetic is exact. In doubles, the prefix of 5 symbols for J = .8 is too short, so that
+    pairs are lost.
 
     Parameters
     ----------
     threshold : Fraction, str or float
         Least Jaccard similarity J, in (0, 1]. A float stands for the decimal that it prints as.
     by : {"length", "prefix", "position", "suffix"}, default "suffix"
-        A bucket is named by the length of a string (3.9.3); or by a symbol of its prefix (3.9.4), and the position of
-        the symbol (3.9.5), and the number of symbols behind it (3.9.6).
+        A bucket is named by the length of a string (3.9.3); or by a symbol of its prefix (3.9.4),
+        and the position of the symbol (3.9.5), and the number of symbols behind it (3.9.6).
 
     Raises
     ------
@@ -468,7 +523,9 @@ class StringIndex:
 
     def __post_init__(self) -> None:
         if self.by not in ("length", "prefix", "position", "suffix"):
-            raise ValueError(f"by must be 'length', 'prefix', 'position' or 'suffix', not {self.by!r}")
+            raise ValueError(
+                f"by must be 'length', 'prefix', 'position' or 'suffix', not {self.by!r}"
+            )
         if not 0 < self._least <= 1:
             raise ValueError(f"threshold must be a number in (0, 1], not {self.threshold!r}")
 
@@ -477,7 +534,9 @@ class StringIndex:
         return _exact("threshold must be a number in (0, 1]", self.threshold)
 
     def lengths(self, length: int) -> range:
-        """Return the lengths L' of strings that can be similar to one of length L: J L <= L' <= L / J."""
+        """Return the lengths L' of strings that can be similar to one of length L: J L <= L' <= L /
+        J.
+        """
         return range(ceil(self._least * length), floor(length / self._least) + 1)
 
     def prefix(self, length: int) -> int:
@@ -485,15 +544,23 @@ class StringIndex:
         return floor((1 - self._least) * length) + 1
 
     def positions(self, length: int, i: int) -> range:
-        """Return the positions j that the symbol at position i, from 1 on, can have in a string similar to this."""
-        return range(1, max(0, floor((length * (1 - self._least) - i + 1 + self._least) / self._least)) + 1)
+        """Return the positions j that the symbol at position i, from 1 on, can have in a string
+        similar to this.
+        """
+        return range(
+            1, max(0, floor((length * (1 - self._least) - i + 1 + self._least) / self._least)) + 1
+        )
 
     def stored(self, string: str) -> list[Bucket]:
-        """Return the buckets in which a string is stored: (length,), (x,), (x, i) or (x, i, suffix length)."""
+        """Return the buckets in which a string is stored: (length,), (x,), (x, i) or (x, i, suffix
+        length).
+        """
         if self.by == "length":
             return [(len(string),)]
         size = {"prefix": 1, "position": 2, "suffix": 3}[self.by]
-        named = [(x, i, len(string) - i) for i, x in enumerate(string[: self.prefix(len(string))], 1)]
+        named = [
+            (x, i, len(string) - i) for i, x in enumerate(string[: self.prefix(len(string))], 1)
+        ]
         return [bucket[:size] for bucket in named]
 
     def searched(self, string: str) -> list[Bucket]:
@@ -508,33 +575,47 @@ class StringIndex:
             return [(x, j) for i, x in prefix for j in self.positions(length, i)]
         most = self.lengths(length).stop
         return [
-            (x, j, q) for i, x in prefix for q in range(most) for j in range(1, most) if self._meet(length, i, j, q)
+            (x, j, q)
+            for i, x in prefix
+            for q in range(most)
+            for j in range(1, most)
+            if self._meet(length, i, j, q)
         ]
 
     def _meet(self, length: int, i: int, j: int, q: int) -> bool:
-        """Return whether strings can be similar that first meet at positions i and j, with p and q symbols behind."""
+        """Return whether strings can be similar that first meet at positions i and j, with p and q
+        symbols behind.
+        """
         p = length - i
         shared, union = (q + 1, length + j - 1) if p >= q else (p + 1, i + j - 1 + q)
         return shared >= self._least * union
 
     def meeting_probability(self, length: int, symbols: int) -> Fraction:
-        """Return the probability that two random sets of one size meet in a bucket of the position index.
+        """Return the probability that two random sets of one size meet in a bucket of the position
+        index.
 
-        The symbol at position i is number k of the universe in C(k - 1, i - 1) C(u - k, L - i) of C(u, L) cases.
+        The symbol at position i is number k of the universe in C(k - 1, i - 1) C(u - k, L - i) of
+        C(u, L) cases.
 
         Parameters
         ----------
         length, symbols : int
-            L, the size of the sets, with a prefix of at most 2 symbols; and u, the size of the universe, at least L.
+            L, the size of the sets, with a prefix of at most 2 symbols; and u, the size of the
+            universe, at least L.
 
         Examples
         --------
         >>> round(float(StringIndex(0.9).meeting_probability(9, 100)), 7)
         0.0496381
         """
-        indexed = range(1, self.prefix(check_int("length", length, 1, check_int("symbols", symbols, 1))) + 1)
+        indexed = range(
+            1, self.prefix(check_int("length", length, 1, check_int("symbols", symbols, 1))) + 1
+        )
         check_int("the length of the prefix", len(indexed), 1, 2)
-        ways = {i: [comb(k, i - 1) * comb(symbols - 1 - k, length - i) for k in range(symbols)] for i in indexed}
+        ways = {
+            i: [comb(k, i - 1) * comb(symbols - 1 - k, length - i) for k in range(symbols)]
+            for i in indexed
+        }
         met = [(i, j) for i in indexed for j in self.positions(length, i) if j in indexed]
         total = sum(x * y for i, j in met for x, y in zip(ways[i], ways[j], strict=True))
         if (2, 2) in met:  # only these pairs can also meet in a second bucket, that of (1, 1)
@@ -543,7 +624,8 @@ class StringIndex:
 
 
 class Sizes(NamedTuple):
-    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them all.
+    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them
+    all.
 
     See Also
     --------
@@ -556,13 +638,17 @@ class Sizes(NamedTuple):
     days: float
 
 
-def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 4, entry_bytes: int = 12) -> Sizes:
-    """Return the sizes of an exercise on similar documents, with a microsecond for the comparison of a pair.
+def sizes(
+    documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 4, entry_bytes: int = 12
+) -> Sizes:
+    """Return the sizes of an exercise on similar documents, with a microsecond for the comparison
+    of a pair.
 
     Parameters
     ----------
     documents, slots, tables, slot_bytes, entry_bytes : int
-        Numbers of documents, slots of a signature and tables; bytes of a slot and of a table's entry. At least 0.
+        Numbers of documents, slots of a signature and tables; bytes of a slot and of a table's
+        entry. At least 0.
 
     See Also
     --------
@@ -577,7 +663,12 @@ def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 
     for name, value in zip(names, (documents, slots, tables, slot_bytes, entry_bytes), strict=True):
         check_int(name, value, 0)
     pairs = comb(documents, 2)
-    return Sizes(documents * slots * slot_bytes, documents * tables * entry_bytes, pairs, pairs / 86_400_000_000)
+    return Sizes(
+        documents * slots * slot_bytes,
+        documents * tables * entry_bytes,
+        pairs,
+        pairs / 86_400_000_000,
+    )
 
 
 def _exact(rule: str, value: Fraction | float | str) -> Fraction:
@@ -595,5 +686,8 @@ def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozens
         raise TypeError(f"columns must be sets of rows, not {columns!r}") from None
     for number, column in enumerate(held):
         if other := column - known:
-            raise ValueError(f"column {number} has rows that are not among the given ones: {sorted(map(repr, other))}")
+            raise ValueError(
+                f"column {number} has rows that are not among the given ones: "
+                f"{sorted(map(repr, other))}"
+            )
     return held

@@ -18,9 +18,10 @@ from lshfast.kernels import sets, text
 class TokenSets:
     """Store rows of 64-bit tokens; row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
-    A row represents the set of its tokens. It may contain a token several times, and it may be empty. The object is
-    immutable and can be shared between threads: both arrays are read-only views. Aligned arrays of the right dtype are
-    not copied, so later writes to the original arrays are visible here. Pass copies if you will change them.
+    A row represents the set of its tokens. It may contain a token several times, and it may be
+    empty. The object is immutable and can be shared between threads: both arrays are read-only
+    views. Aligned arrays of the right dtype are not copied, so later writes to the original arrays
+    are visible here. Pass copies if you will change them.
 
     Parameters
     ----------
@@ -39,8 +40,8 @@ class TokenSets:
     TypeError
         If an array does not contain integers.
     ValueError
-        If an array does not have one dimension, a token is negative or above 2**64 - 1, or the offsets decrease or
-        exceed the number of tokens.
+        If an array does not have one dimension, a token is negative or above 2**64 - 1, or the
+        offsets decrease or exceed the number of tokens.
 
     See Also
     --------
@@ -71,10 +72,13 @@ class TokenSets:
         falls = np.flatnonzero(np.diff(self.offsets) < 0)
         if len(falls):
             at = int(falls[0])
-            raise ValueError(f"offsets fall from {self.offsets[at]} to {self.offsets[at + 1]} at row {at}")
+            raise ValueError(
+                f"offsets fall from {self.offsets[at]} to {self.offsets[at + 1]} at row {at}"
+            )
         if self.offsets[0] < 0 or self.offsets[-1] > len(self.tokens):
             raise ValueError(
-                f"offsets must be in 0..{len(self.tokens)}, not {self.offsets[0]}..{self.offsets[-1]}: "
+                f"offsets must be in 0..{len(self.tokens)}, not "
+                f"{self.offsets[0]}..{self.offsets[-1]}: "
                 f"there are {len(self.tokens)} tokens"
             )
 
@@ -94,11 +98,12 @@ class TokenSets:
         Parameters
         ----------
         rows : iterable of iterables
-            Each row yields elements: str (hashed as UTF-8), bytes, or int in -2**63..2**64 - 1. Integer arrays of
-            numpy are read without a Python object for each element.
+            Each row yields elements: str (hashed as UTF-8), bytes, or int in -2**63..2**64 - 1.
+            Integer arrays of numpy are read without a Python object for each element.
         seed : int, default 1
-            Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a secret seed, draw
-            one number, ``MinHasher(seed="random").seed``, and pass it both here and to the sketcher.
+            Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a
+            secret seed, draw one number, ``MinHasher(seed="random").seed``, and pass it both here
+            and to the sketcher.
 
         Returns
         -------
@@ -129,13 +134,14 @@ class TokenSets:
     ) -> tuple[list[Any], TokenSets]:
         """Collect the items of each group, from a table with a group and an item in each row.
 
-        Groups are, for example, customers, and items are what they bought. The rows of a group need not be next to each
-        other.
+        Groups are, for example, customers, and items are what they bought. The rows of a group need
+        not be next to each other.
 
         Parameters
         ----------
         groups : iterable of hashable objects, n
-            A list, a numpy array, or a column of pandas, polars or Arrow. Values that are equal are one group.
+            A list, a numpy array, or a column of pandas, polars or Arrow. Values that are equal are
+            one group.
         items : iterable of str, bytes or int, n
             The item of each row, as for `from_sets`.
         seed : int, default 1
@@ -146,19 +152,24 @@ class TokenSets:
         list
             The groups, in the order of their first rows.
         TokenSets
-            Row i holds the tokens of the items of group i, in the order of the table, repeats included.
+            Row i holds the tokens of the items of group i, in the order of the table, repeats
+            included.
 
         Raises
         ------
         TypeError
-            If a group or an item is missing (None or NaN), a group cannot be hashed, or an item has another type.
+            If a group or an item is missing (None or NaN), a group cannot be hashed, or an item has
+            another type.
         ValueError
-            If the columns differ in length, an integer or the seed is out of range, or a str has a lone surrogate.
+            If the columns differ in length, an integer or the seed is out of range, or a str has a
+            lone surrogate.
 
         Examples
         --------
         >>> from lshfast import TokenSets, exact
-        >>> customers, baskets = TokenSets.from_columns(["ann", "bob", "ann", "bob"], ["milk", "tea", "tea", "milk"])
+        >>> customers, baskets = TokenSets.from_columns(
+        ...     ["ann", "bob", "ann", "bob"], ["milk", "tea", "tea", "milk"]
+        ... )
         >>> customers, exact.pairs(baskets, threshold=0.1).tolist()
         (['ann', 'bob'], [(0, 1, 1.0)])
         """
@@ -170,10 +181,14 @@ class TokenSets:
             elements = _column(items, "items")
             tokens = _tokens_of(elements, np.arange(len(elements) + 1, dtype=np.int64), seed, 0)
         if len(names) != len(tokens):
-            raise ValueError(f"groups and items must have the same length, not {len(names)} and {len(tokens)}")
+            raise ValueError(
+                f"groups and items must have the same length, not {len(names)} and {len(tokens)}"
+            )
         numbers: dict[Any, int] = {}
         try:
-            rows = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(names))
+            rows = np.fromiter(
+                (numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(names)
+            )
         except TypeError as error:
             raise TypeError(f"groups must be hashable: {error}") from None
         offsets = np.zeros(len(numbers) + 1, np.int64)
@@ -245,7 +260,9 @@ class TokenSets:
         if len(chosen) and chosen.dtype.kind not in "iub":
             raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
         if chosen.dtype == bool and len(chosen) not in (0, len(self)):
-            raise IndexError(f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}")
+            raise IndexError(
+                f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}"
+            )
         taken = np.arange(len(self), dtype=np.int64)[chosen if len(chosen) else slice(0)]
         offsets, places = places_of_rows(self.offsets, taken)
         return TokenSets(offsets, self.tokens[places])
@@ -285,7 +302,9 @@ class TokenSets:
         Examples
         --------
         >>> from lshfast import TokenSets
-        >>> TokenSets.concatenate([TokenSets([0, 1], [7]), TokenSets([0, 2], [8, 9])]).counts.tolist()
+        >>> TokenSets.concatenate(
+        ...     [TokenSets([0, 1], [7]), TokenSets([0, 2], [8, 9])]
+        ... ).counts.tolist()
         [1, 2]
         """
         if not hasattr(parts, "__iter__"):
@@ -296,14 +315,21 @@ class TokenSets:
                 raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
-        starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts], dtype=np.int64)
-        offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
+        starts = np.cumsum(
+            [0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts], dtype=np.int64
+        )
+        offsets = [
+            part.offsets[1:] - part.offsets[0] + start
+            for part, start in zip(parts, starts, strict=False)
+        ]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
 
 
 def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of selected rows, and the positions of their elements among all elements."""
+    """Return the offsets of selected rows, and the positions of their elements among all
+    elements.
+    """
     starts = offsets[:-1][rows]
     counts = offsets[1:][rows] - starts
     own = np.zeros(len(starts) + 1, np.int64)
@@ -311,8 +337,12 @@ def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, I
     return own, np.arange(own[-1], dtype=np.int64) + np.repeat(starts - own[:-1], counts)
 
 
-def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
-    """Hash rows of elements with a seed or a secret key; in errors, the first row has the number `first_row`."""
+def hash_rows(
+    rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0
+) -> TokenSets:
+    """Hash rows of elements with a seed or a secret key; in errors, the first row has the number
+    `first_row`.
+    """
     if not isinstance(rows, (list, tuple)):
         checked_column(rows, "rows")
     held = [_row(row, number) for number, row in enumerate(rows, first_row)]
@@ -331,7 +361,9 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str) -> npt.NDArray[Any]:
+def _integers(
+    values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str
+) -> npt.NDArray[Any]:
     array = array_of(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
@@ -349,7 +381,9 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Return ints as uint64; numpy makes an array of floats from ints on both sides of 2**63."""
-    if not all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values):
+    if not all(
+        isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values
+    ):
         return array
     for value in values:
         if not 0 <= value < 2**64:
@@ -365,15 +399,24 @@ def _column(values: Iterable[Any], name: str) -> list[Any]:
         raise ValueError(f"{name} must have one dimension, not {values.ndim}")
     column = objects_of(values, name)
     for place, value in enumerate(column):
-        if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value):
+        if (
+            value is None
+            or type(value).__name__ == "NAType"
+            or (isinstance(value, float) and value != value)
+        ):
             raise TypeError(f"{name}[{place}] is {value}; leave out rows with missing values")
     return column
 
 
-def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:
+def _row(
+    row: Iterable[str | bytes | int], number: int
+) -> Sequence[str | bytes | int] | npt.NDArray[Any]:
     if isinstance(row, (str, bytes)):
         kind = type(row).__name__
-        raise TypeError(f"rows[{number}] is of type {kind}, not an iterable of tokens; for texts use lshfast.shingle")
+        raise TypeError(
+            f"rows[{number}] is of type {kind}, not an iterable of tokens; for texts use "
+            "lshfast.shingle"
+        )
     if isinstance(row, np.ndarray) and row.dtype.kind in "iu" and row.ndim == 1:
         return row
     if not isinstance(row, (list, tuple, set, frozenset)):
@@ -381,10 +424,14 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
     try:
         return list(row)
     except TypeError:
-        raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not an iterable of tokens") from None
+        raise TypeError(
+            f"rows[{number}] is of type {type(row).__name__}, not an iterable of tokens"
+        ) from None
 
 
-def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int) -> UInt64Array:
+def _tokens_of(
+    elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int
+) -> UInt64Array:
     """Return the tokens of elements of several types."""
 
     def row_of(at: int) -> int:
@@ -396,7 +443,10 @@ def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey
         for at, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
                 kind = type(element).__name__
-                raise TypeError(f"rows[{row_of(at)}] holds an element of type {kind}; tokens are str, bytes or int")
+                raise TypeError(
+                    f"rows[{row_of(at)}] holds an element of type {kind}; tokens are str, bytes "
+                    "or int"
+                )
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])

@@ -1,4 +1,6 @@
-"""`Bands`: the bucket keys of signatures; `choose_bands`: the numbers of bands and rows for a threshold."""
+"""`Bands`: the bucket keys of signatures; `choose_bands`: the numbers of bands and rows for a
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +100,8 @@ class Bands:
         TypeError
             If an argument has the wrong type.
         ValueError
-            If only one of `bands` and `rows_per_band` is given, they need more than `num_perm` slots, or an argument is
-            out of range.
+            If only one of `bands` and `rows_per_band` is given, they need more than `num_perm`
+            slots, or an argument is out of range.
 
         Examples
         --------
@@ -110,12 +112,16 @@ class Bands:
         Bands(bands=32, rows_per_band=4)
         """
         if (bands is None) != (rows_per_band is None):
-            raise ValueError("bands and rows_per_band go together: give both, or neither and a recall")
+            raise ValueError(
+                "bands and rows_per_band go together: give both, or neither and a recall"
+            )
         if bands is None or rows_per_band is None:
             return choose_bands(threshold, num_perm, recall=recall)
         choice = cls(bands, rows_per_band)
         if choice.slots > num_perm:
-            raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows_per_band}")
+            raise ValueError(
+                f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows_per_band}"
+            )
         return choice
 
     @property
@@ -130,18 +136,24 @@ class Bands:
 
     @property
     def approximate_threshold(self) -> float:
-        """The approximation (1/b)**(1/r) of textbooks; a pair is found there with probability 1 - (1 - 1/b)**b."""
+        """The approximation (1/b)**(1/r) of textbooks; a pair is found there with probability 1 -
+        (1 - 1/b)**b.
+        """
         return approximate_threshold(self.bands, self.rows_per_band)
 
     @overload
     def probability(self, similarity: float, *, buckets: int | None = None) -> np.float64: ...
     @overload
-    def probability(self, similarity: npt.ArrayLike, *, buckets: int | None = None) -> Float64Array: ...
-    def probability(self, similarity: npt.ArrayLike, *, buckets: int | None = None) -> np.float64 | Float64Array:
+    def probability(
+        self, similarity: npt.ArrayLike, *, buckets: int | None = None
+    ) -> Float64Array: ...
+    def probability(
+        self, similarity: npt.ArrayLike, *, buckets: int | None = None
+    ) -> np.float64 | Float64Array:
         """Return the probability that a pair becomes a candidate: 1 - (1 - s**r)**b.
 
-        If each band has a table of m buckets only, such as ``keys % m``, different bands share one with probability
-        1 / m, and the result is 1 - ((1 - s**r) (1 - 1 / m))**b.
+        If each band has a table of m buckets only, such as ``keys % m``, different bands share one
+        with probability 1 / m, and the result is 1 - ((1 - s**r) (1 - 1 / m))**b.
 
         Parameters
         ----------
@@ -177,25 +189,26 @@ class Bands:
         Parameters
         ----------
         signatures : ndarray of uint64, shape (n, k)
-            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows_per_band. With `family`, n
-            items of the family, or sketches with its functions, such as the codes of a `SimHasher` for a
-            `SimHashFamily`.
+            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows_per_band.
+            With `family`, n items of the family, or sketches with its functions, such as the codes
+            of a `SimHasher` for a `SimHashFamily`.
         family : Family, optional
             A family of hash functions, whose `buckets` are the keys.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            Two rows meet in a band if their keys are equal. 2**64 - 1 meets nothing: all keys of an empty row, and the
-            keys of items without a value in a band.
+            Two rows meet in a band if their keys are equal. 2**64 - 1 meets nothing: all keys of an
+            empty row, and the keys of items without a value in a band.
 
         Raises
         ------
         TypeError
-            If the signatures are not a uint64 array with two dimensions, or the family does not take the items.
+            If the signatures are not a uint64 array with two dimensions, or the family does not
+            take the items.
         ValueError
-            If the signatures have fewer than bands * rows_per_band slots, they are of a kind that cannot be banded, or
-            a sketcher with other functions than those of the family made them.
+            If the signatures have fewer than bands * rows_per_band slots, they are of a kind that
+            cannot be banded, or a sketcher with other functions than those of the family made them.
 
         Examples
         --------
@@ -216,10 +229,13 @@ class Bands:
         check_for_bands(signatures)
         signatures = np.ascontiguousarray(signatures)
         if signatures.ndim != 2 or signatures.dtype != np.uint64:
-            raise TypeError(f"signatures must be uint64 (n, k), not {signatures.dtype} {signatures.shape}")
+            raise TypeError(
+                f"signatures must be uint64 (n, k), not {signatures.dtype} {signatures.shape}"
+            )
         if self.slots > signatures.shape[1]:
             raise ValueError(
-                f"{self.bands} x {self.rows_per_band} slots do not fit in signatures of {signatures.shape[1]}"
+                f"{self.bands} x {self.rows_per_band} slots do not fit in signatures of "
+                f"{signatures.shape[1]}"
             )
         keys = np.empty((len(signatures), self.bands), np.uint64)
         kernels.band_keys(signatures, self.bands, self.rows_per_band, keys)
@@ -235,19 +251,24 @@ def check_threshold(threshold: float) -> float:
 
 
 def choose_bands(
-    threshold: float, num_perm: int = 128, *, recall: float = 0.95, weights: tuple[float, float] | None = None
+    threshold: float,
+    num_perm: int = 128,
+    *,
+    recall: float = 0.95,
+    weights: tuple[float, float] | None = None,
 ) -> Bands:
     """Choose the numbers of bands and rows for a threshold.
 
-    By default, the result finds a pair whose similarity equals the threshold with probability at least `recall`, and
-    a more similar pair with a higher probability. Of all such choices it has the most rows, and so the fewest false
-    candidates. The computation assumes independent slots. The slots of `fast` signatures are slightly negatively
-    correlated: they find more pairs above the half point of the S-curve and fewer below it, up to .08 fewer with one
-    or two bands. Both schemes reach a recall of .9 or more; only `classic` guarantees a lower one.
+    By default, the result finds a pair whose similarity equals the threshold with probability at
+    least `recall`, and a more similar pair with a higher probability. Of all such choices it has
+    the most rows, and so the fewest false candidates. The computation assumes independent slots.
+    The slots of `fast` signatures are slightly negatively correlated: they find more pairs above
+    the half point of the S-curve and fewer below it, up to .08 fewer with one or two bands. Both
+    schemes reach a recall of .9 or more; only `classic` guarantees a lower one.
 
-    With `weights`, the result minimises the weighted sum of the area under the S-curve below the threshold and the
-    area over it above the threshold, as other libraries do. It finds only a third to two thirds of the pairs at the
-    threshold.
+    With `weights`, the result minimises the weighted sum of the area under the S-curve below the
+    threshold and the area over it above the threshold, as other libraries do. It finds only a third
+    to two thirds of the pairs at the threshold.
 
     Parameters
     ----------
@@ -279,8 +300,8 @@ def choose_bands(
 
     References
     ----------
-    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB 2016: false
-    positives and false negatives as areas.
+    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB
+    2016: false positives and false negatives as areas.
 
     Examples
     --------
@@ -299,19 +320,25 @@ def choose_bands(
     if choice is None:
         most = float(scurve(threshold, num_perm, 1))
         slots = least_slots(threshold, recall)
-        step = f"; num_perm {slots} reaches it" if slots <= MAX_NUM_PERM else "; give a lower recall"
+        step = (
+            f"; num_perm {slots} reaches it" if slots <= MAX_NUM_PERM else "; give a lower recall"
+        )
         raise ValueError(
-            f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at most {most:.4f}{step}"
+            f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at "
+            f"most {most:.4f}{step}"
         )
     return choice
 
 
 def least_slots(threshold: float, recall: float) -> int:
-    """Return the least number of slots with which bands of one row find a pair at the threshold with this recall."""
+    """Return the least number of slots with which bands of one row find a pair at the threshold
+    with this recall.
+    """
     if threshold == 1:
         return 1
     slots = max(1, math.ceil(math.log1p(-recall) / math.log1p(-threshold)))
-    return slots if float(scurve(threshold, slots, 1)) >= recall else slots + 1  # the logarithms are rounded
+    # The logarithms are rounded.
+    return slots if float(scurve(threshold, slots, 1)) >= recall else slots + 1
 
 
 def check_recall(recall: float) -> float:
@@ -323,17 +350,25 @@ def check_recall(recall: float) -> float:
 
 
 def check_weights(weights: tuple[float, float]) -> tuple[float, float]:
-    """Return the weights of false positives and false negatives as floats, or raise an error that names the range."""
+    """Return the weights of false positives and false negatives as floats, or raise an error that
+    names the range.
+    """
     if not isinstance(weights, (tuple, list)) or len(weights) != 2:
-        raise TypeError(f"weights must be two numbers, of false positives and false negatives, not {weights!r}")
+        raise TypeError(
+            f"weights must be two numbers, of false positives and false negatives, not {weights!r}"
+        )
     positive, negative = (check_number("weights", weight) for weight in weights)
     if not (positive >= 0 and negative >= 0 and 0 < positive + negative < np.inf):
-        raise ValueError(f"weights must be finite, not negative, and not both 0; they are {(positive, negative)}")
+        raise ValueError(
+            f"weights must be finite, not negative, and not both 0; they are {(positive, negative)}"
+        )
     return positive, negative
 
 
 def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
-    """Return the bands with the most rows that find a pair with this similarity of slots, or None if there are none."""
+    """Return the bands with the most rows that find a pair with this similarity of slots, or None
+    if there are none.
+    """
     for rows in range(slots, 0, -1):
         if scurve(probability, slots // rows, rows) >= recall:
             return Bands(slots // rows, rows)
@@ -342,11 +377,15 @@ def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
 
 def least_cost(slots: int, cost: Callable[[Bands], float]) -> Bands:
     """Return the bands of the least cost among all of at most this number of slots."""
-    return min((Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1)), key=cost)
+    return min(
+        (Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1)), key=cost
+    )
 
 
 def least_area(threshold: float, slots: int, weights: tuple[float, float]) -> Bands:
-    """Return the bands of the least weighted sum of the areas of false positives and false negatives."""
+    """Return the bands of the least weighted sum of the areas of false positives and false
+    negatives.
+    """
 
     def cost(choice: Bands) -> float:
         positive, negative = false_rates(threshold, choice.bands, choice.rows_per_band)

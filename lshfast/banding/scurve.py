@@ -15,12 +15,16 @@ from lshfast.common.types import Float64Array
 @overload
 def scurve(similarity: float, bands: int, rows: int, buckets: int | None = None) -> np.float64: ...
 @overload
-def scurve(similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None) -> Float64Array: ...
-def scurve(similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None) -> np.float64 | Float64Array:
+def scurve(
+    similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None
+) -> Float64Array: ...
+def scurve(
+    similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None
+) -> np.float64 | Float64Array:
     """Return the probability that a pair becomes a candidate, 1 - (1 - s**r)**b.
 
-    If each band is hashed to m buckets, different bands share one with probability 1 / m, and a pair becomes a
-    candidate with probability 1 - ((1 - s**r) (1 - 1 / m))**b.
+    If each band is hashed to m buckets, different bands share one with probability 1 / m, and a
+    pair becomes a candidate with probability 1 - ((1 - s**r) (1 - 1 / m))**b.
 
     Parameters
     ----------
@@ -51,17 +55,23 @@ def scurve(similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None
 
 
 def half_point(bands: int, rows: int) -> float:
-    """Return the similarity at which a pair becomes a candidate with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
+    """Return the similarity at which a pair becomes a candidate with probability 1/2: (1 -
+    2**(-1/b))**(1/r).
+    """
     return float((1 - 2 ** (-1 / bands)) ** (1 / rows))
 
 
 def approximate_threshold(bands: int, rows: int) -> float:
-    """Return (1/b)**(1/r), the approximation in textbooks; there the probability is 1 - (1 - 1/b)**b, about 63 %."""
+    """Return (1/b)**(1/r), the approximation in textbooks; there the probability is 1 - (1 -
+    1/b)**b, about 63 %.
+    """
     return float((1 / bands) ** (1 / rows))
 
 
 def steepest(bands: int, rows: int) -> tuple[float, float]:
-    """Return (similarity, slope) where the S-curve is steepest: s = ((r - 1) / (r b - 1))**(1/r)."""
+    """Return (similarity, slope) where the S-curve is steepest: s = ((r - 1) / (r b -
+    1))**(1/r).
+    """
     if bands * rows == 1:
         return 0.0, 1.0
     s = ((rows - 1) / (rows * bands - 1)) ** (1 / rows)
@@ -70,10 +80,11 @@ def steepest(bands: int, rows: int) -> tuple[float, float]:
 
 
 def false_rates(threshold: float, bands: int, rows: int) -> tuple[float, float]:
-    """Return the area under the S-curve below the threshold, and the area over it above the threshold.
+    """Return the area under the S-curve below the threshold, and the area over it above the
+    threshold.
 
-    Other libraries call them the rates of false positives and false negatives. They are computed by Gauss-Legendre
-    quadrature with 64 nodes on each side.
+    Other libraries call them the rates of false positives and false negatives. They are computed by
+    Gauss-Legendre quadrature with 64 nodes on each side.
     """
     nodes, weights = _quadrature()
     below = threshold * (nodes + 1) / 2

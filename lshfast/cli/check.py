@@ -50,7 +50,10 @@ EXAMPLES = 3
 def check_command(
     inputs: Paths,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the figures to FILE, as JSON.")
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Also write the figures to FILE, as JSON."
+        ),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -72,9 +75,14 @@ def check_command(
     rows_per_band: RowsPerBand = None,
     measure: ItemMeasureOption = None,
     ignore_common: IgnoreCommon = None,
-    sample: Annotated[int, typer.Option(metavar="N", help="About how many rows are compared with all rows.")] = 4000,
+    sample: Annotated[
+        int, typer.Option(metavar="N", help="About how many rows are compared with all rows.")
+    ] = 4000,
     examples: Annotated[
-        bool, typer.Option("--examples", help=f"Show up to {EXAMPLES} pairs for each step of similarities of .05.")
+        bool,
+        typer.Option(
+            "--examples", help=f"Show up to {EXAMPLES} pairs for each step of similarities of .05."
+        ),
     ] = False,
     html: Html = None,
     html_texts: HtmlTexts = True,
@@ -86,9 +94,10 @@ def check_command(
 ) -> None:
     """Measure recall on your own rows.
 
-    Some rows are compared exactly with all rows. The table says how many pairs there are, what share of them dedup with
-    these options finds, and what other recalls, thresholds and shingles would find and cost. For the rows that dedup
-    has kept, it says how many near-duplicates are left.
+    Some rows are compared exactly with all rows. The table says how many pairs there are, what
+    share of them dedup with these options finds, and what other recalls, thresholds and shingles
+    would find and cost. For the rows that dedup has kept, it says how many near-duplicates are
+    left.
     """
     with one_line_errors():
         from lshfast.common.checks import check_int
@@ -100,29 +109,63 @@ def check_command(
         from lshfast.quality.run import CheckOptions
 
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+            inputs,
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            kind=kind,
         )
         known = source.kind_of_items()
         plan = check_plan(
             known,
-            dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-                 recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, threads=threads,
-                 ignore_common=ignore_common, radius=radius, measure=measure),
-        )  # fmt: skip
+            dict(
+                threshold=threshold,
+                unit=unit,
+                size=size,
+                stop_words=stop_words,
+                num_perm=num_perm,
+                scheme=scheme,
+                recall=recall,
+                bands=bands,
+                rows_per_band=rows_per_band,
+                seed=seed,
+                threads=threads,
+                ignore_common=ignore_common,
+                radius=radius,
+                measure=measure,
+            ),
+        )
         rows = check_int("sample", sample, 1, 2**31 - 1)
         if isinstance(plan, PointPlan):
             if html is not None or examples:
-                raise ValueError(f"{'examples' if examples else 'html'} is for texts and sets, not for {known}s")
+                raise ValueError(
+                    f"{'examples' if examples else 'html'} is for texts and sets, not for {known}s"
+                )
             with memory_advice(source, plan), Watch(quiet) as watch:
-                points = check_point_files(source, output, plan, rows, overwrite=overwrite, progress=watch)
+                points = check_point_files(
+                    source, output, plan, rows, overwrite=overwrite, progress=watch
+                )
             if not quiet:
                 show(account_table(points), sys.stdout)
             return
         plan = replace(plan, sets=known == "set")
-        options = CheckOptions(rows, RECALL if recall is None else recall, EXAMPLES if examples else 0)
+        options = CheckOptions(
+            rows, RECALL if recall is None else recall, EXAMPLES if examples else 0
+        )
         with memory_advice(source, plan), Watch(quiet) as watch:
             result = check_files(
-                source, output, plan, options, page=page_output(html, html_texts), overwrite=overwrite, progress=watch
+                source,
+                output,
+                plan,
+                options,
+                page=page_output(html, html_texts),
+                overwrite=overwrite,
+                progress=watch,
             )
         if not quiet:
             show(account_table(result), sys.stdout)

@@ -1,6 +1,7 @@
 """Completion of columns: a shell that completes an option lists the columns of the input files.
 
-Only the schema, the header or the first row of one local file is read. Completion never raises, and prints nothing.
+Only the schema, the header or the first row of one local file is read. Completion never raises, and
+prints nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ MOST_FILES = 1000  # of a folder that are looked at
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the columns, beginning with `incomplete`, of the first file of the arguments that has columns."""
+    """Return the columns, beginning with `incomplete`, of the first file of the arguments that has
+    columns.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for path in _paths(ctx):
@@ -34,7 +37,11 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _paths(ctx: typer.Context) -> Iterator[str]:
     """Yield the first local file of each argument that is there."""
-    arguments = [ctx.params.get(one.name or "") for one in ctx.command.params if one.param_type_name == "argument"]
+    arguments = [
+        ctx.params.get(one.name or "")
+        for one in ctx.command.params
+        if one.param_type_name == "argument"
+    ]
     # The parser leaves them here at an option without a value, as the one to be completed is.
     for given in (*arguments, ctx.args):
         for path in [given] if isinstance(given, str) else given or []:
@@ -61,7 +68,9 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
     from lshfast.readers.files import Layout
     from lshfast.readers.listing import list_files
 
-    options = {name: values[name] for name in ("encoding", "format", "delimiter") if values.get(name)}
+    options = {
+        name: values[name] for name in ("encoding", "format", "delimiter") if values.get(name)
+    }
     (file,) = list_files([path], Layout(batch_bytes=1 << 16, max_row_bytes=ROW_BYTES, **options))
     if file.columnar:
         from lshfast.readers.parquet import schema_of
@@ -80,4 +89,6 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
 
 def _is_plain(name: str) -> bool:
     """Return whether shells take a name as it is: it is one word, and nothing in it is expanded."""
-    return name.replace("_", "").replace("-", "").replace(".", "").isalnum() and not name.startswith("-")
+    return name.replace("_", "").replace("-", "").replace(
+        ".", ""
+    ).isalnum() and not name.startswith("-")

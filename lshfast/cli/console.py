@@ -30,10 +30,20 @@ if TYPE_CHECKING:
     from lshfast.readers import Reject
 
 UNITS = {
-    "read": "bytes", "input": "bytes", "texts": "bytes", "hold": "bytes", "sample": "bytes", "compare": "pairs",
-    "verify": "rows", "write": "bytes", "save": "bytes", "merge": "rows", "link": "stages",
-    "hash": "images", "dedup": "images",
-}  # fmt: skip
+    "read": "bytes",
+    "input": "bytes",
+    "texts": "bytes",
+    "hold": "bytes",
+    "sample": "bytes",
+    "compare": "pairs",
+    "verify": "rows",
+    "write": "bytes",
+    "save": "bytes",
+    "merge": "rows",
+    "link": "stages",
+    "hash": "images",
+    "dedup": "images",
+}
 TITLES = {
     "read": "read and sketch",
     "input": "read",
@@ -54,10 +64,12 @@ PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
 def interruption(error: BaseException) -> tuple[str, int] | None:
-    """Return the message and the exit status of a run that was interrupted, or ended by the signal in the error.
+    """Return the message and the exit status of a run that was interrupted, or ended by the signal
+    in the error.
 
-    None if the error is not due to an interrupt. Python raises SystemError from an interrupt that a C extension
-    overlooks, and RuntimeError after one that comes while a thread waits for a lock ("release unlocked lock").
+    None if the error is not due to an interrupt. Python raises SystemError from an interrupt that a
+    C extension overlooks, and RuntimeError after one that comes while a thread waits for a lock
+    ("release unlocked lock").
     """
     interrupt: BaseException | None = error
     while not isinstance(interrupt, KeyboardInterrupt):
@@ -67,19 +79,30 @@ def interruption(error: BaseException) -> tuple[str, int] | None:
     number = interrupt.args[0] if interrupt.args else signal.SIGINT
     if number == signal.SIGINT:
         return INTERRUPTED, 130
-    return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
+    return (
+        f"stopped by {signal.Signals(number).name}; no output was left half-written",
+        128 + number,
+    )
 
 
 class Watch:
-    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s; nothing if quiet.
+    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s;
+    nothing if quiet.
 
-    Nothing either if `output` is standard output and that is a terminal, where bars would mix with the rows.
+    Nothing either if `output` is standard output and that is a terminal, where bars would mix with
+    the rows.
     """
 
-    def __init__(self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None) -> None:
-        from lshfast.readers.streams import is_terminal  # numpy must not be needed to report an interrupt
+    def __init__(
+        self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None
+    ) -> None:
+        # Numpy must not be needed to report an interrupt.
+        from lshfast.readers.streams import (
+            is_terminal,
+        )
 
-        self._quiet, self._stream = quiet or (output is not None and is_terminal(output)), stream or sys.stderr
+        self._quiet = quiet or (output is not None and is_terminal(output))
+        self._stream = stream or sys.stderr
         self._bars: Bars | None = None
         self._tasks: dict[str, Any] = {}
         self._began: dict[str, float] = {}
@@ -90,11 +113,19 @@ class Watch:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = "[bold]{task.description:>16}", "{task.percentage:>3.0f}%", "{task.fields[rate]:>14}"
+            columns = (
+                "[bold]{task.description:>16}",
+                "{task.percentage:>3.0f}%",
+                "{task.fields[rate]:>14}",
+            )
             self._bars = Progress(
-                TextColumn(columns[0]), BarColumn(), TextColumn(columns[1]), TextColumn(columns[2]),
-                TimeRemainingColumn(), console=Console(file=self._stream),
-            )  # fmt: skip
+                TextColumn(columns[0]),
+                BarColumn(),
+                TextColumn(columns[1]),
+                TextColumn(columns[2]),
+                TimeRemainingColumn(),
+                console=Console(file=self._stream),
+            )
             self._bars.start()
         return self
 
@@ -109,7 +140,11 @@ class Watch:
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
         rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
-        told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s") if rate else ""
+        told = (
+            (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s")
+            if rate
+            else ""
+        )
         if self._bars is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
@@ -138,7 +173,9 @@ def width_of(stream: TextIO) -> int:
     if not stream.isatty():
         return 80
     wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+    return (
+        int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+    )
 
 
 def say(text: str, stream: TextIO) -> None:
@@ -148,7 +185,9 @@ def say(text: str, stream: TextIO) -> None:
 
 @contextmanager
 def warnings_as_lines(quiet: bool) -> Iterator[None]:
-    """Print the warnings of the block for users in lines on standard error at its end; none if quiet."""
+    """Print the warnings of the block for users in lines on standard error at its end; none if
+    quiet.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -159,7 +198,9 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
 
 def _wrapped(line: str, width: int) -> str:
     indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
-    return "\n".join(wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(
+        wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    )
 
 
 def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = None) -> None:
@@ -172,16 +213,24 @@ def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = Non
         print(f"lshfast: {counted(account.refused, 'row')} rejected", file=sys.stderr)
 
 
-def account_table(account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None) -> str:
-    """Return an account as lines of text: `figures`, by default all of them; advice, with options; and times."""
+def account_table(
+    account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None
+) -> str:
+    """Return an account as lines of text: `figures`, by default all of them; advice, with options;
+    and times.
+    """
     shown = account.figures() if figures is None else figures
     lines = table_lines([*shown, *account.input_figures()])
     if account.advice:
         options = r"--unit \1 --size \2 --threshold \3"
-        lines.append("note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice))
+        lines.append(
+            "note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice)
+        )
     lines += map("note: {}".format, notes(account))
     stages = account.stages
-    total = account.seconds + sum(stages[name].seconds for name in account.AFTERWARDS if name in stages)
+    total = account.seconds + sum(
+        stages[name].seconds for name in account.AFTERWARDS if name in stages
+    )
     peak = "" if memory is None else f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"
     if not stages:
         return "\n".join([*lines, "", f"{'in all':<14}{total:>12.2f} s", *filter(None, [peak])])
@@ -189,7 +238,11 @@ def account_table(account: Account, memory: int | None = None, figures: Iterable
     for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "hash", "compare", "read") if name in stages)
+    nbytes = next(
+        stages[name].nbytes
+        for name in ("sketch", "sample", "hash", "compare", "read")
+        if name in stages
+    )
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if peak and nbytes > 50e6:
         peak += f"   {(memory or 0) / nbytes:.2f} x the text"
@@ -218,7 +271,9 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 
 
 def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
-    """Return the settings of an index and its size, and a histogram of the buckets of signatures, as lines of text."""
+    """Return the settings of an index and its size, and a histogram of the buckets of signatures,
+    as lines of text.
+    """
     from lshfast.drivers.indexes import WEIGHTED
     from lshfast.drivers.point_indexes import PointIndex
     from lshfast.engine.plan import SETS
@@ -227,11 +282,17 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
 
     if isinstance(index, PointIndex):
         return "\n".join(
-            [printable(path), _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"), index.describe()]
+            [
+                printable(path),
+                _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"),
+                index.describe(),
+            ]
         )
     index = index if isinstance(index, LSHIndex) else index.index
-    p, stats = index.parameters, index.stats()
-    threshold, recall = "unknown", ""
+    p = index.parameters
+    stats = index.stats()
+    threshold = "unknown"
+    recall = ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
@@ -269,11 +330,16 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
 
 def reject_line(fault: Reject) -> str:
     """Return the line for a rejected row."""
-    return visible(f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}")
+    return visible(
+        f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} "
+        f"{fault.reason}"
+    )
 
 
 class MatchPrinter:
-    """Print matches on standard output: immediately, separated by tabs; or on a terminal, as a table at the end."""
+    """Print matches on standard output: immediately, separated by tabs; or on a terminal, as a
+    table at the end.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
@@ -281,10 +347,16 @@ class MatchPrinter:
         self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
 
     def __call__(self, *columns: Sequence[Any], name: str = "similarity") -> None:
-        """Add rows of matches: the last column, of this name, holds similarities or distances, the others keys."""
+        """Add rows of matches: the last column, of this name, holds similarities or distances, the
+        others keys.
+        """
         self._name = name
         *keys, similarity = columns
-        rows = zip(*([one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
+        rows = zip(
+            *([one_line(key) for key in column] for column in keys),
+            map(str, similarity),
+            strict=True,
+        )
         if self._table is None:
             self._stream.write("".join("\t".join(row) + "\n" for row in rows))
         else:
@@ -303,7 +375,9 @@ class MatchPrinter:
 
 
 def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return what a plan finds as lines of text; if the exact join is a default, also what bands instead of it find."""
+    """Return what a plan finds as lines of text; if the exact join is a default, also what bands
+    instead of it find.
+    """
     joins_exactly = "exact join: every similar pair is found"
     if not plan.exact:
         return bands_table(plan, libraries)
@@ -317,8 +391,11 @@ def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
 
 
 def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return what the bands of a plan find, beside what those of libraries find, as lines of text."""
-    bands, slots = plan.bands, counted(plan.hasher.num_perm, "slot")
+    """Return what the bands of a plan find, beside what those of libraries find, as lines
+    of text.
+    """
+    bands = plan.bands
+    slots = counted(plan.hasher.num_perm, "slot")
     place = f"at the threshold {plan.threshold:g}"
     place += ", for texts of one size" if plan.measure == "containment" else ""
     recall = f"recall {place}: {float(bands.probability(plan.equal_jaccard)):.4f}"
@@ -335,11 +412,16 @@ def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
 
 
 def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside those of libraries."""
-    points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard
+    """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside
+    those of libraries.
+    """
+    points = [round(0.05 * i, 2) for i in range(1, 21)]
+    threshold = plan.equal_jaccard
     if threshold not in points:
         points = sorted([*points, threshold])
-    curves = {"here" if libraries else "found": plan.bands} | {library.name: library.banding for library in libraries}
+    curves = {"here" if libraries else "found": plan.bands} | {
+        library.name: library.banding for library in libraries
+    }
     widths = [max(8, len(name)) for name in curves]
     head = [f"{name:>{width}}" for name, width in zip(curves, widths, strict=True)]
     lines = ["  ".join([f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head])]
@@ -358,34 +440,43 @@ DECISIONS = {
     "exact": "pairs that share a band are compared exactly",
 }
 
-# For shingles of other lengths, the similarity is shown that is left after some changes of single words.
-CHANGES, WORDS = 5, 500
+# For shingles of other lengths, the similarity is shown that is left after some changes of single
+# words.
+CHANGES = 5
+WORDS = 500
 
 
 def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
-    """Return the settings of libraries, and what their similarity is beside that of a plan, as lines of text."""
+    """Return the settings of libraries, and what their similarity is beside that of a plan, as
+    lines of text.
+    """
     from lshfast.engine.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
 
     def left(unit: Any, size: int | None) -> str:
         """Return the similarity that is left; "" if it does not follow from the number of words."""
         if plan.sets or unit not in CHANGED or size is None or (unit, size) == ("word", 1):
             return ""
-        return f"{similarity_after(CHANGES, WORDS * (BYTES_PER_WORD if unit == 'char' else 1), unit, size):.2f}"
+        length = WORDS * (BYTES_PER_WORD if unit == "char" else 1)
+        return f"{similarity_after(CHANGES, length, unit, size):.2f}"
 
-    lines, own = [], plan.shingles
+    lines = []
+    own = plan.shingles
     for library in libraries:
         chosen = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
         bands = library.banding
         slots = f"{bands.slots} of {counted(library.num_perm, 'slot')}"
         lines += [
-            f"{library.name} {library.version}: {bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{chosen}",
+            f"{library.name} {library.version}: "
+            f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{chosen}",
             f"    {DECISIONS[library.decision].format(threshold=library.threshold)}",
             f"    its similarity: of {library.shingles}",
         ]
-        there, here = left(library.unit, library.size), left(own.unit, own.size)
+        there = left(library.unit, library.size)
+        here = left(own.unit, own.size)
         if there and here and (library.unit, library.size) != (own.unit, own.size):
             lines.append(
-                f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, and {here} here"
+                f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, "
+                f"and {here} here"
             )
         lines.append(f"    set by {library.source}")
     return "\n".join(lines)
@@ -398,10 +489,16 @@ def forecast_table(found: Forecast, memory: int, threads: int) -> str:
     shared = "" if found.sharing is None else f", of which about {found.sharing:.0%} are read again"
 
     def amount(expected: Expected, unit: float) -> tuple[str, str]:
-        value, least, most = (None if number is None else f"{number / unit:,.0f}" for number in expected)
-        return value or f"{least} to {most}", f"{least} if no texts shared buckets, {most} if all did"
+        value, least, most = (
+            None if number is None else f"{number / unit:,.0f}" for number in expected
+        )
+        return (
+            value or f"{least} to {most}",
+            f"{least} if no texts shared buckets, {most} if all did",
+        )
 
-    (disk, disk_range), (seconds, seconds_range) = amount(found.disk, 1e6), amount(found.seconds, 1)
+    (disk, disk_range) = amount(found.disk, 1e6)
+    (seconds, seconds_range) = amount(found.seconds, 1)
     return "\n".join(
         [
             f"with --memory, for {texts}{shared}:",
@@ -417,8 +514,13 @@ RATIOS = 1, 1.25, 1.5, 2, 3, 5, 10
 
 
 def ratio_table(plan: Plan) -> str:
-    """Return the probabilities of finding pairs by containment, for texts of different lengths, as lines of text."""
-    lines = [f"{'shingles, times':>15}  {'found, at the threshold':>23}  {'found, contained completely':>27}"]
+    """Return the probabilities of finding pairs by containment, for texts of different lengths, as
+    lines of text.
+    """
+    lines = [
+        f"{'shingles, times':>15}  {'found, at the threshold':>23}  "
+        f"{'found, contained completely':>27}"
+    ]
     for ratio in RATIOS:
         jaccard = [c / (1 + ratio - c) for c in (plan.threshold, 1.0)]
         at_threshold, complete = (float(plan.bands.probability(s)) for s in jaccard)
@@ -427,9 +529,14 @@ def ratio_table(plan: Plan) -> str:
 
 
 def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True, values: int = 0) -> str:
-    """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of --by."""
+    """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of
+    --by.
+    """
     parts = plan.memory(rows, nbytes, held) | ({"values of --by": values} if values else {})
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
-    lines = [f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs about"]
+    lines = [
+        f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs "
+        "about"
+    ]
     lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 # The status of a run that ends because it would have removed too many rows.
 TOO_MANY_REMOVED = 3
 
-# The errors of the parser. Some versions of typer have click's class, others their own, which they do not name.
+# The errors of the parser. Some versions of typer have click's class, others their own, which they
+# do not name.
 UsageError: Any = typer.BadParameter.__base__
 
 
 @contextmanager
 def one_line_errors(stream: Any = None) -> Iterator[None]:
-    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of data or system.
+    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of
+    data or system.
 
     A run that would have removed too many rows has a status of its own.
     """
@@ -50,7 +52,8 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except typer.Exit:
         raise
     except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # a command without arguments shows its help
+        # A command without arguments shows its help.
+        if type(error).__name__ == "NoArgsIsHelpError":
             raise
         raise leave(usage_message(error), 2, usage=True) from None
     except (DataError, FormatError) as error:
@@ -68,7 +71,9 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         from lshfast.readers.files import reason_of  # it needs numpy
 
         named = error.filename is not None and error.strerror
-        raise leave(f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1) from None
+        raise leave(
+            f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1
+        ) from None
     except MemoryError as error:
         raise leave(str(error) or "out of memory", 1) from None
     except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
@@ -78,19 +83,28 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
-# What comes before a value that is no number, in the words of click and in those of later versions of Typer.
+# What comes before a value that is no number, in the words of click and in those of later versions
+# of Typer.
 NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
 
-# What to do about errors whose messages do not say it: options know nothing of percents, nor an index of its maker.
+# What to do about errors whose messages do not say it: options know nothing of percents, nor an
+# index of its maker.
 NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$", lambda found: _percent(float(found[1]))),
+    (
+        r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$",
+        lambda found: _percent(float(found[1])),
+    ),
     (NOT_A_NUMBER + r"'(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
     (NOT_A_NUMBER + r"'(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
     (
-        r"(: an empty file; FASTA and FASTQ have at least one record|proteins \(amino acids\): .*|: FASTQ: .*)$",
+        r"(: an empty file; FASTA and FASTQ have at least one record|proteins \(amino acids\): "
+        r".*|: FASTQ: .*)$",
         lambda _: "; --on-error skip leaves it out",
     ),
-    (r"header: not an index of lshfast$", lambda _: "; lshfast index build INPUT -o FILE.lsh makes one"),
+    (
+        r"header: not an index of lshfast$",
+        lambda _: "; lshfast index build INPUT -o FILE.lsh makes one",
+    ),
 )
 
 
@@ -102,7 +116,9 @@ def next_step(message: str) -> str:
     >>> next_step("threshold must be in (0, 1], not 80.0")
     '; 80 % is 0.8'
     """
-    return next((step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), "")
+    return next(
+        (step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), ""
+    )
 
 
 def _percent(value: float) -> str:
@@ -111,22 +127,45 @@ def _percent(value: float) -> str:
 
 # Options of runs that a command does not have, and what to do instead.
 INSTEAD = {
-    ("check", "--memory"): "a run finds the same with and without it; if the rows do not fit, check some of the files",
-    ("check", "--exact"): "such a run finds all pairs, and lshfast check counts them; its recall is 1",
-    ("check", "--against"): "an index holds no texts; give the files that it was made of as further inputs",
+    (
+        "check",
+        "--memory",
+    ): "a run finds the same with and without it; if the rows do not fit, check some of the files",
+    (
+        "check",
+        "--exact",
+    ): "such a run finds all pairs, and lshfast check counts them; its recall is 1",
+    (
+        "check",
+        "--against",
+    ): "an index holds no texts; give the files that it was made of as further inputs",
     ("check", "--verify"): "the table has the precision of a run with --verify none",
-    ("check", "--engine"): "Spark finds the same pairs, so check a part of the files on one machine",
+    (
+        "check",
+        "--engine",
+    ): "Spark finds the same pairs, so check a part of the files on one machine",
 }
 
 
 def usage_message(error: Any) -> str:
     """Return the message of a usage error, with the value and the command that shows help."""
-    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    if option is not None and context is not None and (instead := INSTEAD.get((context.command.name, option))):
+    option = getattr(error, "option_name", None)
+    context = getattr(error, "ctx", None)
+    if (
+        option is not None
+        and context is not None
+        and (instead := INSTEAD.get((context.command.name, option)))
+    ):
         return f"{option} is not an option of lshfast {context.command.name}: {instead}"
-    said = error.format_message() if option is None else f"{error.message}{nearest_option(option, context)}"
+    said = (
+        error.format_message()
+        if option is None
+        else f"{error.message}{nearest_option(option, context)}"
+    )
     said = said.rstrip(".").replace(": Value error, ", ": ")
-    with suppress(AttributeError, LookupError):  # typer names the value only in the cause of its own error
+    with suppress(
+        AttributeError, LookupError
+    ):  # typer names the value only in the cause of its own error
         value = repr(error.__cause__.errors()[0]["input"])
         said += "" if value in said else f": {value}"
     return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
@@ -158,7 +197,9 @@ OTHER_NAMES = {
 
 
 class Commands(TyperGroup):
-    """Commands whose usage errors and interrupts are reported in one line, like all other errors."""
+    """Commands whose usage errors and interrupts are reported in one line, like all other
+    errors.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
@@ -171,10 +212,19 @@ class Commands(TyperGroup):
             raise
 
     def _meant(self, name: str) -> str:
-        """Return a question with the command that an unknown word may stand for, as the end of a message."""
-        inner = [f"{group} {name}" for group, one in self.commands.items() if name in getattr(one, "commands", ())]
+        """Return a question with the command that an unknown word may stand for, as the end of a
+        message.
+        """
+        inner = [
+            f"{group} {name}"
+            for group, one in self.commands.items()
+            if name in getattr(one, "commands", ())
+        ]
         if inner or (name in OTHER_NAMES and "index" in self.commands):
-            return f". Did you mean {' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
+            return (
+                ". Did you mean "
+                f"{' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
+            )
         if os.path.exists(name) and "dedup" in self.commands:
             return f". A command comes first: lshfast dedup {shlex.quote(name)} -o OUT"
         return f". There are {', '.join(self.commands)}"
@@ -190,7 +240,9 @@ class Commands(TyperGroup):
 
 @contextmanager
 def memory_advice(inputs: Inputs, plan: AnyPlan | None = None) -> Iterator[None]:
-    """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options that reduce it."""
+    """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options
+    that reduce it.
+    """
     try:
         yield
     except MemoryError as error:
@@ -203,14 +255,17 @@ def memory_advice(inputs: Inputs, plan: AnyPlan | None = None) -> Iterator[None]
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise
-        raise MemoryError("out of memory or of processes while starting a thread; fewer --threads need less") from None
+        raise MemoryError(
+            "out of memory or of processes while starting a thread; fewer --threads need less"
+        ) from None
 
 
 @contextmanager
 def resume_advice(work: str | None) -> Iterator[None]:
     """Print that a run can be resumed, if it ends early and its work folder holds something.
 
-    A ValueError says that the options, the inputs or the folder are wrong: the same command would raise it again.
+    A ValueError says that the options, the inputs or the folder are wrong: the same command would
+    raise it again.
     """
     try:
         yield
@@ -219,7 +274,8 @@ def resume_advice(work: str | None) -> Iterator[None]:
         with suppress(OSError):
             if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
                 say(
-                    f"lshfast: {printable(work)} holds what is done; the same command with --resume{other} goes on",
+                    f"lshfast: {printable(work)} holds what is done; the same command with "
+                    f"--resume{other} goes on",
                     sys.stderr,
                 )
         raise
@@ -230,7 +286,10 @@ def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
     memory = getattr(plan, "memory", None)
     if memory is None:
         return "; fewer --threads need less"
-    advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
+    advice = (
+        "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows "
+        "what takes how much"
+    )
     with suppress(Exception):  # there may be too little memory even for that
         from lshfast.drivers.budget import bytes_of_values
         from lshfast.drivers.inputs import measure_inputs

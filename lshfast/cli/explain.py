@@ -31,13 +31,21 @@ from lshfast.common.choices import MAX_ROW_BYTES
 
 def explain_command(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="ID", help="The id of a row, or FILE:LINE.", show_default=False)],
+    key: Annotated[
+        str, typer.Argument(metavar="ID", help="The id of a row, or FILE:LINE.", show_default=False)
+    ],
     inputs: Paths,
     removed: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The table of removed rows that the run wrote (--removed).")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The table of removed rows that the run wrote (--removed)."
+        ),
     ] = None,
     other: Annotated[
-        str | None, typer.Option("--with", metavar="ID", help="A row to compare with, instead of the kept one.")
+        str | None,
+        typer.Option(
+            "--with", metavar="ID", help="A row to compare with, instead of the kept one."
+        ),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -55,9 +63,9 @@ def explain_command(
 ) -> None:
     """Say why a row was removed or kept.
 
-    Shows its group, the kept row, what both texts share and how they differ. INPUT are the inputs of the run. Its
-    options are stored with the table of removed rows; those given here replace them. Without --removed, two rows are
-    compared: --with ID.
+    Shows its group, the kept row, what both texts share and how they differ. INPUT are the inputs
+    of the run. Its options are stored with the table of removed rows; those given here replace
+    them. Without --removed, two rows are compared: --with ID.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
@@ -66,19 +74,33 @@ def explain_command(
         from lshfast.jobs.explain import explain, look_up, with_stored
 
         if removed is None and other is None:
-            raise ValueError("explain needs the table of removed rows (--removed FILE), or a second row (--with ID)")
+            raise ValueError(
+                "explain needs the table of removed rows (--removed FILE), or a second row "
+                "(--with ID)"
+            )
         stored = None if removed is None else read_options(removed)
-        options: dict[str, Any] = dict(threshold=threshold, unit=unit, size=size, exact=exact, measure=measure)
+        options: dict[str, Any] = dict(
+            threshold=threshold, unit=unit, size=size, exact=exact, measure=measure
+        )
         if stored is not None:
             options = stored.options | given(context, options)
         reading: dict[str, Any] = dict(
-            column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
-            max_row_bytes=max_row_bytes, delimiter=delimiter,
-        )  # fmt: skip
+            column=column,
+            id_column=id_column,
+            glob=glob,
+            encoding=encoding,
+            format=format,
+            max_row_bytes=max_row_bytes,
+            delimiter=delimiter,
+        )
         source = with_stored(Inputs(inputs, **reading), stored, list(given(context, reading)))
         with memory_advice(source), Watch(quiet, None) as watch:
             found = explain(
-                key, source, plan_of_options(options), removed=None if removed is None else look_up(removed, key),
-                other=other, progress=watch,
-            )  # fmt: skip
+                key,
+                source,
+                plan_of_options(options),
+                removed=None if removed is None else look_up(removed, key),
+                other=other,
+                progress=watch,
+            )
         show(repr(found), sys.stdout)

@@ -26,12 +26,16 @@ def genomes_command(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="FASTA or FASTQ (also .gz, .bz2, .xz, .zst), patterns, folders with --glob; .sig, .zip of sourmash.",
+            help="FASTA or FASTQ (also .gz, .bz2, .xz, .zst), patterns, folders with --glob; "
+            ".sig, .zip of sourmash.",
             show_default=False,
         ),
     ],
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help=f"The pairs, with their similarities: {TABLES}.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help=f"The pairs, with their similarities: {TABLES}."
+        ),
     ],
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
@@ -39,35 +43,55 @@ def genomes_command(
     scaled: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Keep about one in N k-mers, as sourmash does (default: 1000).", show_default=False
+            metavar="N",
+            help="Keep about one in N k-mers, as sourmash does (default: 1000).",
+            show_default=False,
         ),
     ] = None,
     bottom: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Keep the N smallest hashes instead, as Mash does.", show_default=False),
+        typer.Option(
+            metavar="N",
+            help="Keep the N smallest hashes instead, as Mash does.",
+            show_default=False,
+        ),
     ] = None,
-    records: Annotated[bool, typer.Option("--records", help="Compare records, not whole files.")] = False,
+    records: Annotated[
+        bool, typer.Option("--records", help="Compare records, not whole files.")
+    ] = False,
     ani: Annotated[
-        float | None, typer.Option(help="The least ANI of a pair (default: 0.95).", show_default=False)
+        float | None,
+        typer.Option(help="The least ANI of a pair (default: 0.95).", show_default=False),
     ] = None,
     jaccard: Annotated[
-        float | None, typer.Option(help="The least Jaccard similarity, instead.", show_default=False)
+        float | None,
+        typer.Option(help="The least Jaccard similarity, instead.", show_default=False),
     ] = None,
     containment: Annotated[
-        float | None, typer.Option(help="The least share of the smaller sketch, instead.", show_default=False)
+        float | None,
+        typer.Option(help="The least share of the smaller sketch, instead.", show_default=False),
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Compare with these files, as INPUT, not with each other; may be repeated."),
+        typer.Option(
+            metavar="FILE",
+            help="Compare with these files, as INPUT, not with each other; may be repeated.",
+        ),
     ] = None,
     save_sketches: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the sketches of INPUT for sourmash: .sig, .sig.gz.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the sketches of INPUT for sourmash: .sig, .sig.gz."
+        ),
     ] = None,
     html: Html = None,
     glob: Annotated[
-        str | None, typer.Option(help="Files of a folder to read, such as '*.fa.gz'.", show_default=False)
+        str | None,
+        typer.Option(help="Files of a folder to read, such as '*.fa.gz'.", show_default=False),
     ] = None,
-    max_unpacked: Annotated[str, typer.Option(metavar="SIZE", help="The most that a file may unpack to.")] = "16G",
+    max_unpacked: Annotated[
+        str, typer.Option(metavar="SIZE", help="The most that a file may unpack to.")
+    ] = "16G",
     max_signature: Annotated[
         str, typer.Option(metavar="SIZE", help="The most bytes of one unpacked signature file.")
     ] = "256M",
@@ -78,8 +102,9 @@ def genomes_command(
 ) -> None:
     """Find the pairs of similar genomes.
 
-    Genomes are files or records, and are compared by samples of their k-mers. Writes what both samples have in common,
-    their Jaccard similarity and containments, and the average nucleotide identity (ANI) with an interval of 95 %.
+    Genomes are files or records, and are compared by samples of their k-mers. Writes what both
+    samples have in common, their Jaccard similarity and containments, and the average nucleotide
+    identity (ANI) with an interval of 95 %.
     """
     with one_line_errors():
         from lshfast.common.checks import check_int

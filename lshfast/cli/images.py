@@ -8,7 +8,16 @@ import typer
 
 from lshfast.cli.console import Watch, finish
 from lshfast.cli.errors import memory_advice, one_line_errors
-from lshfast.cli.options import TABLES, DefuseOption, Html, OutputFormatOption, Overwrite, Quiet, Threads, page_output
+from lshfast.cli.options import (
+    TABLES,
+    DefuseOption,
+    Html,
+    OutputFormatOption,
+    Overwrite,
+    Quiet,
+    Threads,
+    page_output,
+)
 from lshfast.common.choices import MAX_PIXELS, ImageHashKind, ImageKeep, OnError
 
 
@@ -27,42 +36,67 @@ def images_command(
             "-o",
             "--output",
             metavar="OUT",
-            help=f"The copies: path, kept_path, distance, orientation, quality, width, height, bytes: {TABLES}.",
+            help="The copies: path, kept_path, distance, orientation, quality, width, height, "
+            f"bytes: {TABLES}.",
         ),
     ] = None,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
-    hash: Annotated[ImageHashKind, typer.Option(help="pdq has 256 bits; phash and dhash have 64.")] = "pdq",
+    hash: Annotated[
+        ImageHashKind, typer.Option(help="pdq has 256 bits; phash and dhash have 64.")
+    ] = "pdq",
     radius: Annotated[
         int | None,
         typer.Option(
-            help="The most bits in which copies differ: 31 for pdq, 8 for phash, 5 for dhash.", show_default=False
+            help="The most bits in which copies differ: 31 for pdq, 8 for phash, 5 for dhash.",
+            show_default=False,
         ),
     ] = None,
     orientations: Annotated[
-        bool, typer.Option("--orientations", help="Also find copies that are rotated by 90° or mirrored.")
+        bool,
+        typer.Option(
+            "--orientations", help="Also find copies that are rotated by 90° or mirrored."
+        ),
     ] = False,
     keep: Annotated[
-        ImageKeep, typer.Option(help="Which image of a group is kept: most pixels, then most bytes; or the first.")
+        ImageKeep,
+        typer.Option(
+            help="Which image of a group is kept: most pixels, then most bytes; or the first."
+        ),
     ] = "largest",
     without_content: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the images with too little content to be compared, which are kept."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the images with too little content to be compared, which are kept.",
+        ),
     ] = None,
     save_hashes: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the hashes of the images that are kept, for --against.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the hashes of the images that are kept, for --against."
+        ),
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Saved hashes: images near one of these are copies. May be repeated."),
+        typer.Option(
+            metavar="FILE",
+            help="Saved hashes: images near one of these are copies. May be repeated.",
+        ),
     ] = None,
     html: Html = None,
     html_images: Annotated[
-        bool, typer.Option("--html-images/--html-no-images", help="Whether the page shows pictures.")
+        bool,
+        typer.Option("--html-images/--html-no-images", help="Whether the page shows pictures."),
     ] = True,
-    max_pixels: Annotated[int, typer.Option(help="Most pixels of an image; larger ones are not decoded.")] = MAX_PIXELS,
+    max_pixels: Annotated[
+        int, typer.Option(help="Most pixels of an image; larger ones are not decoded.")
+    ] = MAX_PIXELS,
     on_error: Annotated[
-        OnError, typer.Option(help="What a damaged file does: skip writes it to OUT.rejects.jsonl and continues.")
+        OnError,
+        typer.Option(
+            help="What a damaged file does: skip writes it to OUT.rejects.jsonl and continues."
+        ),
     ] = "skip",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -70,7 +104,8 @@ def images_command(
 ) -> None:
     """Find images that look alike.
 
-    Writes the copies to OUT, each with the image that is kept in its place. No image is changed or deleted.
+    Writes the copies to OUT, each with the image that is kept in its place. No image is changed or
+    deleted.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of

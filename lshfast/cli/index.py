@@ -1,4 +1,6 @@
-"""The commands of ``lshfast index``: they convert options to arguments and contain no other logic."""
+"""The commands of ``lshfast index``: they convert options to arguments and contain no other
+logic.
+"""
 
 from __future__ import annotations
 
@@ -65,13 +67,17 @@ KindOfIndex = Annotated[
     Kind | None,
     typer.Option("--as", help="What the items are; default: as the index.", show_default=False),
 ]
-IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
+IndexFile = Annotated[
+    str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)
+]
 
 
 @index_app.command(no_args_is_help=True)
 def build(
     inputs: Paths,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")
+    ],
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = None,
@@ -87,7 +93,8 @@ def build(
         typer.Option(
             "-k",
             metavar="N",
-            help="Vectors, instead of --threshold or --radius: a bound within which 95 % of the rows have N others, "
+            help="Vectors, instead of --threshold or --radius: a bound within which 95 % of the "
+            "rows have N others, "
             "for index query -k N.",
             show_default=False,
         ),
@@ -110,24 +117,48 @@ def build(
 ) -> None:
     """Make an index of all rows.
 
-    An entry is the signature of a text or set, weighted or not, or a vector or code, under the row's id, or under
-    FILE:LINE without --id-column.
+    An entry is the signature of a text or set, weighted or not, or a vector or code, under the
+    row's id, or under FILE:LINE without --id-column.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
         from lshfast.jobs.index import build_index, plan_of_build
 
         options = dict(
-            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed, measure=measure,
-        )  # fmt: skip
+            threshold=threshold,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            scheme=scheme,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
+            seed=seed,
+            measure=measure,
+        )
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+            inputs,
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            kind=kind,
         )
         plan = plan_of_build(source, options, {"threads": threads}, radius, k)
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(
-                source, output, plan, k=k, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch
+                source,
+                output,
+                plan,
+                k=k,
+                on_duplicate=on_duplicate,
+                overwrite=overwrite,
+                progress=watch,
             )
         finish(summary, quiet)
 
@@ -147,7 +178,9 @@ def add(
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Add all rows to an index.
@@ -159,11 +192,25 @@ def add(
         from lshfast.jobs.index import add_to_index
 
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+            inputs,
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            kind=kind,
         )
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
-                index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
+                index,
+                source,
+                on_duplicate=on_duplicate,
+                overwrite=overwrite,
+                threads=threads,
+                progress=watch,
             )
         finish(summary, quiet)
 
@@ -171,11 +218,16 @@ def add(
 @index_app.command(no_args_is_help=True)
 def remove(
     index: IndexFile,
-    keys: Annotated[list[str] | None, typer.Argument(metavar="KEY", help="Keys to remove.", show_default=False)] = None,
-    keys_file: Annotated[
-        str | None, typer.Option("--keys", metavar="FILE", help="Keys, one per line; - is standard input.")
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY", help="Keys to remove.", show_default=False)
     ] = None,
-    on_missing: Annotated[Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")] = "error",
+    keys_file: Annotated[
+        str | None,
+        typer.Option("--keys", metavar="FILE", help="Keys, one per line; - is standard input."),
+    ] = None,
+    on_missing: Annotated[
+        Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")
+    ] = "error",
     quiet: Quiet = False,
 ) -> None:
     """Remove entries from an index."""
@@ -197,14 +249,18 @@ def query(
         list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
     ] = None,
     text: Annotated[
-        str | None, typer.Option(help="One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it.")
+        str | None,
+        typer.Option(
+            help="One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it."
+        ),
     ] = None,
     k: Annotated[
         int | None,
         typer.Option(
             "-k",
             metavar="N",
-            help="Only the N most similar entries of each row. Vectors beyond the index's bound may be missed.",
+            help="Only the N most similar entries of each row. Vectors beyond the index's bound "
+            "may be missed.",
         ),
     ] = None,
     threshold: Annotated[
@@ -217,11 +273,15 @@ def query(
     ] = None,
     measure: Annotated[
         ItemMeasure | None,
-        typer.Option(help="Of an index by cosine: angle. Default: that of the index.", show_default=False),
+        typer.Option(
+            help="Of an index by cosine: angle. Default: that of the index.", show_default=False
+        ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help=f"key, match, similarity or distance: {TABLES}."),
+        typer.Option(
+            "-o", "--output", metavar="OUT", help=f"key, match, similarity or distance: {TABLES}."
+        ),
     ] = None,
     output_format: OutputFormatOption = None,
     defuse_formulas: DefuseOption = False,
@@ -240,8 +300,8 @@ def query(
 ) -> None:
     """Print the entries similar to each row.
 
-    Columns, separated by tabs: the row's key (not with --text), the entry's key, and the similarity, which is estimated
-    for texts and sets, or the distance.
+    Columns, separated by tabs: the row's key (not with --text), the entry's key, and the
+    similarity, which is estimated for texts and sets, or the distance.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs, output_of
@@ -253,23 +313,44 @@ def query(
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
         source = Inputs(
-            inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+            inputs or [],
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            kind=kind,
         )
         table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
             with warnings_as_lines(quiet):
-                keys, values, name = query_one(index, text, wanted, kind=kind, output=table, overwrite=overwrite)
+                keys, values, name = query_one(
+                    index, text, wanted, kind=kind, output=table, overwrite=overwrite
+                )
             if output is None:
                 printer(keys, values, name=name)
                 printer.close()
             if not keys and not quiet:
-                say(f"lshfast: no match: no entry of {printable(index)} is similar enough to the text", sys.stderr)
+                say(
+                    f"lshfast: no match: no entry of {printable(index)} is similar enough to the "
+                    "text",
+                    sys.stderr,
+                )
             return
         with memory_advice(source), warnings_as_lines(quiet), Watch(quiet, output) as watch:
             summary = query_files(
-                index, source, lambda found: printer(*found[:3], name=found.name), wanted,
-                output=table, overwrite=overwrite, threads=threads, progress=watch,
-            )  # fmt: skip
+                index,
+                source,
+                lambda found: printer(*found[:3], name=found.name),
+                wanted,
+                output=table,
+                overwrite=overwrite,
+                threads=threads,
+                progress=watch,
+            )
         printer.close()
         for fault in summary.faults if output is None else ():
             say(reject_line(fault), sys.stderr)
@@ -277,7 +358,9 @@ def query(
             show(account_table(summary), sys.stderr)
             if not summary.matches:
                 say(
-                    f"lshfast: no match: no entry of {printable(index)} is similar enough to a row of INPUT", sys.stderr
+                    f"lshfast: no match: no entry of {printable(index)} is similar enough to a "
+                    "row of INPUT",
+                    sys.stderr,
                 )
 
 
@@ -305,7 +388,10 @@ def verify(index: IndexFile) -> None:
         from lshfast.jobs.index import verify_index
 
         entries, nbytes = verify_index(index)
-        say(f"{printable(index)}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
+        say(
+            f"{printable(index)}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes",
+            sys.stdout,
+        )
 
 
 @index_app.command(no_args_is_help=True)

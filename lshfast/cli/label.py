@@ -40,20 +40,39 @@ from lshfast.common.choices import MAX_ROW_BYTES
 if TYPE_CHECKING:
     from lshfast.jobs.label_sheet import Answer, Question
 
-KEYS: dict[str, Answer] = {"s": "same", "d": "different", "?": "unsure", "u": "undo", "q": "quit", "\x04": "quit"}
+KEYS: dict[str, Answer] = {
+    "s": "same",
+    "d": "different",
+    "?": "unsure",
+    "u": "undo",
+    "q": "quit",
+    "\x04": "quit",
+}
 PROMPT = "same or different?  [s]ame  [d]ifferent  [?] unsure  [u]ndo  [q]uit: "
 
 # The size of a screen without a terminal.
-WIDTH, HEIGHT = 80, 40
+WIDTH = 80
+HEIGHT = 40
 
 # How far below the threshold pairs are asked, by default.
 BELOW = 0.3
 
 # Options that find the pairs of texts; the pairs of records are in the input.
 OF_TEXTS = (
-    "least", "column", "id_column", "threshold", "unit", "size", "stop_words", "num_perm", "recall", "exact", "measure",
-    "ignore_common", "threads",
-)  # fmt: skip
+    "least",
+    "column",
+    "id_column",
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "recall",
+    "exact",
+    "measure",
+    "ignore_common",
+    "threads",
+)
 
 
 def label_command(
@@ -61,10 +80,19 @@ def label_command(
     inputs: Paths,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="FILE", help="The labels: .csv, .tsv or .jsonl; resumed if it exists."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The labels: .csv, .tsv or .jsonl; resumed if it exists.",
+        ),
     ],
     records: Annotated[
-        bool, typer.Option("--records", help="INPUT is a file of lshfast records --review: label its pairs of records.")
+        bool,
+        typer.Option(
+            "--records",
+            help="INPUT is a file of lshfast records --review: label its pairs of records.",
+        ),
     ] = False,
     least: Annotated[
         float | None,
@@ -77,10 +105,16 @@ def label_command(
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Look for the least threshold with this precision, not for the largest F1."),
+        typer.Option(
+            metavar="P",
+            help="Look for the least threshold with this precision, not for the largest F1.",
+        ),
     ] = None,
     show_similarity: Annotated[
-        bool, typer.Option("--show-similarity", help="Show the similarity or score, which may bias the answer.")
+        bool,
+        typer.Option(
+            "--show-similarity", help="Show the similarity or score, which may bias the answer."
+        ),
     ] = False,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -104,9 +138,10 @@ def label_command(
 ) -> None:
     """Choose a threshold by eye.
 
-    Shows pairs of rows and asks whether they are the same. Each label is written at once; q, Ctrl-C or Ctrl-D ends, and
-    the same command continues. At the end come the precision and the recall of thresholds, and the best one.
-    With --records, the pairs are those of a file of lshfast records --review, and the thresholds are scores.
+    Shows pairs of rows and asks whether they are the same. Each label is written at once; q, Ctrl-C
+    or Ctrl-D ends, and the same command continues. At the end come the precision and the recall of
+    thresholds, and the best one. With --records, the pairs are those of a file of lshfast records
+    --review, and the thresholds are scores.
     """
     with one_line_errors():
         from lshfast.drivers.inputs import Inputs
@@ -115,7 +150,9 @@ def label_command(
 
         if "-" in inputs:
             raise ValueError("answers come from standard input, so the texts cannot (-)")
-        source = Inputs(inputs, column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter
+        )
         watch = Watch(quiet, None)
 
         def ask(question: Question) -> Answer:
@@ -126,7 +163,10 @@ def label_command(
             from lshfast.jobs.label_records import label_records
 
             for name in given(context, dict.fromkeys(OF_TEXTS)):
-                raise ValueError(f"{'--from' if name == 'least' else name} is not an option of lshfast label --records")
+                raise ValueError(
+                    f"{'--from' if name == 'least' else name} is not an option of lshfast label "
+                    "--records"
+                )
             labelled = label_records(source, output, ask, precision=precision, seed=seed)
             print(file=sys.stderr)
             show("\n".join(labelled.lines()), sys.stdout)
@@ -134,9 +174,18 @@ def label_command(
         if least is None:
             least = max(round(threshold - BELOW, 10), 0.05)
         plan = make_plan(
-            threshold=least, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, recall=recall,
-            exact=exact, measure=measure, ignore_common=ignore_common, threads=threads, seed=seed,
-        )  # fmt: skip
+            threshold=least,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            recall=recall,
+            exact=exact,
+            measure=measure,
+            ignore_common=ignore_common,
+            threads=threads,
+            seed=seed,
+        )
         with memory_advice(source, plan), watch:
             found = label_files(source, plan, output, ask, precision=precision, progress=watch)
         print(file=sys.stderr)
@@ -145,7 +194,9 @@ def label_command(
 
 def answer_to(question: Question, similarity: bool) -> Answer:
     """Show a question on standard error, and return the answer from standard input."""
-    columns, lines = shutil.get_terminal_size((WIDTH, HEIGHT)) if sys.stderr.isatty() else (WIDTH, HEIGHT)
+    columns, lines = (
+        shutil.get_terminal_size((WIDTH, HEIGHT)) if sys.stderr.isatty() else (WIDTH, HEIGHT)
+    )
     say(screen(question, similarity, min(columns, 120), lines), sys.stderr)
     while True:
         key = read_key(sys.stdin)

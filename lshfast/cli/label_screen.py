@@ -1,4 +1,6 @@
-"""What ``lshfast label`` shows of a pair: two texts, or two records field by field, with their differences marked."""
+"""What ``lshfast label`` shows of a pair: two texts, or two records field by field, with their
+differences marked.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ OTHER_LINES = 8
 # Columns of the name of a field.
 NAME_WIDTH = 20
 
-LEFT, RIGHT = ("[-", "-]"), ("{+", "+}")
+LEFT = ("[-", "-]")
+RIGHT = ("{+", "+}")
 
 
 def screen(question: Question, similarity: bool, width: int, height: int) -> str:
@@ -31,10 +34,12 @@ def screen(question: Question, similarity: bool, width: int, height: int) -> str
     from lshfast.jobs.label_records import RecordQuestion
 
     if isinstance(question, RecordQuestion):
-        name, lines = "score", _record_lines(question, width, height)
+        name = "score"
+        lines = _record_lines(question, width, height)
     else:
         assert isinstance(question, TextQuestion)
-        name, lines = "similarity", _text_lines(question, width, height)
+        name = "similarity"
+        lines = _text_lines(question, width, height)
     known = f"{name} {question.similarity:.4f}; " if similarity else ""
     return "\n".join(["", "-" * (width - 1), known + progress_of(question), *lines])
 
@@ -62,13 +67,20 @@ def _record_lines(question: RecordQuestion, width: int, height: int) -> Iterator
 
 
 def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], str]:
-    """Return the fields that are shown on so many lines, and a note about the others; equal ones are left out first."""
+    """Return the fields that are shown on so many lines, and a note about the others; equal ones
+    are left out first.
+    """
     if sum(1 if pair.equal else 2 for pair in fields) <= lines:
         return list(fields), ""
     different = [pair for pair in fields if not pair.equal]
     shown = different[: lines // 2]
-    others = [(len(fields) - len(different), "equal field"), (len(different) - len(shown), "different field")]
-    return shown, " and ".join(f"{counted(number, noun)}" for number, noun in others if number) + " not shown"
+    others = [
+        (len(fields) - len(different), "equal field"),
+        (len(different) - len(shown), "different field"),
+    ]
+    return shown, " and ".join(
+        f"{counted(number, noun)}" for number, noun in others if number
+    ) + " not shown"
 
 
 def _field_lines(name: str, pair: FieldPair, width: int, lines: int) -> Iterator[str]:
@@ -125,8 +137,15 @@ def _marked(spans: list[Span], marks: tuple[str, str]) -> str:
 
 
 def _wrapped(text: str, width: int, first: str, most: int | None = None) -> list[str]:
-    """Return the words of a text in lines, at most so many; the others are indented as the first one is."""
+    """Return the words of a text in lines, at most so many; the others are indented as the first
+    one is.
+    """
     return wrap(
-        " ".join(text.split()), width - 1, initial_indent=first, subsequent_indent=" " * len(first),
-        break_on_hyphens=False, max_lines=most, placeholder=" …",
-    ) or [first]  # fmt: skip
+        " ".join(text.split()),
+        width - 1,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_on_hyphens=False,
+        max_lines=most,
+        placeholder=" …",
+    ) or [first]

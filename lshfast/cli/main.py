@@ -113,16 +113,21 @@ app.add_typer(stage_app, name="stage")
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """Return the application, with only the command or group that the arguments name: typer prepares all there are."""
+    """Return the application, with only the command or group that the arguments name: typer
+    prepares all there are.
+    """
     first = arguments[0] if arguments else ""
     commands = [
-        info for info in app.registered_commands if first == (info.name or getattr(info.callback, "__name__", ""))
+        info
+        for info in app.registered_commands
+        if first == (info.name or getattr(info.callback, "__name__", ""))
     ]
     groups = [info for info in app.registered_groups if first == info.name]
     if not commands + groups:
         return app
     one = copy(app)
-    one.registered_commands, one.registered_groups = commands, groups
+    one.registered_commands = commands
+    one.registered_groups = groups
     return one
 
 
@@ -146,7 +151,8 @@ def dedup(
             "-o",
             "--output",
             metavar="OUT",
-            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - (stdout).",
+            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - "
+            "(stdout).",
         ),
     ] = None,
     output_format: OutputFormatOption = None,
@@ -163,7 +169,9 @@ def dedup(
     group_by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help=help_of("group_by"), autocompletion=columns)
     ] = None,
-    item: Annotated[str | None, typer.Option(metavar="COLUMN", help=help_of("item"), autocompletion=columns)] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help=help_of("item"), autocompletion=columns)
+    ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help=help_of("weight"), autocompletion=columns)
     ] = None,
@@ -194,9 +202,13 @@ def dedup(
     html: Html = None,
     html_texts: HtmlTexts = True,
     html_column: HtmlColumn = None,
-    split: Annotated[Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)] = None,
+    split: Annotated[
+        Literal["paragraph"] | None, typer.Option(help=help_of("split"), show_default=False)
+    ] = None,
     against: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("against"))] = None,
-    save_index: Annotated[str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))] = None,
+    save_index: Annotated[
+        str | None, typer.Option(metavar="INDEX", help=help_of("save_index"))
+    ] = None,
     on_duplicate: OnDuplicateOption = "error",
     clusters: ClustersOption = None,
     changes: ChangesOption = None,
@@ -209,15 +221,18 @@ def dedup(
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=help_of("dry_run"))] = False,
     engine: Annotated[
-        Engine, typer.Option(help="spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.")
+        Engine,
+        typer.Option(
+            help="spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl."
+        ),
     ] = "local",
     master: Master = None,
     quiet: Quiet = False,
 ) -> None:
     """Remove near-duplicate rows.
 
-    Writes the rows that stay to OUT. The closing table accounts for every row; --removed names each removed row, the
-    row kept in its place, and their similarity.
+    Writes the rows that stay to OUT. The closing table accounts for every row; --removed names each
+    removed row, the row kept in its place, and their similarity.
     """
     with one_line_errors():
         from lshfast.drivers.files.cap import cap_of
@@ -232,9 +247,17 @@ def dedup(
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         check_listing(pairs, top, most)
         options: dict[str, Any] = dict(
-            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows_per_band=rows_per_band, seed=seed,
-        )  # fmt: skip
+            threshold=threshold,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            scheme=scheme,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
+            seed=seed,
+        )
         others: dict[str, Any] = dict(
             verify=verify, exact=exact, groups=groups, measure=measure, ignore_common=ignore_common
         )
@@ -265,15 +288,35 @@ def dedup(
         others |= dict(threads=threads, top=top, most=most)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns, by,
-            kind, group_by, item, weight,
-        )  # fmt: skip
+            inputs,
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            max_columns,
+            by,
+            kind,
+            group_by,
+            item,
+            weight,
+        )
         outside = dict(
-            radius=radius, against=against, save_index=save_index, on_duplicate=on_duplicate, memory=memory,
-            resume=resume, max_candidates=max_candidates,
-        )  # fmt: skip
+            radius=radius,
+            against=against,
+            save_index=save_index,
+            on_duplicate=on_duplicate,
+            memory=memory,
+            resume=resume,
+            max_candidates=max_candidates,
+        )
         outside |= dict(split=split)
-        plan = plan_of_items(source, given(context, options) if against else options, others, outside)
+        plan = plan_of_items(
+            source, given(context, options) if against else options, others, outside
+        )
         outputs = Outputs(
             output_of(output, source, output_format, defuse_formulas),
             output_of(pairs, source, None, defuse_formulas),
@@ -293,13 +336,25 @@ def dedup(
             assert isinstance(plan, Plan)  # split is refused for other kinds
             with memory_advice(source, plan), Watch(quiet, output) as watch:
                 paragraphs = run_paragraphs(
-                    source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
+                    source,
+                    outputs,
+                    plan,
+                    keep=keep,
+                    indexes=indexes,
+                    cap=cap_of(memory, work, resume),
+                    progress=watch,
                 )
             finish(paragraphs, quiet)
             return
         with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             result = run_files(
-                source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
+                source,
+                outputs,
+                plan,
+                keep=keep,
+                indexes=indexes,
+                cap=cap_of(memory, work, resume),
+                progress=watch,
             )
         finish(result.summary, quiet)
 
@@ -349,7 +404,9 @@ def pairs_command(
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
-    engine: Annotated[Engine, typer.Option(help="spark: run on Spark; OUT is a folder, .parquet or .jsonl.")] = "local",
+    engine: Annotated[
+        Engine, typer.Option(help="spark: run on Spark; OUT is a folder, .parquet or .jsonl.")
+    ] = "local",
     master: Master = None,
     quiet: Quiet = False,
 ) -> None:
@@ -365,24 +422,52 @@ def pairs_command(
         from lshfast.drivers.inputs import Inputs, output_of
 
         options: dict[str, Any] = dict(
-            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-            recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, seed=seed, measure=measure,
-            ignore_common=ignore_common, top=top, most=most,
-        )  # fmt: skip
+            threshold=threshold,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            scheme=scheme,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
+            verify=verify,
+            seed=seed,
+            measure=measure,
+            ignore_common=ignore_common,
+            top=top,
+            most=most,
+        )
         if engine == "spark":
             from lshfast.drivers.spark.files import run_pairs as pairs_on_spark
 
             check_spark(context, output)
             summary = pairs_on_spark(
-                inputs, output, column=column, id_column=id_column, master=master, overwrite=overwrite,
-                page=page_output(html, html_texts), exact=exact, **options,
-            )  # fmt: skip
+                inputs,
+                output,
+                column=column,
+                id_column=id_column,
+                master=master,
+                overwrite=overwrite,
+                page=page_output(html, html_texts),
+                exact=exact,
+                **options,
+            )
             finish(summary, quiet, summary.figures(removing=False))
             return
         if master is not None:
             raise ValueError("--master is an option of --engine spark")
         source = Inputs(
-            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, kind=kind
+            inputs,
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            kind=kind,
         )
         outside = dict(radius=radius, memory=memory, resume=resume, max_candidates=max_candidates)
         plan = plan_of_items(source, options, dict(threads=threads, exact=exact), outside)
@@ -429,29 +514,39 @@ def tune(
     by: By = None,
     memory: Memory = None,
     threads: Threads = None,
-    rows: Annotated[int | None, typer.Option(metavar="N", help="Number of rows, without INPUT.")] = None,
-    mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text or set, with --rows.")] = 5000,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of rows, without INPUT.")
+    ] = None,
+    mean_bytes: Annotated[
+        int, typer.Option(help="Mean bytes of a text or set, with --rows.")
+    ] = 5000,
     dim: Annotated[
-        int | None, typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT.")
+        int | None,
+        typer.Option(metavar="N", help="Coordinates of a vector or bits of a code, without INPUT."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf."
+        ),
     ] = None,
     like: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LIBRARY",
-            help=f"Also show what the defaults of a library find; repeatable: {', '.join(LIBRARIES)}.",
+            help="Also show what the defaults of a library find; repeatable: "
+            f"{', '.join(LIBRARIES)}.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Show the recall and the memory of a run.
 
-    Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
-    threshold are recommended for texts of this length. With --memory, also what a run within it takes. For vectors and
-    codes, also the plan of an index; for these and weighted sets, with INPUT also how near random rows are. With
-    --like, also what the default settings of other libraries find, at each similarity of their own shingles.
+    Nothing is compared: recall follows from the options, and memory from the size of INPUT. With
+    INPUT, shingles and a threshold are recommended for texts of this length. With --memory, also
+    what a run within it takes. For vectors and codes, also the plan of an index; for these and
+    weighted sets, with INPUT also how near random rows are. With --like, also what the default
+    settings of other libraries find, at each similarity of their own shingles.
     """
     with one_line_errors():
         from lshfast.drivers.budget import bytes_of_values
@@ -465,26 +560,51 @@ def tune(
         from lshfast.kinds.measures import PointPlan
 
         source = Inputs(
-            inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter, by=by, kind=kind
+            inputs or [],
+            column,
+            id_column,
+            glob,
+            "stop",
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            by=by,
+            kind=kind,
         )
         known = source.kind_of_items() if inputs else kind or "text"
         plan = plan_for(
             known,
-            dict(threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands,
-                 rows_per_band=rows_per_band, threads=threads, exact=exact, measure=measure, radius=radius),
-        )  # fmt: skip
+            dict(
+                threshold=threshold,
+                unit=unit,
+                size=size,
+                num_perm=num_perm,
+                recall=recall,
+                bands=bands,
+                rows_per_band=rows_per_band,
+                threads=threads,
+                exact=exact,
+                measure=measure,
+                radius=radius,
+            ),
+        )
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
             raise ValueError("memory needs INPUT, of which a run is estimated")
         if cap is not None and "-" in (inputs or []):
-            raise ValueError("memory needs INPUT that can be read several times, not standard input")
+            raise ValueError(
+                "memory needs INPUT that can be read several times, not standard input"
+            )
         for name, value in (("rows", rows), ("dim", dim)):
             if value is not None and inputs:
                 raise ValueError(f"{name} is for a plan without INPUT, and INPUT is given")
         if by is not None and not inputs:
             raise ValueError("by needs INPUT, whose values are counted")
         if (rows is not None and rows < 0) or mean_bytes < 0:
-            raise ValueError(f"rows and mean_bytes must not be negative, not {rows} and {mean_bytes}")
+            raise ValueError(
+                f"rows and mean_bytes must not be negative, not {rows} and {mean_bytes}"
+            )
         libraries = [library_defaults(name) for name in dict.fromkeys(like or [])]
         if isinstance(plan, PointPlan):
             from lshfast.jobs.point_forecast import forecast_points
@@ -494,14 +614,28 @@ def tune(
             table = "the table shows what is found at each similarity or distance"
             for name, given, instead in (
                 ("memory", memory, "the table shows what a run needs with and without --memory"),
-                ("plot", plot, "index.plan.plot() of a NearNeighbors draws its recall" if known == "vector" else table),
+                (
+                    "plot",
+                    plot,
+                    "index.plan.plot() of a NearNeighbors draws its recall"
+                    if known == "vector"
+                    else table,
+                ),
                 ("like", like or None, table),
             ):
                 if given is not None:
-                    raise ValueError(f"{name} is for texts and sets, not for {plural(known)}: {instead}")
-            show("\n".join(forecast_points(source if inputs else None, plan, rows, dim).lines()), sys.stdout)
+                    raise ValueError(
+                        f"{name} is for texts and sets, not for {plural(known)}: {instead}"
+                    )
+            show(
+                "\n".join(forecast_points(source if inputs else None, plan, rows, dim).lines()),
+                sys.stdout,
+            )
             if inputs:
-                print("\nlshfast check, with these options, counts the similar pairs and what share of them is found")
+                print(
+                    "\nlshfast check, with these options, counts the similar pairs and what share "
+                    "of them is found"
+                )
             return
         if dim is not None:
             raise ValueError(f"dim is for vectors and codes, not for {plural(known)}")
@@ -509,7 +643,10 @@ def tune(
         if plan.exact and not plan.exact_by_default:
             for name, given in (("plot", plot), ("like", like or None)):
                 if given is not None:
-                    raise ValueError(f"{name} shows what bands find, and an exact join has none: leave out --exact")
+                    raise ValueError(
+                        f"{name} shows what bands find, and an exact join has none: leave out "
+                        "--exact"
+                    )
         if cap is not None:
             check_bands_only(plan, "cap", "tune")
         if plot is not None:
@@ -517,7 +654,8 @@ def tune(
 
             check_plot(plot, svg_needs_it=False)
         amount = None if rows is None else (rows, rows * mean_bytes)
-        corpus, values = source.sample(plan) if inputs else None, 0
+        corpus = source.sample(plan) if inputs else None
+        values = 0
         if corpus is not None:
             amount = measure_inputs(corpus)
             values = bytes_of_values(corpus.by, amount[0])
@@ -532,16 +670,23 @@ def tune(
             plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot, others=others)
         show(plan_table(plan, libraries), sys.stdout)
         if amount is not None:
-            print(f"\n{memory_table(plan, *amount, held=corpus is None or corpus.held, values=values)}")
+            held = corpus is None or corpus.held
+            print(f"\n{memory_table(plan, *amount, held=held, values=values)}")
         if cap is not None:
             from lshfast.jobs.forecast import forecast
 
             expected = forecast(source, plan, cap.memory)
-            table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
+            table = (
+                "there are no texts"
+                if expected is None
+                else forecast_table(expected, cap.memory, plan.threads)
+            )
             print(f"\n{table}")
         if corpus is not None:
             reading = input_notes(corpus)
-            other = table_lines(input_figures(reading["delimiters"], reading["unread"], reading["lines"]))
+            other = table_lines(
+                input_figures(reading["delimiters"], reading["unread"], reading["lines"])
+            )
             if other:
                 print("\n" + "\n".join(other))
         better = recommend_for(corpus) if corpus is not None and not plan.sets else None
@@ -556,7 +701,11 @@ def demo(
     context: typer.Context,
     data: Annotated[
         DemoData | None,
-        typer.Argument(metavar="DATA", help="The data set: " + ", ".join(get_args(DemoData)) + ".", show_default=False),
+        typer.Argument(
+            metavar="DATA",
+            help="The data set: " + ", ".join(get_args(DemoData)) + ".",
+            show_default=False,
+        ),
     ] = None,
     threshold: Threshold = 0.5,
     threads: Threads = None,
@@ -564,12 +713,14 @@ def demo(
 ) -> None:
     """Write a small data set to try commands on.
 
-    DATA is written into a new folder of that name, and a command to begin with is printed. Without DATA,
-    near-duplicates among the sources of Python's standard library are shown.
+    DATA is written into a new folder of that name, and a command to begin with is printed. Without
+    DATA, near-duplicates among the sources of Python's standard library are shown.
     """
     with one_line_errors():
         if data is not None:
-            for option in given(context, {"threshold": threshold, "threads": threads, "quiet": quiet}):
+            for option in given(
+                context, {"threshold": threshold, "threads": threads, "quiet": quiet}
+            ):
                 raise ValueError(f"--{option} is for the demo without DATA")
             from lshfast.jobs.demo_data import write_data
 
@@ -582,7 +733,10 @@ def demo(
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
         count = counted(len(texts), "source file")
-        show(f"{count} of this Python's standard library, word 5-grams, threshold {threshold:g}\n", sys.stdout)
+        show(
+            f"{count} of this Python's standard library, word 5-grams, threshold {threshold:g}\n",
+            sys.stdout,
+        )
         result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
         length = dict(zip(names, map(len, texts), strict=True))
         shown = sorted(result.removed, key=lambda removal: -length[removal.key])
@@ -602,6 +756,8 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+    _: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Find and remove near-duplicate texts, exactly verified."""

@@ -1,4 +1,6 @@
-"""The commands of ``lshfast records``: they convert options to arguments and contain no other logic."""
+"""The commands of ``lshfast records``: they convert options to arguments and contain no other
+logic.
+"""
 
 from __future__ import annotations
 
@@ -48,16 +50,26 @@ records_app: typer.Typer = typer.Typer(
     help="Find records that describe the same thing.",
 )
 
-KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' or a URL."
+KINDS = (
+    ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' "
+    "or a URL."
+)
 TableA = Annotated[str, typer.Argument(metavar="A", help=KINDS, show_default=False)]
 TableB = Annotated[str, typer.Argument(metavar="B", help="The other table.", show_default=False)]
 Links = Annotated[
     str,
-    typer.Option("-o", "--output", metavar="OUT", help=f"Ids, score, probability, score of each field: {TABLES}."),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help=f"Ids, score, probability, score of each field: {TABLES}.",
+    ),
 ]
 IdOption = Annotated[
     str | None,
-    typer.Option(help="Column of the ids; without it a record is FILE:LINE.", autocompletion=columns),
+    typer.Option(
+        help="Column of the ids; without it a record is FILE:LINE.", autocompletion=columns
+    ),
 ]
 Fields = Annotated[
     list[str] | None,
@@ -65,9 +77,12 @@ Fields = Annotated[
         "--field",
         metavar="NAME[=OTHER][:KIND]",
         autocompletion=columns,
-        help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, category, phone or "
-        "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for letters of other scripts; "
-        "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra contacts. "
+        help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, "
+        "category, phone or "
+        "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for "
+        "letters of other scripts; "
+        "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra "
+        "contacts. "
         "Default: all columns that A and B have, but for row numbers.",
         show_default=False,
     ),
@@ -75,7 +90,11 @@ Fields = Annotated[
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
-        "--ignore", metavar="NAME", help="Do not compare this column.", show_default=False, autocompletion=columns
+        "--ignore",
+        metavar="NAME",
+        help="Do not compare this column.",
+        show_default=False,
+        autocompletion=columns,
     ),
 ]
 Missing = Annotated[
@@ -83,8 +102,10 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="[NAME=]VALUE",
-        help="This value is missing, in one column or in all (=VALUE if it has an equals sign), besides those that are "
-        "recognised by form and frequency, such as N/A, 9999999999, 1900-01-01. none: recognise no others.",
+        help="This value is missing, in one column or in all (=VALUE if it has an equals sign), "
+        "besides those that are "
+        "recognised by form and frequency, such as N/A, 9999999999, 1900-01-01. none: recognise "
+        "no others.",
         show_default=False,
     ),
 ]
@@ -93,33 +114,55 @@ Block = Annotated[
     typer.Option(
         "--block",
         metavar="RULE",
-        help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. "
-        "nearest, nearest:NAME: each record and the 10 with the nearest texts. all: compare all pairs, which misses "
+        help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, "
+        "lsh:NAME:threshold=0.5. "
+        "nearest, nearest:NAME: each record and the 10 with the nearest texts. all: compare all "
+        "pairs, which misses "
         "none and suits up to some 5,000 records: a million pairs (1,000 x 1,000) "
         "take about 5 s and 60 MB; at most 2**27. Default: chosen by the values.",
         show_default=False,
     ),
 ]
-MaxBlock = Annotated[int, typer.Option(help="Most pairs of a block of --block; larger blocks are left out and shown.")]
+MaxBlock = Annotated[
+    int,
+    typer.Option(help="Most pairs of a block of --block; larger blocks are left out and shown."),
+]
 ScoringOption = Annotated[
-    Scoring, typer.Option(help="weights: likelihood ratios, estimated without labels. points: those of --field.")
+    Scoring,
+    typer.Option(
+        help="weights: likelihood ratios, estimated without labels. points: those of --field."
+    ),
 ]
 LeastScore = Annotated[
     float | None,
-    typer.Option(help="Least probability of a link (0.5), or least points (three quarters).", show_default=False),
+    typer.Option(
+        help="Least probability of a link (0.5), or least points (three quarters).",
+        show_default=False,
+    ),
 ]
 SynonymsFile = Annotated[
-    str | None, typer.Option("--synonyms", metavar="FILE", help="CSV of related words, one group a line.")
+    str | None,
+    typer.Option("--synonyms", metavar="FILE", help="CSV of related words, one group a line."),
 ]
 Nicknames = Annotated[
-    bool, typer.Option("--nicknames", help="Also use the nicknames of the package nicknames (extra contacts).")
+    bool,
+    typer.Option(
+        "--nicknames", help="Also use the nicknames of the package nicknames (extra contacts)."
+    ),
 ]
 HeldOut = Annotated[
     str | None,
-    typer.Option("--hold-out", metavar="NAME[:KIND]", help="Do not compare this column; estimate true matches by it."),
+    typer.Option(
+        "--hold-out",
+        metavar="NAME[:KIND]",
+        help="Do not compare this column; estimate true matches by it.",
+    ),
 ]
 Rates = Annotated[
-    str | None, typer.Option(metavar="FILE", help=f"The rate of true matches by score, with --hold-out: {TABLES}.")
+    str | None,
+    typer.Option(
+        metavar="FILE", help=f"The rate of true matches by score, with --hold-out: {TABLES}."
+    ),
 ]
 Explain = Annotated[
     tuple[str, str] | None,
@@ -132,7 +175,9 @@ Explain = Annotated[
 Review = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help=f"Also write the links and pairs nearest to the threshold, for lshfast label: {TABLES}."
+        metavar="FILE",
+        help="Also write the links and pairs nearest to the threshold, for lshfast label: "
+        f"{TABLES}.",
     ),
 ]
 Labels = Annotated[
@@ -140,7 +185,8 @@ Labels = Annotated[
     typer.Option(
         "--labels",
         metavar="FILE",
-        help="Pairs that people marked same or different, which decides them: a file of --review with answers, or one "
+        help="Pairs that people marked same or different, which decides them: a file of --review "
+        "with answers, or one "
         "of lshfast label. May be repeated.",
         show_default=False,
     ),
@@ -149,14 +195,16 @@ Merged = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help=f"Also write one list of all records, a row for each entity, with the ids and all columns: {TABLES}.",
+        help="Also write one list of all records, a row for each entity, with the ids and all "
+        f"columns: {TABLES}.",
     ),
 ]
 KeepRecord = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="Which of several records of an entity --merged has: most-complete (default), newest:COLUMN or first.",
+        help="Which of several records of an entity --merged has: most-complete (default), "
+        "newest:COLUMN or first.",
         show_default=False,
     ),
 ]
@@ -164,26 +212,40 @@ OutputDelimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="What is between the cells of outputs named .csv; Excel wants ';' where the comma is the decimal sign.",
+        help="What is between the cells of outputs named .csv; Excel wants ';' where the comma is "
+        "the decimal sign.",
         show_default=False,
     ),
 ]
 Bom = Annotated[
-    bool, typer.Option("--bom", help="Begin CSV and TSV outputs with a mark by which Excel sees that they are UTF-8.")
+    bool,
+    typer.Option(
+        "--bom",
+        help="Begin CSV and TSV outputs with a mark by which Excel sees that they are UTF-8.",
+    ),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Also print the fields, the weights, and what each blocking rule brought."),
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Also print the fields, the weights, and what each blocking rule brought.",
+    ),
 ]
-ReviewPairs = Annotated[int, typer.Option(metavar="N", help="Most links, and most other pairs, of --review.")]
+ReviewPairs = Annotated[
+    int, typer.Option(metavar="N", help="Most links, and most other pairs, of --review.")
+]
 ClustersOfNew = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="The records of A are new: add them to the groups of the records of B, which this file names; .parquet.",
+        help="The records of A are new: add them to the groups of the records of B, which this "
+        "file names; .parquet.",
     ),
 ]
-Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
+Plot = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")
+]
 
 
 @records_app.command(no_args_is_help=True)
@@ -197,7 +259,8 @@ def match(
     bom: Bom = False,
     id_column: IdOption = None,
     id_column_b: Annotated[
-        str | None, typer.Option(help="The same in B, if it has another name there.", autocompletion=columns)
+        str | None,
+        typer.Option(help="The same in B, if it has another name there.", autocompletion=columns),
     ] = None,
     field: Fields = None,
     ignore: Ignore = None,
@@ -208,7 +271,9 @@ def match(
     threshold: LeastScore = None,
     assign: Annotated[
         Assignment | None,
-        typer.Option(help="How many links a record of A and of B may have; by default as the scores show."),
+        typer.Option(
+            help="How many links a record of A and of B may have; by default as the scores show."
+        ),
     ] = None,
     synonyms: SynonymsFile = None,
     nicknames: Nicknames = False,
@@ -228,7 +293,8 @@ def match(
     glob: Glob = None,
     encoding: Encoding = "utf-8",
     encoding_b: Annotated[
-        str | None, typer.Option(help="The encoding of B, if it is another one.", show_default=False)
+        str | None,
+        typer.Option(help="The encoding of B, if it is another one.", show_default=False),
     ] = None,
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
@@ -243,17 +309,29 @@ def match(
 ) -> None:
     """Link the records of two tables.
 
-    Each link has its score and the scores of its fields. The table after the run has the counts, other thresholds, and
-    some doubtful pairs; with --verbose also how columns were compared, the weights, and the blocking rules.
+    Each link has its score and the scores of its fields. The table after the run has the counts,
+    other thresholds, and some doubtful pairs; with --verbose also how columns were compared, the
+    weights, and the blocking rules.
     """
     with one_line_errors():
         from lshfast.engine.cluster_file import cluster_output
         from lshfast.jobs.records import RecordInputs, RecordOutputs
 
         inputs = RecordInputs(
-            a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
-            labels=labels or [], encoding_b=encoding_b,
-        )  # fmt: skip
+            a,
+            b,
+            id_column,
+            id_column_b,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            max_columns,
+            labels=labels or [],
+            encoding_b=encoding_b,
+        )
         table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
             links=table.output(output, output_format),
@@ -268,9 +346,19 @@ def match(
             keep_record=keep_record,
         )
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads,
+            field,
+            ignore,
+            block,
+            max_block,
+            scoring,
+            threshold,
+            assign,
+            (synonyms, nicknames),
+            hold_out,
+            seed,
+            threads,
             missing,
-        )  # fmt: skip
+        )
         _link(inputs, outputs, options, explain, quiet, verbose)
 
 
@@ -283,7 +371,8 @@ def dedup(
     output_delimiter: OutputDelimiter = None,
     bom: Bom = False,
     groups: Annotated[
-        str | None, typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}.")
+        str | None,
+        typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}."),
     ] = None,
     id_column: IdOption = None,
     field: Fields = None,
@@ -293,7 +382,9 @@ def dedup(
     max_block: MaxBlock = MAX_BLOCK,
     scoring: ScoringOption = "weights",
     threshold: LeastScore = None,
-    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="A record has at most one duplicate.")] = False,
+    one_to_one: Annotated[
+        bool, typer.Option("--one-to-one", help="A record has at most one duplicate.")
+    ] = False,
     synonyms: SynonymsFile = None,
     nicknames: Nicknames = False,
     hold_out: HeldOut = None,
@@ -324,17 +415,27 @@ def dedup(
 ) -> None:
     """Link the records of one table that are the same.
 
-    Writes the links, as match does, and with --groups the group of each record: records that links connect,
-    unless the scores of the other pairs among them contradict.
+    Writes the links, as match does, and with --groups the group of each record: records that links
+    connect, unless the scores of the other pairs among them contradict.
     """
     with one_line_errors():
         from lshfast.engine.cluster_file import cluster_output
         from lshfast.jobs.records import RecordInputs, RecordOutputs
 
         inputs = RecordInputs(
-            a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns,
+            a,
+            None,
+            id_column,
+            None,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            delimiter,
+            max_columns,
             labels=labels or [],
-        )  # fmt: skip
+        )
         table = TableStyle(inputs, defuse_formulas, output_delimiter, bom)
         outputs = RecordOutputs(
             links=table.output(output, output_format),
@@ -351,9 +452,19 @@ def dedup(
         )
         assign: Assignment | None = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
-            field, ignore, block, max_block, scoring, threshold, assign, (synonyms, nicknames), hold_out, seed, threads,
+            field,
+            ignore,
+            block,
+            max_block,
+            scoring,
+            threshold,
+            assign,
+            (synonyms, nicknames),
+            hold_out,
+            seed,
+            threads,
             missing,
-        )  # fmt: skip
+        )
         _link(inputs, outputs, options, explain, quiet, verbose)
 
 
@@ -365,7 +476,9 @@ class TableStyle(NamedTuple):
     delimiter: str | None
     bom: bool
 
-    def output(self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False) -> Output | None:
+    def output(
+        self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False
+    ) -> Output | None:
         """Return an output with its options, None for none."""
         from lshfast.drivers.inputs import Inputs, output_of
 

@@ -1,4 +1,6 @@
-"""The commands of ``lshfast stage``: they convert options to arguments and contain no other logic."""
+"""The commands of ``lshfast stage``: they convert options to arguments and contain no other
+logic.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +62,14 @@ stage_app: typer.Typer = typer.Typer(
     help="Run dedup as tasks of separate processes.",
 )
 
-WorkFolderArgument = Annotated[str, typer.Argument(metavar="WORK", help="The folder of the plan.", show_default=False)]
+WorkFolderArgument = Annotated[
+    str, typer.Argument(metavar="WORK", help="The folder of the plan.", show_default=False)
+]
 TaskOption = Annotated[
-    str, typer.Option(metavar="N|all", help="The number of the task, from 0; all: those that are not done.")
+    str,
+    typer.Option(
+        metavar="N|all", help="The number of the task, from 0; all: those that are not done."
+    ),
 ]
 
 # What the tasks of each stage do.
@@ -85,12 +92,15 @@ def plan(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, folders, "
+            help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can "
+            "open: files, folders, "
             "'patterns*', URLs.",
             show_default=False,
         ),
     ],
-    work: Annotated[str, typer.Option(metavar="DIR", help="New folder for the plan and the files of the tasks.")],
+    work: Annotated[
+        str, typer.Option(metavar="DIR", help="New folder for the plan and the files of the tasks.")
+    ],
     output: Annotated[
         str,
         typer.Option(
@@ -101,20 +111,37 @@ def plan(
         ),
     ],
     shards: Annotated[
-        int | None, typer.Option(help="Portions of whole input files; default: a gigabyte each.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Portions of whole input files; default: a gigabyte each.", show_default=False
+        ),
     ] = None,
     tasks: Annotated[
-        int | None, typer.Option(help="Tasks of join and of verify; default: as many as shards.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Tasks of join and of verify; default: as many as shards.", show_default=False
+        ),
     ] = None,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory that a task may take, like 4G.")] = "2G",
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory that a task may take, like 4G.")
+    ] = "2G",
     pairs: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Also write the similar pairs, a table for each task of verify.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Also write the similar pairs, a table for each task of verify."
+        ),
     ] = None,
     removed: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Also write key, kept_key and similarity of removed rows.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Also write key, kept_key and similarity of removed rows."
+        ),
     ] = None,
     rejected: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Skip bad rows, and write them here; by default they are errors.")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Skip bad rows, and write them here; by default they are errors."
+        ),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -158,14 +185,48 @@ def plan(
         from lshfast import stages
 
         stages.plan(
-            inputs, work, output, shards=shards, tasks=tasks, memory=memory, pairs=pairs, removed=removed,
-            rejected=rejected, column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
-            max_row_bytes=max_row_bytes, delimiter=delimiter, max_columns=max_columns, output_format=output_format,
-            defuse_formulas=defuse_formulas, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
-            num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify,
-            exact=exact, groups=groups, measure=measure, ignore_common=ignore_common, top=top, most=most, keep=keep,
-            by=by, max_removed=max_removed, annotate=annotate, threads=threads, seed=seed,
-        )  # fmt: skip
+            inputs,
+            work,
+            output,
+            shards=shards,
+            tasks=tasks,
+            memory=memory,
+            pairs=pairs,
+            removed=removed,
+            rejected=rejected,
+            column=column,
+            id_column=id_column,
+            glob=glob,
+            encoding=encoding,
+            format=format,
+            max_row_bytes=max_row_bytes,
+            delimiter=delimiter,
+            max_columns=max_columns,
+            output_format=output_format,
+            defuse_formulas=defuse_formulas,
+            threshold=threshold,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            scheme=scheme,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
+            verify=verify,
+            exact=exact,
+            groups=groups,
+            measure=measure,
+            ignore_common=ignore_common,
+            top=top,
+            most=most,
+            keep=keep,
+            by=by,
+            max_removed=max_removed,
+            annotate=annotate,
+            threads=threads,
+            seed=seed,
+        )
         if not quiet:
             _show_tasks(work)
 
@@ -201,18 +262,24 @@ def ranges(numbers: list[int]) -> str:
 
 @stage_app.command(no_args_is_help=True)
 def status(
-    work: WorkFolderArgument, html: Html = None, html_texts: HtmlTexts = True, overwrite: Overwrite = False
+    work: WorkFolderArgument,
+    html: Html = None,
+    html_texts: HtmlTexts = True,
+    overwrite: Overwrite = False,
 ) -> None:
     """Show which tasks are done.
 
-    Once all tasks of verify are done, also the figures of the run; --html then writes a page that shows what it found.
+    Once all tasks of verify are done, also the figures of the run; --html then writes a page that
+    shows what it found.
     """
     with one_line_errors():
         from lshfast import stages
 
         page = page_output(html, html_texts)
         if page is not None:
-            stages.write_page(work, page.path, texts=page.texts, command=page.command, overwrite=overwrite)
+            stages.write_page(
+                work, page.path, texts=page.texts, command=page.command, overwrite=overwrite
+            )
         _show_tasks(work)
 
 

@@ -1,8 +1,10 @@
-"""Columns of Arrow from other libraries and from files, checked before pyarrow or a kernel follows their offsets.
+"""Columns of Arrow from other libraries and from files, checked before pyarrow or a kernel follows
+their offsets.
 
-pyarrow checks nothing when it reads IPC or assembles the lists of Parquet, and its functions follow offsets that end
-behind the data. So every column is checked once, where it enters: by `checked_column` in memory, by `check_arrow` in
-files, and by `lshfast.kernels.arrow` if only kernels read it, which compare the offsets between the ends themselves.
+pyarrow checks nothing when it reads IPC or assembles the lists of Parquet, and its functions follow
+offsets that end behind the data. So every column is checked once, where it enters: by
+`checked_column` in memory, by `check_arrow` in files, and by `lshfast.kernels.arrow` if only
+kernels read it, which compare the offsets between the ends themselves.
 """
 
 from __future__ import annotations
@@ -22,14 +24,20 @@ from lshfast.kernels.arrow import checked_source
 _BINARY = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
 
 # The functions of pyarrow that make the types of lists, by the names of the types.
-_LISTS = {"list": "list_", "large_list": "large_list", "list_view": "list_view", "large_list_view": "large_list_view"}
+_LISTS = {
+    "list": "list_",
+    "large_list": "large_list",
+    "list_view": "list_view",
+    "large_list_view": "large_list_view",
+}
 
 
 def check_arrow(column: Any) -> None:
-    """Raise pyarrow.ArrowException unless the buffers of a column hold all that it refers to, at any depth.
+    """Raise pyarrow.ArrowException unless the buffers of a column hold all that it refers to, at
+    any depth.
 
-    Strings need not be UTF-8, except in unions and run-end encoded columns. This takes 1 ms for a million texts; to
-    check UTF-8 as well would take 150.
+    Strings need not be UTF-8, except in unions and run-end encoded columns. This takes 1 ms for a
+    million texts; to check UTF-8 as well would take 150.
     """
     for array in chunks_of(column):
         array.validate()
@@ -37,10 +45,11 @@ def check_arrow(column: Any) -> None:
 
 
 def checked_column(source: Any, name: str) -> Any:
-    """Return a column from outside: one that pyarrow can read has been checked, and is an array or a table of pyarrow.
+    """Return a column from outside: one that pyarrow can read has been checked, and is an array or
+    a table of pyarrow.
 
-    Columns of other libraries are returned as they are, and readers of batches unread: `lshfast.kernels.arrow` checks
-    their batches.
+    Columns of other libraries are returned as they are, and readers of batches unread:
+    `lshfast.kernels.arrow` checks their batches.
 
     Parameters
     ----------
@@ -77,7 +86,9 @@ def chunks_of(column: Any) -> list[Any]:
 
 
 def stored_lists(array: Any) -> Any:
-    """Return an array with its lists one after the other, if they are views; of an extension type, how it is stored."""
+    """Return an array with its lists one after the other, if they are views; of an extension type,
+    how it is stored.
+    """
     while hasattr(array.type, "storage_type"):
         array = array.storage
     if str(array.type).partition("<")[0] not in ("list_view", "large_list_view"):
@@ -126,16 +137,22 @@ def _is_ascii(column: Any) -> bool:
 
 
 def undecodable_rows(offsets: Int64Array, strings: Any) -> dict[int, str]:
-    """Return why rows with the strings ``strings[offsets[i]:offsets[i + 1]]`` are bad: some are not UTF-8."""
+    """Return why rows with the strings ``strings[offsets[i]:offsets[i + 1]]`` are bad: some are not
+    UTF-8.
+    """
     reasons = dict[int, str]()
     for place, error in undecodable_strings(strings):
         row = int(np.searchsorted(offsets, place, side="right")) - 1
-        reasons.setdefault(row, f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}")
+        reasons.setdefault(
+            row, f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}"
+        )
     return reasons
 
 
 def objects_of(column: Any, name: str) -> list[Any]:
-    """Return a column of any library as a list of Python objects; `name` is the argument that errors name."""
+    """Return a column of any library as a list of Python objects; `name` is the argument that
+    errors name.
+    """
     checked_column(column, name)
     for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
         if hasattr(column, method):
@@ -144,11 +161,14 @@ def objects_of(column: Any, name: str) -> list[Any]:
 
 
 def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
-    """Return the values of a column as Python objects, and the reasons of bad rows, whose value is None."""
+    """Return the values of a column as Python objects, and the reasons of bad rows, whose value is
+    None.
+    """
     try:
         return column.to_pylist(), {}
     except UnicodeDecodeError:
-        values, bad = list[Any](), dict[int, str]()
+        values = list[Any]()
+        bad = dict[int, str]()
         for row in range(len(column)):
             try:
                 values.extend(column.slice(row, 1).to_pylist())
@@ -159,7 +179,8 @@ def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
 
 
 def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) -> Any:
-    """Return a field with other types, by their names, inside structs, lists, maps and dictionaries.
+    """Return a field with other types, by their names, inside structs, lists, maps and
+    dictionaries.
 
     Lists that are views have the same elements, unless `list_views`: pyarrow does not cast them.
     """
@@ -167,14 +188,17 @@ def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) 
     def inside(part: Any) -> Any:
         return with_leaves(part, names, list_views)
 
-    pa, kind = optional("pyarrow"), field.type
+    pa = optional("pyarrow")
+    kind = field.type
     if str(kind) in names:
         return field.with_type(pa.type_for_alias(names[str(kind)]))
     if not re.search(rf"\b({'|'.join(names)})\b", str(kind)):
         return field
     types = pa.types
     if types.is_dictionary(kind):
-        kind = pa.dictionary(kind.index_type, inside(pa.field("", kind.value_type)).type, kind.ordered)
+        kind = pa.dictionary(
+            kind.index_type, inside(pa.field("", kind.value_type)).type, kind.ordered
+        )
     elif types.is_struct(kind):
         kind = pa.struct([inside(kind.field(i)) for i in range(kind.num_fields)])
     elif types.is_map(kind):

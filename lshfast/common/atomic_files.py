@@ -28,16 +28,16 @@ def printable(path: str) -> str:
 def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a file that gets its name, complete, when the block ends.
 
-    The file is written under a hidden name in the same folder. Hidden files that killed writers of the same output
-    left behind are removed first.
+    The file is written under a hidden name in the same folder. Hidden files that killed writers of
+    the same output left behind are removed first.
 
     Parameters
     ----------
     path : path
         The final name. A symbolic link is followed.
     overwrite : bool
-        Whether a file of that name is replaced. The new file gets its permissions, and its owner and group where the
-        process may set them.
+        Whether a file of that name is replaced. The new file gets its permissions, and its owner
+        and group where the process may set them.
 
     Yields
     ------
@@ -49,12 +49,13 @@ def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterat
     FileExistsError
         If the file exists and `overwrite` is false, also if it was created meanwhile.
     OSError
-        If the path is a folder, device, pipe or socket, which are never replaced, or the file cannot be written (disk
-        full, for example); the message names the final path. The file that was there before is unchanged then, with
-        one exception: if only the folder cannot be synced, the new file is in place, and a power failure may bring
-        back the old one.
+        If the path is a folder, device, pipe or socket, which are never replaced, or the file
+        cannot be written (disk full, for example); the message names the final path. The file that
+        was there before is unchanged then, with one exception: if only the folder cannot be synced,
+        the new file is in place, and a power failure may bring back the old one.
     """
-    name, real = printable(os.fspath(path)), os.path.realpath(path)
+    name = printable(os.fspath(path))
+    real = os.path.realpath(path)
     if overwrite:
         _check_replaceable(real, name)
     _remove_abandoned(real)
@@ -101,7 +102,9 @@ _waiting: ContextVar[list[Publishable] | None] = ContextVar("_waiting", default=
 
 
 def publish_at_end(made: Publishable) -> None:
-    """Publish something with the files of the surrounding `all_or_none`, or at once if there is none."""
+    """Publish something with the files of the surrounding `all_or_none`, or at once if there is
+    none.
+    """
     waiting = _waiting.get()
     if waiting is not None:
         waiting.append(made)
@@ -114,9 +117,11 @@ def publish_at_end(made: Publishable) -> None:
 
 @contextmanager
 def all_or_none() -> Iterator[None]:
-    """Rename the files that `atomic_file` writes in the block when it ends, and remove them if it raises.
+    """Rename the files that `atomic_file` writes in the block when it ends, and remove them if it
+    raises.
 
-    If renaming one of them fails, those renamed before it keep their new names, and the others are removed.
+    If renaming one of them fails, those renamed before it keep their new names, and the others are
+    removed.
     """
     waiting: list[Publishable] = []
     token = _waiting.set(waiting)
@@ -151,12 +156,15 @@ class _HiddenFile:
     _lock: int | None = None
 
     def __init__(self, real: str, overwrite: bool, name: str) -> None:
-        self._real, self._overwrite, self._name = real, overwrite, name
+        self._real = real
+        self._overwrite = overwrite
+        self._name = name
         self._hidden: str | None = None
 
     def create(self) -> None:
         """Create the file."""
-        private = self._overwrite and os.path.exists(self._real)  # it may be less readable than the umask says
+        # It may be less readable than the umask says.
+        private = self._overwrite and os.path.exists(self._real)
         while True:
             self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
             self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)
@@ -183,7 +191,8 @@ class _HiddenFile:
         """Release the lock first: wherever this is interrupted, no locked file is left open."""
         if self._lock is not None:
             _unlock(self._lock)
-            number, self._lock = self._lock, None
+            number = self._lock
+            self._lock = None
             os.close(number)
 
     def __del__(self) -> None:
@@ -229,7 +238,9 @@ else:
 
 
 def _check_replaceable(real: str, name: str) -> None:
-    """Raise OSError if the name is not that of a file: a privileged process could replace a device by a file."""
+    """Raise OSError if the name is not that of a file: a privileged process could replace a device
+    by a file.
+    """
     if os.path.isdir(real):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if os.path.exists(real) and not os.path.isfile(real):
@@ -242,7 +253,9 @@ def _hidden_prefix(real: str) -> str:
 
 
 def _remove_abandoned(real: str) -> None:
-    """Remove the hidden files of writers of this output that were killed; files that cannot be removed stay."""
+    """Remove the hidden files of writers of this output that were killed; files that cannot be
+    removed stay.
+    """
     folder, prefix = os.path.split(_hidden_prefix(real))
     hidden = re.compile(re.escape(prefix) + r"[0-9a-f]{16}\.part")
     with suppress(OSError), os.scandir(folder) as entries:
@@ -270,23 +283,29 @@ def _remove_if_abandoned(path: str) -> None:
 
 
 def _copy_permissions(real: str, number: int) -> None:
-    """Give an open file the owner, group and permissions of an existing one, as far as the process may."""
+    """Give an open file the owner, group and permissions of an existing one, as far as the process
+    may.
+    """
     if sys.platform == "win32" or not os.path.exists(real):
         return
-    old, new = os.stat(real), os.fstat(number)
+    old = os.stat(real)
+    new = os.fstat(number)
     for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
         if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):
             with suppress(PermissionError):
                 os.fchown(number, owner, group)
     mode = old.st_mode & 0o777
-    if os.fstat(number).st_gid != old.st_gid:  # another group than the old one gets what everyone has
+    # Another group than the old one gets what everyone has.
+    if os.fstat(number).st_gid != old.st_gid:
         mode = mode & 0o707 | (mode & 0o007) << 3
     with suppress(PermissionError):
         os.fchmod(number, mode)
 
 
 def _rename(hidden: str, real: str, overwrite: bool) -> None:
-    """Rename a file to its final name, reserving the name first if nothing may be replaced; sync the folder."""
+    """Rename a file to its final name, reserving the name first if nothing may be replaced; sync
+    the folder.
+    """
     if not overwrite:
         os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     try:
@@ -300,7 +319,11 @@ def _rename(hidden: str, real: str, overwrite: bool) -> None:
         try:
             os.fsync(folder)
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that sync no folders
+            # File systems that sync no folders.
+            if error.errno not in (
+                errno.EINVAL,
+                errno.ENOTSUP,
+            ):
                 reason = f"{error.strerror} while its folder was synced; the new file is in place"
                 raise OSError(error.errno, reason) from error
         finally:

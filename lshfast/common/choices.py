@@ -1,4 +1,6 @@
-"""The values that options may take: the command line shows them in its help without importing what carries them out."""
+"""The values that options may take: the command line shows them in its help without importing what
+carries them out.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ Scheme: TypeAlias = Literal["fast", "classic"]
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 ItemMeasure: TypeAlias = Literal[
-    "jaccard", "containment", "cosine", "angle", "euclidean", "l2", "manhattan", "l1", "hamming", "tanimoto"
+    "jaccard",
+    "containment",
+    "cosine",
+    "angle",
+    "euclidean",
+    "l2",
+    "manhattan",
+    "l1",
+    "hamming",
+    "tanimoto",
 ]
 # Other usual names of measures, which all ways in take.
 MEASURE_SYNONYMS: dict[str, ItemMeasure] = {"l1": "manhattan", "l2": "euclidean"}

@@ -1,8 +1,9 @@
 """The version of the code: what all processes of one run have to agree on.
 
-Two builds with one version number can compute different values. So processes that share a run compare a digest of
-their code: of the Python modules as they are, and of the C and Cython sources that the compiled modules were built from
-(setup.py writes it beside them). It does not depend on the platform, the compiler or the version of Python.
+Two builds with one version number can compute different values. So processes that share a run
+compare a digest of their code: of the Python modules as they are, and of the C and Cython sources
+that the compiled modules were built from (setup.py writes it beside them). It does not depend on
+the platform, the compiler or the version of Python.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Files with checksums: a header, and sections after it; nothing is returned before all of it was checked.
+"""Files with checksums: a header, and sections after it; nothing is returned before all of it was
+checked.
 
-A header is a magic number, a version, further fields of fixed width, and the checksum of all that before it. Numbers
-are little-endian. A manifest is the same for objects of JSON.
+A header is a magic number, a version, further fields of fixed width, and the checksum of all that
+before it. Numbers are little-endian. A manifest is the same for objects of JSON.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def sealed(data: bytes) -> bytes:
 
 def is_sealed(data: bytes | memoryview) -> bool:
     """Return whether the last eight bytes are the checksum of those before them."""
-    return len(data) >= _SUM.size and bool(_SUM.unpack(data[-_SUM.size :])[0] == checksum(data[: -_SUM.size]))
+    return len(data) >= _SUM.size and bool(
+        _SUM.unpack(data[-_SUM.size :])[0] == checksum(data[: -_SUM.size])
+    )
 
 
 def check_version(version: Any, known: Sequence[int], where: str) -> None:
@@ -85,7 +88,9 @@ class Header:
         return sealed(self.struct.pack(self.magic, version, *fields))
 
     def unpack(self, data: bytes) -> tuple[Any, ...]:
-        """Return the version and the fields of the header at the beginning of some bytes, or raise FormatError."""
+        """Return the version and the fields of the header at the beginning of some bytes, or raise
+        FormatError.
+        """
         head = data[: self.size]
         if not head.startswith(self.magic) or len(head) < self.size:
             raise FormatError(f"header: not {self.name}")
@@ -97,7 +102,8 @@ class Header:
 
 
 class Container(Header):
-    """A kind of file that is written once: a header, which ends with the checksum of each section, and the sections.
+    """A kind of file that is written once: a header, which ends with the checksum of each section,
+    and the sections.
 
     Parameters
     ----------
@@ -110,8 +116,9 @@ class Container(Header):
     first : int
         The least place of the first section, a multiple of `alignment`.
     note_bytes : int
-        The most bytes of a note: a text of UTF-8 without control characters. With a note, a file has the last version
-        and, after its header, the note with zeros behind it and a checksum. Without one, it has the first version.
+        The most bytes of a note: a text of UTF-8 without control characters. With a note, a file
+        has the last version and, after its header, the note with zeros behind it and a checksum.
+        Without one, it has the first version.
     """
 
     def __init__(
@@ -142,9 +149,11 @@ class Container(Header):
     ) -> None:
         """Write a file, which appears under its name when it is complete.
 
-        A section is the bytes of several arrays. `progress` is called with ("save", bytes done, bytes in total).
+        A section is the bytes of several arrays. `progress` is called with ("save", bytes done,
+        bytes in total).
         """
-        done, total = 0, sum(array.nbytes for arrays in sections for array in arrays)
+        done = 0
+        total = sum(array.nbytes for arrays in sections for array in arrays)
 
         def tell(nbytes: int) -> None:
             nonlocal done
@@ -166,7 +175,10 @@ class Container(Header):
     def _packed_note(self, note: str) -> bytes:
         data = note.encode()
         if len(data) > self.note_bytes or not note.isprintable():
-            raise ValueError(f"a note has at most {self.note_bytes} bytes and no control characters, not {note!r}")
+            raise ValueError(
+                f"a note has at most {self.note_bytes} bytes and no control characters, not "
+                f"{note!r}"
+            )
         return sealed(data.ljust(self.note_bytes, b"\0"))
 
     def _unpacked_note(self, data: bytes) -> str:
@@ -185,21 +197,25 @@ class Container(Header):
     ) -> tuple[tuple[Any, ...], list[Bytes]]:
         """Return the fields and the sections of a file; the file is mapped as long as they exist.
 
-        If there may be a note, it is the last of the fields, "" without one. `sizes` checks the fields, and returns the
-        bytes of each section. It is called with the fields.
+        If there may be a note, it is the last of the fields, "" without one. `sizes` checks the
+        fields, and returns the bytes of each section. It is called with the fields.
 
         Raises
         ------
         FormatError
-            If the file is of another kind or version, or damaged; the error names the file and the part.
+            If the file is of another kind or version, or damaged; the error names the file and the
+            part.
         OSError
             If it cannot be read.
         """
         with open(path, "rb") as file, named_format(path):
             data = mapped(file)
             version, *fields = self.unpack(bytes(data[: self.size]))
-            own, sums = tuple(fields[: -len(self.sections)]), fields[-len(self.sections) :]
-            places, padding, end = [], [], self.size
+            own = tuple(fields[: -len(self.sections)])
+            sums = fields[-len(self.sections) :]
+            places = []
+            padding = []
+            end = self.size
             if self.note_bytes:
                 noted = version != self.versions[0]
                 end += (self.note_bytes + _SUM.size) * noted
@@ -257,7 +273,9 @@ class Manifest:
         shown = printable(path)
         try:
             found = json.loads(data)
-            version, own, values = found["version"], found["checksum"], [dict(found[name]) for name in self._names]
+            version = found["version"]
+            own = found["checksum"]
+            values = [dict(found[name]) for name in self._names]
         except (ValueError, KeyError, TypeError):
             raise FormatError(f"{shown}: damaged") from None
         check_version(version, [self.version], shown)
@@ -267,7 +285,9 @@ class Manifest:
 
 
 def append(file: Any, arrays: Arrays, tell: Callable[[int], None]) -> None:
-    """Write the bytes of arrays, and call `tell` with the number of further bytes that are written."""
+    """Write the bytes of arrays, and call `tell` with the number of further bytes that are
+    written.
+    """
     for array in arrays:
         whole = _bytes(array)
         for at in range(0, len(whole), STEP_BYTES):

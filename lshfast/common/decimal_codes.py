@@ -1,4 +1,6 @@
-"""Codes that are texts of decimal digits only: they are read as hexadecimal, and are probably decimal numbers."""
+"""Codes that are texts of decimal digits only: they are read as hexadecimal, and are probably
+decimal numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-# Fewer digits say nothing: of 30 hexadecimal digits at random, none is from a to f with a probability of 1e-6. Leading
-# zeros do not count.
+# Fewer digits say nothing: of 30 hexadecimal digits at random, none is from a to f with a
+# probability of 1e-6. Leading zeros do not count.
 LEAST_DIGITS = 30
 
 ADVICE = (
-    "all codes are texts of decimal digits, and were read as hexadecimal; for decimal numbers, give integers: a number "
+    "all codes are texts of decimal digits, and were read as hexadecimal; for decimal numbers, "
+    "give integers: a number "
     "of JSONL, a uint64 of Parquet or .npy, or an int or uint64 of Python"
 )
 
@@ -19,8 +22,9 @@ ADVICE = (
 class DecimalCodesWarning(UserWarning):
     """All codes that were given as texts have decimal digits only, so they may be decimal numbers.
 
-    Texts of codes are read as hexadecimal digits. Functions and indexes that take codes warn with it if there are at
-    least 30 digits, of which none is from a to f. Give decimal numbers as integers.
+    Texts of codes are read as hexadecimal digits. Functions and indexes that take codes warn with
+    it if there are at least 30 digits, of which none is from a to f. Give decimal numbers as
+    integers.
 
     See Also
     --------
@@ -47,7 +51,9 @@ class DecimalDigits:
 
     def add(self, codes: Sequence[object]) -> None:
         """Add codes that were read, in any form."""
-        self._only = self._only and all(isinstance(code, str) and code.isdecimal() for code in codes)
+        self._only = self._only and all(
+            isinstance(code, str) and code.isdecimal() for code in codes
+        )
         if self._only:
             self._digits += sum(len(str(code).lstrip("0")) for code in codes)
 
@@ -63,7 +69,10 @@ def warn_of_decimal_codes(advice: str) -> None:
         return
     level = 2
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "lshfast":
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == "lshfast"
+    ):
         frame = frame.f_back
         level += 1
     warnings.warn(advice, DecimalCodesWarning, stacklevel=level)

@@ -17,8 +17,12 @@ class Figure(NamedTuple):
 
 
 def figure(name: str, value: object = "", *notes: str) -> Figure:
-    """Return a line of a table: whole numbers get separators, and notes that are empty are left out."""
-    return Figure(name, f"{value:,}" if isinstance(value, int) else str(value), "; ".join(filter(None, notes)))
+    """Return a line of a table: whole numbers get separators, and notes that are empty are left
+    out.
+    """
+    return Figure(
+        name, f"{value:,}" if isinstance(value, int) else str(value), "; ".join(filter(None, notes))
+    )
 
 
 class Shown:
@@ -39,13 +43,20 @@ def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
     """Return a title, the table and the advice, if there is any, as lines of text."""
     cells = (map(visible, one) for one in figures)
     lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in cells]
-    return "\n".join([visible(title, lines=True), *lines, *([f"  {visible(advice, lines=True)}"] if advice else [])])
+    return "\n".join(
+        [
+            visible(title, lines=True),
+            *lines,
+            *([f"  {visible(advice, lines=True)}"] if advice else []),
+        ]
+    )
 
 
 def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
     """Return a title, the table and the advice, if there is any, as HTML."""
     rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:right'>{escape(value)}</td>"
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td "
+        f"style='text-align:right'>{escape(value)}</td>"
         f"<td style='text-align:left'>{escape(note)}</td></tr>"
         for name, value, note in (map(visible, one) for one in figures)
     )

@@ -36,9 +36,11 @@ class FormatError(ValueError):
 
 
 class DataError(ValueError):
-    """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or ``FILE:``).
+    """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or
+    ``FILE:``).
 
-    `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole file).
+    `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole
+    file).
 
     See Also
     --------
@@ -52,7 +54,9 @@ class DataError(ValueError):
 
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
-        readable = reason.encode("utf-8", "backslashreplace").decode()  # it may quote a lone surrogate
+        readable = reason.encode(
+            "utf-8", "backslashreplace"
+        ).decode()  # it may quote a lone surrogate
         self.path, self.line, self.reason, self._rows = path, line, " ".join(readable.split()), rows
 
     def __str__(self) -> str:
@@ -72,7 +76,8 @@ class Excess(NamedTuple):
     read, removed : int
         Numbers of good rows, and of removed rows.
     groups : tuple of (object, int)
-        The largest groups among the removed rows: the key of the row that is kept, and how many were removed for it.
+        The largest groups among the removed rows: the key of the row that is kept, and how many
+        were removed for it.
     """
 
     column: str | None
@@ -88,15 +93,16 @@ class Excess(NamedTuple):
 
 
 class TooManyRemovedError(RuntimeError):
-    """A run would have removed a larger share of the rows than `max_removed`; it has written nothing.
+    """A run would have removed a larger share of the rows than `max_removed`; it has written
+    nothing.
 
     Attributes
     ----------
     limit : float
         The value of `max_removed`.
     excesses : tuple of Excess
-        All rows, if too many of them would have been removed, then the values of `by`, those with most removed rows
-        first, at most 1,000.
+        All rows, if too many of them would have been removed, then the values of `by`, those with
+        most removed rows first, at most 1,000.
 
     Examples
     --------
@@ -115,25 +121,39 @@ class TooManyRemovedError(RuntimeError):
 
     def __init__(self, limit: float, excesses: tuple[Excess, ...]) -> None:
         super().__init__(limit, excesses)
-        self.limit, self.excesses = limit, excesses
+        self.limit = limit
+        self.excesses = excesses
 
     def __str__(self) -> str:
         parts = []
         for number, one in enumerate(self.excesses[:MOST_NAMED]):
-            of = "all rows" if one.column is None else f"the rows with {_cut(one.column)} {_cut(name_of(one.value))}"
+            of = (
+                "all rows"
+                if one.column is None
+                else f"the rows with {_cut(one.column)} {_cut(name_of(one.value))}"
+            )
             limit = f", and max_removed is {self.limit:g}" if number == 0 else ""
-            parts.append(f"{one.share:.1%} of {of} are removed ({one.removed:,} of {one.read:,}){limit}")
+            parts.append(
+                f"{one.share:.1%} of {of} are removed ({one.removed:,} of {one.read:,}){limit}"
+            )
             if one.groups:
-                parts.append(f"largest groups: {', '.join(f'{size:,} for {_cut(key)}' for key, size in one.groups)}")
+                parts.append(
+                    "largest groups: "
+                    f"{', '.join(f'{size:,} for {_cut(key)}' for key, size in one.groups)}"
+                )
         more = len(self.excesses) - MOST_NAMED
         if more > 0:
             parts.append(
-                f"too many rows of {more:,} more value{'s' if more > 1 else ''} of {_cut(self.excesses[-1].column)}"
+                f"too many rows of {more:,} more value{'s' if more > 1 else ''} of "
+                f"{_cut(self.excesses[-1].column)}"
             )
         return " ".join("; ".join(parts).split())
 
 
 def _cut(name: object) -> str:
-    """Return a name for a message; a long one is cut in the middle, because the end of a path tells rows apart."""
-    text, half = visible(str(name)), MOST_CHARACTERS // 2
+    """Return a name for a message; a long one is cut in the middle, because the end of a path tells
+    rows apart.
+    """
+    text = visible(str(name))
+    half = MOST_CHARACTERS // 2
     return text if len(text) <= MOST_CHARACTERS else f"{text[: half - 1]}…{text[-half:]}"

@@ -11,13 +11,21 @@ from typing import Any
 def optional(module: str, extra: str = "cli") -> Any:
     """Import a module of an extra, or raise an error.
 
-    The error is an ImportError that names the extra to install if the package is missing, and otherwise what the import
-    raised: a MemoryError, or an ImportError that says why the package cannot be imported.
+    The error is an ImportError that names the extra to install if the package is missing, and
+    otherwise what the import raised: a MemoryError, or an ImportError that says why the package
+    cannot be imported.
     """
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package
-        reason = f'is missing: pip install "lshfast[{extra}]"' if absent else f"cannot be imported: {error}"
+        absent = (
+            isinstance(error, ModuleNotFoundError)
+            and (error.name or "").partition(".")[0] == package
+        )
+        reason = (
+            f'is missing: pip install "lshfast[{extra}]"'
+            if absent
+            else f"cannot be imported: {error}"
+        )
         raise ImportError(f"{package} {reason}") from error

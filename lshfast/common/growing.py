@@ -41,7 +41,8 @@ class GrowingArray:
         """Add rows at the end."""
         end = self._filled + len(part)
         if end > len(self._array):
-            # numpy fills what is new with zeros, so it takes memory at once; large blocks are moved without a copy.
+            # numpy fills what is new with zeros, so it takes memory at once; large blocks are moved
+            # without a copy.
             self._resize(max(end, len(self._array) + len(self._array) // 16))
         self._array[self._filled : end] = part
         self._filled = end

@@ -11,34 +11,39 @@ from typing import Any
 def lazy_names(
     package: str, names: Mapping[str, str], unlisted: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names when they are first used.
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names when they are
+    first used.
 
-    ``dir`` lists the names before they are imported, and imports none. It lists no other modules, and nothing that the
-    package itself has imported.
+    ``dir`` lists the names before they are imported, and imports none. It lists no other modules,
+    and nothing that the package itself has imported.
 
-    Packages hide both from type checkers, which would take a misspelt name for Any, and import all public names for
-    them instead.
+    Packages hide both from type checkers, which would take a misspelt name for Any, and import all
+    public names for them instead.
 
     Parameters
     ----------
     package : str
     names : mapping of str to str
-        The names in each module of the package, separated by spaces. "." stands for the package: then they are modules.
+        The names in each module of the package, separated by spaces. "." stands for the package:
+        then they are modules.
     unlisted : mapping of str to str, optional
         Further names, which ``dir`` does not list.
 
     Returns
     -------
     (callable, callable)
-        The first returns the value of a name, which is from then on an attribute of the package, and raises
-        AttributeError for other names. The second returns the sorted names of the package.
+        The first returns the value of a name, which is from then on an attribute of the package,
+        and raises AttributeError for other names. The second returns the sorted names of the
+        package.
 
     Examples
     --------
     >>> import sys, types
     >>> sys.modules["lazy_json"] = package = types.ModuleType("lazy_json")
     >>> package.__path__ = __import__("json").__path__
-    >>> package.__getattr__, package.__dir__ = lazy_names("lazy_json", {"decoder": "JSONDecoder", ".": "scanner"})
+    >>> package.__getattr__, package.__dir__ = lazy_names(
+    ...     "lazy_json", {"decoder": "JSONDecoder", ".": "scanner"}
+    ... )
     >>> "JSONDecoder" in vars(package), {"JSONDecoder", "scanner"} <= {*dir(package)}
     (False, True)
     >>> package.JSONDecoder

@@ -37,7 +37,8 @@ def locked(path: str, refusal: str, remove: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        if remove and sys.platform != "win32":  # while it is locked, so that no other process removes it
+        # While it is locked, so that no other process removes it.
+        if remove and sys.platform != "win32":
             with suppress(OSError):
                 os.unlink(path)
         os.close(file)

@@ -1,4 +1,6 @@
-"""The nearest of some names, for errors about a name that is not among them: a column, an option, a file."""
+"""The nearest of some names, for errors about a name that is not among them: a column, an option, a
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ MOST_FILES = 5
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
-    """Return at most two of the names, those most like `name`, whatever the case; none if no name is like it.
+    """Return at most two of the names, those most like `name`, whatever the case; none if no name
+    is like it.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
     """
     from difflib import get_close_matches
 
-    by_lower = {one.lower(): one for one in islice(names, MOST_NAMES) if len(one) <= 4 * len(name) + 8}
+    by_lower = {
+        one.lower(): one for one in islice(names, MOST_NAMES) if len(one) <= 4 * len(name) + 8
+    }
     return [by_lower[one] for one in get_close_matches(name.lower(), by_lower, 2, least)]
 
 
@@ -88,14 +93,19 @@ def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> st
     "no column 'txt'; columns are: id, text; did you mean 'text'?"
     """
     there = tuple(columns)
-    return (_no_column if len(there) <= MOST_REMEMBERED else _no_column.__wrapped__)(name, there, fault)
+    return (_no_column if len(there) <= MOST_REMEMBERED else _no_column.__wrapped__)(
+        name, there, fault
+    )
 
 
 @lru_cache(16)
 def _no_column(name: str, there: tuple[str, ...], fault: str) -> str:
-    """Return the message of `no_column`; rows that are rejected for one reason mostly have equal columns."""
+    """Return the message of `no_column`; rows that are rejected for one reason mostly have equal
+    columns.
+    """
     shown = ", ".join(
-        one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..." for one in there[:MOST_SHOWN]
+        one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..."
+        for one in there[:MOST_SHOWN]
     )
     more = f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
     return f"{fault} {name!r}; columns are: {shown}{more}{did_you_mean(name, there)}"
@@ -112,7 +122,11 @@ def nearest_file(error: OSError) -> str:
 def _nearest_in(path: str) -> str:
     folder, name = os.path.split(path)
     if folder and not os.path.isdir(folder):
-        return f"; there is no folder {printable(folder)}{_nearest_in(folder)}" if folder != path else ""
+        return (
+            f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
+            if folder != path
+            else ""
+        )
     with suppress(OSError), os.scandir(folder or ".") as entries:
         by_stem = defaultdict[str, list[str]](list)  # a common suffix does not make names alike
         for entry in islice(entries, MOST_NAMES):
@@ -125,10 +139,14 @@ def _nearest_in(path: str) -> str:
 
 
 def files_of(pattern: str) -> str:
-    """Return some names of the folder of a pattern that no file matches, as the end of a message."""
+    """Return some names of the folder of a pattern that no file matches, as the end of a
+    message.
+    """
     folder = os.path.dirname(pattern)
     with suppress(OSError):
-        there = sorted(one for one in islice(os.listdir(folder or "."), MOST_NAMES) if not one.startswith("."))
+        there = sorted(
+            one for one in islice(os.listdir(folder or "."), MOST_NAMES) if not one.startswith(".")
+        )
         if there:
             more = f" and {len(there) - MOST_FILES:,} more" if len(there) > MOST_FILES else ""
             return f"; in its folder are {', '.join(map(printable, there[:MOST_FILES]))}{more}"

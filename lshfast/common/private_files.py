@@ -1,4 +1,6 @@
-"""Folders and files that only their owner can write to, so that nobody else decides what a run reads or overwrites."""
+"""Folders and files that only their owner can write to, so that nobody else decides what a run
+reads or overwrites.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,15 @@ def check_folder(path: str) -> None:
     NotADirectoryError
         If it is no folder, or a symbolic link.
     PermissionError
-        If it belongs to another user, or its group or others can write to it. Windows has other permissions; there,
-        they are not checked.
+        If it belongs to another user, or its group or others can write to it. Windows has other
+        permissions; there, they are not checked.
     """
     shown = printable(path)
     state = os.lstat(path.rstrip(os.sep) or os.sep)
     if stat.S_ISLNK(state.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "the work folder is a symbolic link; name the folder itself", shown)
+        raise NotADirectoryError(
+            errno.ENOTDIR, "the work folder is a symbolic link; name the folder itself", shown
+        )
     if not stat.S_ISDIR(state.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "the work folder is a file", shown)
     if sys.platform == "win32":
@@ -34,7 +38,10 @@ def check_folder(path: str) -> None:
         raise PermissionError(errno.EACCES, f"the work folder belongs to {owner}", shown)
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = f"{stat.S_IMODE(state.st_mode):o}"
-        reason = f"other users can write to the work folder (its mode is {mode}): `chmod go-w` forbids it"
+        reason = (
+            f"other users can write to the work folder (its mode is {mode}): `chmod go-w` "
+            "forbids it"
+        )
         raise PermissionError(errno.EACCES, reason, shown)
 
 
@@ -47,5 +54,7 @@ def make_folder(path: str) -> None:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file as an opener of `open`: a new one is private, and a symbolic link is not followed."""
+    """Open a file as an opener of `open`: a new one is private, and a symbolic link is not
+    followed.
+    """
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -1,8 +1,8 @@
 """Secret keys of a run, for the hashes that decide whether rows are similar or copies.
 
-Each run draws its keys from the operating system. Tokens under a seed are the same in every run, so anyone who knows
-the seed can write texts whose tokens collide. With a key that is drawn for the run this is not possible. No result
-depends on the key. docs/understand/security.md has the bounds.
+Each run draws its keys from the operating system. Tokens under a seed are the same in every run, so
+anyone who knows the seed can write texts whose tokens collide. With a key that is drawn for the run
+this is not possible. No result depends on the key. docs/understand/security.md has the bounds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ P = 2**61 - 1
 
 
 def _drawn_below(n: int) -> int:
-    """Draw a number in 0..n - 1, for n up to 2**64. The module `secrets` takes 10 ms longer: its import does."""
+    """Draw a number in 0..n - 1, for n up to 2**64. The module `secrets` takes 10 ms longer: its
+    import does.
+    """
     bits = (n - 1).bit_length()
     while True:
         number = int.from_bytes(os.urandom(8), "little") >> (64 - bits)
@@ -25,7 +27,9 @@ def _drawn_below(n: int) -> int:
 
 
 def draw_fingerprint_key() -> tuple[int, int]:
-    """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in 2**32..2**61 - 2."""
+    """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in
+    2**32..2**61 - 2.
+    """
     return 2**32 + _drawn_below(P - 2**32), 2**32 + _drawn_below(P - 2**32)
 
 

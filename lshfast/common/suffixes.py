@@ -10,7 +10,8 @@ from collections.abc import Iterable
 # Suffixes of compressed files, by their codecs.
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 
-# What other programs write beside the data: marks of Hive and Spark, and the state of a saved dataset.
+# What other programs write beside the data: marks of Hive and Spark, and the state of a saved
+# dataset.
 _DESCRIPTION = re.compile(r"_.*|state\.json|dataset_info\.json")
 
 

@@ -1,4 +1,6 @@
-"""Python threads for kernels that release the GIL: the number of threads, pieces of work, and an ordered map."""
+"""Python threads for kernels that release the GIL: the number of threads, pieces of work, and an
+ordered map.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from lshfast.kernels import guards
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Items under way for each thread. The workers have enough to do while the calling thread reads its next batch of items.
+# Items under way for each thread. The workers have enough to do while the calling thread reads its
+# next batch of items.
 AHEAD = 6
 
 Item = TypeVar("Item")
@@ -27,9 +30,15 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the number of threads to use; None stands for the number of CPUs that this process may use."""
+    """Return the number of threads to use; None stands for the number of CPUs that this process may
+    use.
+    """
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     if isinstance(threads, bool) or not hasattr(threads, "__index__"):
         raise TypeError(f"threads must be an int or None, not {threads!r}")
     if threads < 1:
@@ -38,8 +47,11 @@ def thread_count(threads: int | None) -> int:
 
 
 def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Yield slices of consecutive rows whose total cost is at most `most`; a slice has at least one row."""
-    start, ends = 0, np.cumsum(costs, dtype=np.int64)
+    """Yield slices of consecutive rows whose total cost is at most `most`; a slice has at least one
+    row.
+    """
+    start = 0
+    ends = np.cumsum(costs, dtype=np.int64)
     while start < len(costs):
         before = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
@@ -47,7 +59,9 @@ def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
         start = stop
 
 
-def for_each_piece(work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None) -> None:
+def for_each_piece(
+    work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None
+) -> None:
     """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
     threads = thread_count(threads)
     if len(costs) == 1:  # a single query: the rest takes longer than its work
@@ -65,13 +79,14 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield function(item) for each item, in order, with at most AHEAD items per thread under way.
 
-    While an item is processed for which alone(item) is true, no other one is: for items that take much memory.
+    While an item is processed for which alone(item) is true, no other one is: for items that take
+    much memory.
 
-    The calling thread is one of the threads. It takes the items from the iterator, so reading the next item overlaps
-    with work on earlier ones, and processes items itself instead of waiting for the others. So no more threads run
-    than there are CPUs for them: if a thread that holds the GIL loses its CPU to another one, all of them wait. If the
-    iteration ends early, by an error or an interrupt, items under way are abandoned: their kernels stop within about
-    50 ms.
+    The calling thread is one of the threads. It takes the items from the iterator, so reading the
+    next item overlaps with work on earlier ones, and processes items itself instead of waiting for
+    the others. So no more threads run than there are CPUs for them: if a thread that holds the GIL
+    loses its CPU to another one, all of them wait. If the iteration ends early, by an error or an
+    interrupt, items under way are abandoned: their kernels stop within about 50 ms.
     """
     items = iter(items)
     first = list(islice(items, 2 if threads > 1 else 0))
@@ -83,7 +98,8 @@ def ordered_map(
 
     pending: deque[_Task[Item, Result]] = deque()
     over = threading.Event()
-    pool, owner = ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,)), threading.get_ident()
+    pool = ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,))
+    owner = threading.get_ident()
     try:
         for item in items:
             if alone is not None and alone(item):
@@ -100,8 +116,8 @@ def ordered_map(
         over.set()
         for task in pending:
             task.future.cancel()
-        # The garbage collector may run this in any thread, also in one that starts and holds locks of `threading`
-        # (before Python 3.13), which a thread needs to be waited for.
+        # The garbage collector may run this in any thread, also in one that starts and holds locks
+        # of `threading` (before Python 3.13), which a thread needs to be waited for.
         pool.shutdown(wait=threading.get_ident() == owner)
 
 
@@ -109,7 +125,8 @@ class _Task(Generic[Item, Result]):
     """An item, and the result that a worker or the calling thread computes for it."""
 
     def __init__(self, future: Future[Result], item: Item) -> None:
-        self.future, self.item = future, item
+        self.future = future
+        self.item = item
         self._done: list[Result] = []
         self._error: Exception | None = None
 
@@ -117,7 +134,9 @@ class _Task(Generic[Item, Result]):
         return self.future.done()
 
     def process(self, function: Callable[[Item], Result]) -> bool:
-        """Process the item in the calling thread, unless a worker has begun to; return whether it was processed."""
+        """Process the item in the calling thread, unless a worker has begun to; return whether it
+        was processed.
+        """
         if self.done() or not self.future.cancel():
             return False
         try:
@@ -133,7 +152,9 @@ class _Task(Generic[Item, Result]):
 
 
 def _next_result(function: Callable[[Item], Result], pending: deque[_Task[Item, Result]]) -> Result:
-    """Return the result of the first task. Until it is there, process tasks that no worker has begun."""
+    """Return the result of the first task. Until it is there, process tasks that no worker has
+    begun.
+    """
     while not pending[0].done() and any(task.process(function) for task in pending):
         pass
     return pending.popleft().result()
@@ -148,9 +169,10 @@ _usual_interval = 0.005
 def quick_switches() -> Iterator[None]:
     """Set the interpreter's switch interval to 0.1 ms (default 5 ms) within a with statement.
 
-    While one thread parses its input without a pause, each other thread waits one interval for the GIL whenever it
-    leaves a kernel. With 5 ms, kernels that take 2 ms hardly overlap with the parser. The interval belongs to the
-    process: the first of several concurrent runs changes it, and the last one restores it.
+    While one thread parses its input without a pause, each other thread waits one interval for the
+    GIL whenever it leaves a kernel. With 5 ms, kernels that take 2 ms hardly overlap with the
+    parser. The interval belongs to the process: the first of several concurrent runs changes it,
+    and the last one restores it.
     """
     global _quick_runs, _usual_interval
     with _switching:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# The most values that are told apart, the most bytes of their texts, and the most characters of one.
+# The most values that are told apart, the most bytes of their texts, and the most characters of
+# one.
 MOST_VALUES = 1 << 20
 MOST_BYTES = 16 << 20
 MOST_CHARACTERS = 200
 
 # The codes of rows without a value, and of rows whose value is none of those that are told apart.
-MISSING, OTHER = -1, -2
+MISSING = -1
+OTHER = -2
 
 
 def text_of_value(value: Any) -> str | None:
@@ -27,7 +29,8 @@ def text_of_value(value: Any) -> str | None:
     >>> [text_of_value(value) for value in ("en", 5, True, "", None, float("nan"))]
     ['en', '5', 'true', None, None, None]
     """
-    if value is None or type(value).__name__ == "NAType" or value == "" or value != value:  # NA of pandas
+    # NA of pandas.
+    if value is None or type(value).__name__ == "NAType" or value == "" or value != value:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -47,18 +50,26 @@ class ValueCodes:
     column : str
         Its name.
     names : list of str
-        The different values, as `text_of_value` gives them, in the order in which they occurred. Values that occur
-        first when there are `most_values`, or `most_bytes` of text, are not among them.
+        The different values, as `text_of_value` gives them, in the order in which they occurred.
+        Values that occur first when there are `most_values`, or `most_bytes` of text, are not among
+        them.
     """
 
     column: str
     names: list[str]
 
     def __init__(
-        self, column: str, values: Iterable[Any] = (), *, most_values: int = MOST_VALUES, most_bytes: int = MOST_BYTES
+        self,
+        column: str,
+        values: Iterable[Any] = (),
+        *,
+        most_values: int = MOST_VALUES,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
-        self.column, self.names = column, []
-        self._most_values, self._most_bytes = most_values, most_bytes
+        self.column = column
+        self.names = []
+        self._most_values = most_values
+        self._most_bytes = most_bytes
         self._codes = array("i")
         self._code_of: dict[str | None, int] = {None: MISSING}
         self._nbytes = 0
@@ -78,7 +89,9 @@ class ValueCodes:
 
     @property
     def codes(self) -> npt.NDArray[np.int32]:
-        """The code of each row: a place in `names`, MISSING or OTHER. No copy: add no row while it is in use."""
+        """The code of each row: a place in `names`, MISSING or OTHER. No copy: add no row while it
+        is in use.
+        """
         return np.frombuffer(self._codes, np.int32)
 
     def add(self, value: Any) -> None:

@@ -1,7 +1,7 @@
 """Text from data, made safe to display.
 
-A terminal acts on control characters: it moves the cursor, changes its title, and some write the clipboard. Characters
-for bidirectional text show the characters of a line in another order.
+A terminal acts on control characters: it moves the cursor, changes its title, and some write the
+clipboard. Characters for bidirectional text show the characters of a line in another order.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import re
 # How rows without a value are shown. The same text is shown in quotes.
 NONE = "(none)"
 
-# C0 and C1 without tab and LF, DEL, marks and embeddings of bidirectional text, other line ends, halves of surrogates.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 and C1 without tab and LF, DEL, marks and embeddings of bidirectional text, other line ends,
+# halves of surrogates.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LINE = re.compile(rf"[\t\n{_CONTROL.pattern[1:]}")
 
 
@@ -31,7 +34,9 @@ def visible(text: str, lines: bool = False) -> str:
     >>> print(visible("\x1b]0;title\x07 a\n"))
     \x1b]0;title\x07 a\n
     """
-    return (_CONTROL if lines else _LINE).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return (_CONTROL if lines else _LINE).sub(
+        lambda found: found[0].encode("unicode_escape").decode(), text
+    )
 
 
 def without_secrets(place: str) -> str:
@@ -56,7 +61,12 @@ def one_line(key: object) -> str:
     """Return a key as one line without tabs."""
     text = str(key)
     if any(mark in text for mark in "\\\t\n\r"):
-        text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+        text = (
+            text.replace("\\", "\\\\")
+            .replace("\t", "\\t")
+            .replace("\n", "\\n")
+            .replace("\r", "\\r")
+        )
     return text
 
 

@@ -10,19 +10,31 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements, permutations_of, same_values, scheme_of
+from lshfast.datasketch.schemes import (
+    BY_CODE,
+    SCHEMES,
+    SchemeName,
+    agreements,
+    permutations_of,
+    same_values,
+    scheme_of,
+)
 
 HEAD = struct.Struct("<qBdi")
 BLOCK_BITS = 64
 
 # By b: the mask of the lowest bits.
-MASKS = {dtype: [dtype.type((1 << b) - 1) for b in range(33)] for dtype in (np.dtype(np.uint32), np.dtype(np.uint64))}
+MASKS = {
+    dtype: [dtype.type((1 << b) - 1) for b in range(33)]
+    for dtype in (np.dtype(np.uint32), np.dtype(np.uint64))
+}
 
 
 class bBitMinHash:
     """Keep the lowest b bits of each hash value of a MinHash (Li and König 2010).
 
-    Different hash values agree in their lowest bits with probability 2**-b; the estimate corrects for this.
+    Different hash values agree in their lowest bits with probability 2**-b; the estimate corrects
+    for this.
 
     Parameters
     ----------
@@ -51,7 +63,9 @@ class bBitMinHash:
     Examples
     --------
     >>> from lshfast.datasketch import MinHash, bBitMinHash
-    >>> a, b = MinHash.bulk([[b"%d" % i for i in range(100)], [b"%d" % i for i in range(25, 125)]], num_perm=512)
+    >>> a, b = MinHash.bulk(
+    ...     [[b"%d" % i for i in range(100)], [b"%d" % i for i in range(25, 125)]], num_perm=512
+    ... )
     >>> abs(bBitMinHash(a, 4).jaccard(bBitMinHash(b, 4)) - 0.6) < 0.1
     True
     """
@@ -65,7 +79,8 @@ class bBitMinHash:
     r: float
 
     def __init__(self, minhash: MinHash, b: int = 1, r: float = 0.0) -> None:
-        b, r = int(b), float(r)
+        b = int(b)
+        r = float(r)
         if not 1 <= b <= 32:
             raise ValueError(f"b must be in 1..32, not {b}")
         if not 0.0 <= r <= 1.0:
@@ -74,7 +89,10 @@ class bBitMinHash:
         values = minhash.hashvalues
         kept = values & MASKS[values.dtype][b]
         self.hashvalues = kept if kept.dtype == np.uint32 else kept.astype(np.uint32)
-        self.seed, self.scheme, self.b, self.r = minhash.seed, minhash.scheme, b, r
+        self.seed = minhash.seed
+        self.scheme = minhash.scheme
+        self.b = b
+        self.r = r
         self._given = permutations_of(minhash)
 
     def __eq__(self, other: object) -> bool:
@@ -102,9 +120,9 @@ class bBitMinHash:
         Returns
         -------
         float
-            An unbiased estimate, which may be below 0 for sets with few common elements; 1 if both sets are empty. If r
-            is 1 for both, no bits agree by chance, and the result is the fraction of equal values: 1 for two sets that
-            are both the universe.
+            An unbiased estimate, which may be below 0 for sets with few common elements; 1 if both
+            sets are empty. If r is 1 for both, no bits agree by chance, and the result is the
+            fraction of equal values: 1 for two sets that are both the universe.
 
         Raises
         ------
@@ -112,19 +130,27 @@ class bBitMinHash:
             If the other sketch has another scheme, seed, length or b, or other permutations.
         """
         if self.b != other.b or self.scheme != other.scheme or self.seed != other.seed:
-            what = next(what for what in ("b", "scheme", "seed") if getattr(self, what) != getattr(other, what))
-            mine, theirs = getattr(self, what), getattr(other, what)
+            what = next(
+                what
+                for what in ("b", "scheme", "seed")
+                if getattr(self, what) != getattr(other, what)
+            )
+            mine = getattr(self, what)
+            theirs = getattr(other, what)
             raise ValueError(f"sketches of {what} {mine!r} and {theirs!r} cannot be compared")
         if len(self.hashvalues) != len(other.hashvalues):
             raise ValueError(
-                f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values cannot be compared"
+                f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values "
+                "cannot be compared"
             )
         if permutations_of(self) != permutations_of(other):
             raise ValueError("sketches of different permutations cannot be compared")
         agreeing = agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
-        first, second = self._chance(), other._chance()
+        first = self._chance()
+        second = other._chance()
         if self.r == other.r == 0.0:
-            c1, c2 = first, second
+            c1 = first
+            c2 = second
         else:
             share = self.r / (self.r + other.r)
             c1 = first * (1 - share) + second * share
@@ -132,13 +158,19 @@ class bBitMinHash:
         return (agreeing - c1) / (1 - c2)
 
     def _chance(self) -> float:
-        """Return A(r, b), from which the probability of chance agreement is computed: 2**-b for r near 0."""
+        """Return A(r, b), from which the probability of chance agreement is computed: 2**-b for r
+        near 0.
+        """
         if self.r == 0.0:
             return 1.0 / (1 << self.b)
         if self.r == 1.0:
             return 0.0
         log_rest = math.log1p(-self.r)
-        return self.r * math.exp(log_rest * ((1 << self.b) - 1)) / -math.expm1(log_rest * (1 << self.b))
+        return (
+            self.r
+            * math.exp(log_rest * ((1 << self.b) - 1))
+            / -math.expm1(log_rest * (1 << self.b))
+        )
 
     def bytesize(self) -> int:
         """Return the number of bytes of `__getstate__`."""
@@ -148,39 +180,50 @@ class bBitMinHash:
     def __getstate__(self) -> bytearray:
         """Return the state that datasketch pickles.
 
-        The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative if a byte with the number
-        of the scheme follows. Then blocks of 8 bytes, each with as many hash values of 1, 2, 4, 8, 16 or 32 bits as
-        fit, the first in the highest bits. All numbers are little-endian.
+        The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative if a
+        byte with the number of the scheme follows. Then blocks of 8 bytes, each with as many hash
+        values of 1, 2, 4, 8, 16 or 32 bits as fit, the first in the highest bits. All numbers are
+        little-endian.
         """
-        width, k, code = _width(self.b), len(self.hashvalues), SCHEMES[self.scheme].code
+        width = _width(self.b)
+        k = len(self.hashvalues)
+        code = SCHEMES[self.scheme].code
         each = BLOCK_BITS // width
         slots = np.zeros(-(-k // each) * each, np.uint64)
         slots[:k] = self.hashvalues
         blocks = np.bitwise_or.reduce(slots.reshape(-1, each) << _shifts(width), axis=1)
-        seed = self.seed - 2**64 if SCHEMES[self.scheme].is_own and self.seed >= 2**63 else self.seed
+        seed = (
+            self.seed - 2**64 if SCHEMES[self.scheme].is_own and self.seed >= 2**63 else self.seed
+        )
         head = HEAD.pack(seed, self.b, self.r, -k if code else k) + (bytes([code]) if code else b"")
         return bytearray(head + blocks.astype("<u8").tobytes())
 
     def __setstate__(self, buf: Any) -> None:
         buf = bytes(buf)
         seed, b, r, k = HEAD.unpack_from(buf, 0)
-        scheme, at = BY_CODE[0], HEAD.size
+        scheme = BY_CODE[0]
+        at = HEAD.size
         if k < 0:
             k = -k
             code = buf[at] if len(buf) > at else 0
             if code not in BY_CODE or not code:
                 raise ValueError(f"bytes name scheme {code}, which is not known")
-            scheme, at = BY_CODE[code], at + 1
+            scheme = BY_CODE[code]
+            at = at + 1
         if not 1 <= b <= 32:
             raise ValueError(f"bytes name b = {b}, which must be in 1..32")
         width = _width(b)
         count = -(-k // (BLOCK_BITS // width))
         if len(buf) < at + 8 * count:
-            raise struct.error(f"{at + 8 * count} bytes are needed for {k} hash values, not {len(buf)}")
+            raise struct.error(
+                f"{at + 8 * count} bytes are needed for {k} hash values, not {len(buf)}"
+            )
         blocks = np.frombuffer(buf, "<u8", count, at).astype(np.uint64)
         slots = (blocks[:, None] >> _shifts(width)) & np.uint64((1 << width) - 1)
         self.hashvalues = slots.ravel()[:k].astype(np.uint32)
-        self.seed, self.b, self.r = seed % 2**64 if scheme.is_own else seed, b, r
+        self.seed = seed % 2**64 if scheme.is_own else seed
+        self.b = b
+        self.r = r
         self.scheme = scheme.name  # type: ignore[assignment]
         self._given = None
 

@@ -1,8 +1,8 @@
 """Convert objects of an installed datasketch to objects of this library.
 
-Pickles of datasketch are loaded with datasketch, in a process where it is installed, and the objects are passed to
-`from_datasketch`. This module does not read pickles from files. It does not import datasketch: objects are recognised
-by the names of their classes.
+Pickles of datasketch are loaded with datasketch, in a process where it is installed, and the
+objects are passed to `from_datasketch`. This module does not read pickles from files. It does not
+import datasketch: objects are recognised by the names of their classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import SCHEMES, Values
 from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 
-# The value of slots that an index did not keep. Almost no set has this value, so similarities are not overestimated.
+# The value of slots that an index did not keep. Almost no set has this value, so similarities are
+# not overestimated.
 UNKNOWN = 0
 
 
@@ -32,22 +33,25 @@ def from_datasketch(thing: Any, *, seed: int = 1) -> Any:
 
     Parameters
     ----------
-    thing : MinHash, LeanMinHash, bBitMinHash, WeightedMinHash, WeightedMinHashGenerator, HyperLogLog, \
-HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest of datasketch
-        Hash values and keys are not changed. datasketch's own hash functions are replaced by this library's; others are
-        kept. An index must be in memory and have no hashfunc. (An index on Redis needs no conversion: open it with a
-        `MinHashLSH` with the same storage_config.) datasketch does not keep slots that are in no band, so that the
-        similarities of `query` with_scores are too low by the share of these slots.
+    thing : object of datasketch
+        A MinHash, LeanMinHash, bBitMinHash, WeightedMinHash, WeightedMinHashGenerator,
+        HyperLogLog, HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest.
+        Hash values and keys are not changed. datasketch's own hash functions are replaced by this
+        library's; others are kept. An index must be in memory and have no hashfunc. (An index on
+        Redis needs no conversion: open it with a `MinHashLSH` with the same storage_config.)
+        datasketch does not keep slots that are in no band, so that the similarities of `query`
+        with_scores are too low by the share of these slots.
     seed : int, default 1
         The seed of the sketches in an index, which does not store it.
 
     Raises
     ------
     TypeError
-        If it is none of these. An ensemble does not store sizes and a Bloom filter does not store slots: index their
-        sketches again.
+        If it is none of these. An ensemble does not store sizes and a Bloom filter does not store
+        slots: index their sketches again.
     ValueError
-        If an index is on a server or has a hashfunc, or the kind of its sketches cannot be determined.
+        If an index is on a server or has a hashfunc, or the kind of its sketches cannot be
+        determined.
 
     Examples
     --------
@@ -58,13 +62,19 @@ HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest of datasketch
     for kind in type(thing).__mro__:
         if kind.__module__.split(".")[0] == "datasketch" and kind.__name__ in CONVERTERS:
             return CONVERTERS[kind.__name__](thing, seed)
-    raise TypeError(f"from_datasketch takes {', '.join(CONVERTERS)} of datasketch, not {type(thing).__name__}")
+    raise TypeError(
+        f"from_datasketch takes {', '.join(CONVERTERS)} of datasketch, not {type(thing).__name__}"
+    )
 
 
 def _hashfunc(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return this library's equivalent of datasketch's hash functions; return other functions unchanged."""
+    """Return this library's equivalent of datasketch's hash functions; return other functions
+    unchanged.
+    """
     if getattr(function, "__module__", None) == "datasketch.hashfunc":
-        return {"sha1_hash32": sha1_hash32, "sha1_hash64": sha1_hash64}.get(function.__name__, function)
+        return {"sha1_hash32": sha1_hash32, "sha1_hash64": sha1_hash64}.get(
+            function.__name__, function
+        )
     return function
 
 
@@ -106,10 +116,17 @@ def _plus_plus(thing: Any, seed: int) -> HyperLogLogPlusPlus:
 
 
 def _index(thing: Any, seed: int) -> MinHashLSH:
-    if type(thing.keys).__module__.split(".")[0] == "datasketch" and type(thing.keys).__name__ != "DictListStorage":
-        raise ValueError("the index is on a server: open it with MinHashLSH and the same storage_config")
+    if (
+        type(thing.keys).__module__.split(".")[0] == "datasketch"
+        and type(thing.keys).__name__ != "DictListStorage"
+    ):
+        raise ValueError(
+            "the index is on a server: open it with MinHashLSH and the same storage_config"
+        )
     if thing.hashfunc is not None:
-        raise ValueError("the index has a hashfunc, so that its slots are lost: insert the sketches anew")
+        raise ValueError(
+            "the index has a hashfunc, so that its slots are lost: insert the sketches anew"
+        )
     made = MinHashLSH(num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle)
     for stored in list(thing.keys):
         names = list(thing.keys.get(stored))
@@ -130,7 +147,9 @@ def _forest(thing: Any, seed: int) -> MinHashLSHForest:
     return made
 
 
-def _sketch(names: list[bytes], rows: int, length: int, index: Any, seed: int) -> LeanMinHash | WeightedMinHash:
+def _sketch(
+    names: list[bytes], rows: int, length: int, index: Any, seed: int
+) -> LeanMinHash | WeightedMinHash:
     """Return a sketch with the slots in the names of an entry's buckets, which are big-endian."""
     scheme = getattr(index, "_minhash_scheme", None)
     width = len(names[0]) // rows
@@ -140,7 +159,10 @@ def _sketch(names: list[bytes], rows: int, length: int, index: Any, seed: int) -
     if scheme is None and width == 8:
         scheme = "legacy"  # the only scheme of this width before indexes stored their scheme
     if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
-        raise ValueError(f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are not known")
+        raise ValueError(
+            f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are "
+            "not known"
+        )
     kind = SCHEMES[scheme]
     values = np.frombuffer(b"".join(names), kind.dtype.newbyteorder(">")).astype(kind.dtype)
     values = _filled(values, length, bool(np.all(values == kind.greatest)))

@@ -33,7 +33,8 @@ class LSHEntries(ABC):
 
     Notes
     -----
-    `others` are further stored forms of the same key: on a server it may have been pickled with another protocol.
+    `others` are further stored forms of the same key: on a server it may have been pickled with
+    another protocol.
     """
 
     keys: Any
@@ -46,12 +47,21 @@ class LSHEntries(ABC):
 
     @property
     def has_rows(self) -> bool:
-        """Whether `rows` yields all slots of all entries, instead of only the slots of bands with known names."""
+        """Whether `rows` yields all slots of all entries, instead of only the slots of bands with
+        known names.
+        """
         return False
 
     @abstractmethod
     def insert(
-        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+        self,
+        key: Any,
+        row: UInt64Array,
+        form: Form,
+        *,
+        check: bool,
+        buffer: bool,
+        others: tuple[Any, ...] = (),
     ) -> bool:
         """Store an entry and return True; with `check`, return False if the key has an entry."""
 
@@ -70,7 +80,9 @@ class LSHEntries(ABC):
 
     @abstractmethod
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        """Return the keys that share a band with a row, and the greatest fraction of equal slots of each."""
+        """Return the keys that share a band with a row, and the greatest fraction of equal slots of
+        each.
+        """
 
     @abstractmethod
     def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
@@ -124,11 +136,19 @@ class StoredEntries(LSHEntries):
     depth: int
     hashfunc: HashFunction | None
 
-    def __init__(self, keys: Any, tables: Sequence[Any], depth: int, hashfunc: HashFunction | None) -> None:
-        self.keys, self.tables = keys, tables
-        self.bands, self.depth, self.hashfunc = len(tables), depth, hashfunc
-        self._waiting: dict[Any, bool] = {}  # keys that a session has inserted (True) or removed (False)
-        self._left: list[set[bytes]] = [set() for _ in tables]  # buckets that a session has removed keys from
+    def __init__(
+        self, keys: Any, tables: Sequence[Any], depth: int, hashfunc: HashFunction | None
+    ) -> None:
+        self.keys = keys
+        self.tables = tables
+        self.bands = len(tables)
+        self.depth = depth
+        self.hashfunc = hashfunc
+        self._waiting: dict[
+            Any, bool
+        ] = {}  # keys that a session has inserted (True) or removed (False)
+        # Buckets that a session has removed keys from.
+        self._left: list[set[bytes]] = [set() for _ in tables]
 
     def names_of(self, row: UInt64Array, form: Form) -> list[bytes]:
         """Return the names of the buckets of a row."""
@@ -136,11 +156,19 @@ class StoredEntries(LSHEntries):
         return names if self.hashfunc is None else [self.hashfunc(name) for name in names]
 
     def insert(
-        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+        self,
+        key: Any,
+        row: UInt64Array,
+        form: Form,
+        *,
+        check: bool,
+        buffer: bool,
+        others: tuple[Any, ...] = (),
     ) -> bool:
         if check and any(map(self._is_there, (key, *others))):
             return False
-        names, options = self.names_of(row, form), BUFFERED if buffer else AT_ONCE
+        names = self.names_of(row, form)
+        options = BUFFERED if buffer else AT_ONCE
         self.keys.insert(key, *names, **options)
         for table, name in zip(self.tables, names, strict=True):
             table.insert(name, key, **options)
@@ -186,7 +214,9 @@ class StoredEntries(LSHEntries):
         self._waiting.clear()
         for table, names in zip(self.tables, self._left, strict=True):
             given = list(names)
-            empty = [name for name, held in zip(given, table.getmany(*given), strict=True) if not held]
+            empty = [
+                name for name, held in zip(given, table.getmany(*given), strict=True) if not held
+            ]
             names.clear()
             if empty:
                 table.remove(*empty)
@@ -203,9 +233,13 @@ class StoredEntries(LSHEntries):
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
         if self.hashfunc is not None:
-            raise ValueError("with_scores needs the slots of entries; with a hashfunc, buckets do not hold them")
+            raise ValueError(
+                "with_scores needs the slots of entries; with a hashfunc, buckets do not hold them"
+            )
         keys = self.find(row, form)
-        wanted, slots, scores = form.values_of(row), self.bands * self.depth, []
+        wanted = form.values_of(row)
+        slots = self.bands * self.depth
+        scores = []
         for key, names in zip(keys, self.keys.getmany(*keys), strict=True):
             held = [form.values_of(one) for one in self._rows_of(names, form)]
             equal = [values == wanted[:slots] for values in held]
@@ -215,7 +249,8 @@ class StoredEntries(LSHEntries):
 
     def _rows_of(self, names: Sequence[bytes], form: Form) -> list[UInt64Array]:
         """Return the rows from which these buckets are named; names of another form are omitted."""
-        size, rows = self.depth * form.width, []
+        size = self.depth * form.width
+        rows = []
         for start in range(0, len(names) - self.bands + 1, self.bands):
             own = list(names[start : start + self.bands])
             if all(isinstance(name, bytes) and len(name) == size for name in own):
@@ -226,7 +261,8 @@ class StoredEntries(LSHEntries):
         stored = list(self.keys.keys())
         for start in range(0, len(stored), PIECE):
             piece = stored[start : start + PIECE]
-            keys, rows = [], []
+            keys = []
+            rows = []
             for key, names in zip(piece, self.keys.getmany(*piece), strict=True):
                 own = self._rows_of(names, form)
                 keys += [key] * len(own)
@@ -236,7 +272,9 @@ class StoredEntries(LSHEntries):
 
 
 class UnmadePart:
-    """A placeholder, until its first use, for a part of an index whose subclass has its own constructor."""
+    """A placeholder, until its first use, for a part of an index whose subclass has its own
+    constructor.
+    """
 
     __slots__ = ("_lsh", "_part")
 
@@ -246,7 +284,9 @@ class UnmadePart:
 
     def _made(self) -> Any:
         if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
-            raise AttributeError(f"the constructor of {type(self._lsh).__name__} was not run, or set no storages")
+            raise AttributeError(
+                f"the constructor of {type(self._lsh).__name__} was not run, or set no storages"
+            )
         self._lsh._use_storages()
         return getattr(self._lsh, self._part)
 

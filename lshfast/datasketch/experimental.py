@@ -1,5 +1,6 @@
 """Importing this module raises an ImportError that names the location of AsyncMinHashLSH."""
 
 raise ImportError(
-    "lshfast.datasketch has no experimental: AsyncMinHashLSH is in lshfast.datasketch.aio, as in datasketch 2.0"
+    "lshfast.datasketch has no experimental: AsyncMinHashLSH is in lshfast.datasketch.aio, as in "
+    "datasketch 2.0"
 )

@@ -1,4 +1,6 @@
-"""The hash functions of the sketches: SHA-1 as used by datasketch, and this library's own hash of a token."""
+"""The hash functions of the sketches: SHA-1 as used by datasketch, and this library's own hash of a
+token.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.kernels.affine import Functions, NativeRows, Tokens, native_hash, sha1_hash32, sha1_hash64
+from lshfast.kernels.affine import (
+    Functions,
+    NativeRows,
+    Tokens,
+    native_hash,
+    sha1_hash32,
+    sha1_hash64,
+)
 from lshfast.tokens import TokenSets
 
 __all__ = ["sha1_hash32", "sha1_hash64", "token_hash"]
@@ -78,14 +87,18 @@ class Hasher:
     is_native: bool
 
     def __init__(self, hashfunc: Callable[[Any], Any], bits: int, scheme: str) -> None:
-        self.hashfunc, self.bits, self.scheme = hashfunc, bits, scheme
+        self.hashfunc = hashfunc
+        self.bits = bits
+        self.scheme = scheme
         self.sha1 = _bits_of_sha1(hashfunc)
         if self.sha1 > bits:
             self.sha1 = 0
         self.is_native = hashfunc is token_hash
 
     def lower(self, functions: Functions, tokens: Iterable[Any], values: Any) -> int:
-        """Update hash values with tokens and return their number; if a token cannot be hashed, change nothing."""
+        """Update hash values with tokens and return their number; if a token cannot be hashed,
+        change nothing.
+        """
         if self.sha1:
             return functions.lower_sha1(tokens, self.sha1, values)
         if self.is_native:
@@ -99,11 +112,13 @@ class Hasher:
         functions.lower(hashes, values)
         return len(hashes)
 
-    def batches(self, rows: Iterable[Iterable[Any]], size: int) -> Iterator[tuple[Int64Array, UInt64Array | Tokens]]:
+    def batches(
+        self, rows: Iterable[Iterable[Any]], size: int
+    ) -> Iterator[tuple[Int64Array, UInt64Array | Tokens]]:
         """Yield (offsets, hashes) of batches of rows, each of about `size` tokens or rows.
 
-        Rows are read as they are needed. For SHA-1 the tokens are yielded, and hashed later without the interpreter
-        lock.
+        Rows are read as they are needed. For SHA-1 the tokens are yielded, and hashed later without
+        the interpreter lock.
         """
         remaining = iter(rows)
         if self.sha1:
@@ -117,7 +132,9 @@ class Hasher:
                     batch.add_hashes(token_hashes(row))
             else:
                 for row in remaining:
-                    batch.add_hashes(np.array([self.check(self.hashfunc(token)) for token in row], np.uint64))
+                    batch.add_hashes(
+                        np.array([self.check(self.hashfunc(token)) for token in row], np.uint64)
+                    )
                     if batch.size >= size or len(batch) >= size:
                         break
             if not len(batch):
@@ -131,13 +148,20 @@ class Hasher:
         except TypeError:
             raise TypeError(f"hashfunc must return an int, not {value!r}") from None
         if number >> self.bits:
-            advice = "; scheme='affine64' takes hash values of 64 bits" if 0 <= number < 2**64 else ""
-            raise ValueError(f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - 1{advice}")
+            advice = (
+                "; scheme='affine64' takes hash values of 64 bits" if 0 <= number < 2**64 else ""
+            )
+            raise ValueError(
+                f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - "
+                f"1{advice}"
+            )
         return number
 
 
 def _bits_of_sha1(hashfunc: Callable[[Any], Any]) -> int:
-    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64 of this library or of datasketch; else 0."""
+    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64 of this library or of datasketch;
+    else 0.
+    """
     for bits, ours in ((32, sha1_hash32), (64, sha1_hash64)):
         if hashfunc is ours or (
             getattr(hashfunc, "__module__", None) == "datasketch.hashfunc"

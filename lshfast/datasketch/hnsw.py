@@ -1,9 +1,10 @@
 """HNSW: datasketch's graph index of points, for any distance function.
 
-The graphs are those of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
-Hierarchical Navigable Small World graphs" (arXiv 1603.09320). Calls of the distance function take most of the time.
-Links therefore keep the distances of their nodes, and the distance from a new or queried point to another is computed
-once. A change is planned completely before anything is stored, because the distance function may raise an error.
+The graphs are those of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor
+search using Hierarchical Navigable Small World graphs" (arXiv 1603.09320). Calls of the distance
+function take most of the time. Links therefore keep the distances of their nodes, and the distance
+from a new or queried point to another is computed once. A change is planned completely before
+anything is stored, because the distance function may raise an error.
 """
 
 from __future__ import annotations
@@ -19,16 +20,30 @@ import numpy as np
 
 from lshfast.datasketch.minhash import check_int
 
-# A node is also linked to the nearest candidates that are not chosen, up to this fraction of its links. Among 1,500
-# MinHashes and 1,500 uniform vectors, recall with ef 10 is 0.84 and 0.81; without them it is 0.81 and 0.80.
+# A node is also linked to the nearest candidates that are not chosen, up to this fraction of its
+# links. Among 1,500 MinHashes and 1,500 uniform vectors, recall with ef 10 is 0.84 and 0.81;
+# without them it is 0.81 and 0.80.
 EXTRA = 1 / 16
 
-# The attributes that equal indexes have in common, besides the points and the random number generator.
-COMPARED = "_distance_func _m _m0 _ef_construction _reversed _numbers _removed _layers _made _level".split()  # noqa: SIM905
+# The attributes that equal indexes have in common, besides the points and the random number
+# generator.
+COMPARED = (
+    "_distance_func",
+    "_m",
+    "_m0",
+    "_ef_construction",
+    "_reversed",
+    "_numbers",
+    "_removed",
+    "_layers",
+    "_made",
+    "_level",
+)
 
 
 class Links(dict[int, float]):
-    """The neighbours of a node in a layer and their distances; not changed once they are in a layer.
+    """The neighbours of a node in a layer and their distances; not changed once they are in a
+    layer.
 
     Attributes
     ----------
@@ -56,7 +71,8 @@ class Distances(dict[int, float]):
 
     def __init__(self, index: HNSW, point: Any = None, node: int = -1) -> None:
         self.function: Callable[[Any, Any], float] = index._distance_func
-        self._points, self._keys = index._points, index._keys
+        self._points = index._points
+        self._keys = index._keys
         self.point: Any = point
         self._node = node
 
@@ -89,24 +105,26 @@ class Distances(dict[int, float]):
 class HNSW(MutableMapping[Hashable, Any]):
     """Find the nearest points to a query under any distance function, like ``datasketch.HNSW``.
 
-    The index is a mapping from keys to points. Each point is linked to near points, and a query follows the links.
+    The index is a mapping from keys to points. Each point is linked to near points, and a query
+    follows the links.
 
     Parameters
     ----------
     distance_func : callable
-        Takes two points and returns their distance, a number. A query calls it with the query's point first. It must
-        return the same distance if the points are exchanged.
+        Takes two points and returns their distance, a number. A query calls it with the query's
+        point first. It must return the same distance if the points are exchanged.
     m : int, default 16
         At least 2. A point has up to `m` links in each layer except the lowest.
     ef_construction : int, default 200
         At least 1: the number of near points among which the links of a new point are chosen.
     m0 : int, optional
-        At least 1: the links of a point in the lowest layer, which contains all points. The default is ``2 * m``.
+        At least 1: the links of a point in the lowest layer, which contains all points. The default
+        is ``2 * m``.
     seed : int, optional
         Of the random layers of points. By default each index has other layers.
     reversed_edges : bool, default False
-        Whether to record which points link to a point. This makes ``remove(key, hard=True)`` faster, because it need
-        not search all points, and takes more memory.
+        Whether to record which points link to a point. This makes ``remove(key, hard=True)``
+        faster, because it need not search all points, and takes more memory.
 
     See Also
     --------
@@ -115,10 +133,12 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     Notes
     -----
-    Results are approximate. A greater `ef` of a query finds more of the nearest points and computes more distances.
+    Results are approximate. A greater `ef` of a query finds more of the nearest points and computes
+    more distances.
 
-    If the distance function raises an error, the index stays as it was. A distance of NaN raises ValueError. At most
-    half of the links of a point go to points at distance 0, so that copies of a point remain linked to other points.
+    If the distance function raises an error, the index stays as it was. A distance of NaN raises
+    ValueError. At most half of the links of a point go to points at distance 0, so that copies of a
+    point remain linked to other points.
 
     Any number of threads may query an index while no thread changes it.
 
@@ -155,12 +175,16 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     def clear(self) -> None:
         """Remove all points. The random number generator is not reset."""
-        self._numbers: dict[Hashable, int] = {}  # the nodes of all keys, in the order of their insertion
+        self._numbers: dict[
+            Hashable, int
+        ] = {}  # the nodes of all keys, in the order of their insertion
         self._keys: dict[int, Hashable] = {}
         self._points: dict[int, Any] = {}
         self._removed: set[int] = set()  # nodes that are in the graphs, but no longer in the index
         self._layers: list[Layer] = []  # the lowest first
-        self._sources: list[dict[int, set[int]]] = []  # with reversed_edges: the nodes that link to a node
+        self._sources: list[
+            dict[int, set[int]]
+        ] = []  # with reversed_edges: the nodes that link to a node
         self._made = 0
         self._level = self._draw_level()  # of the next new key
 
@@ -209,14 +233,20 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     def items(self) -> Iterator[tuple[Hashable, Any]]:  # type: ignore[override]
         """Return an iterator over pairs (key, point)."""
-        return ((key, self._points[node]) for key, node in self._numbers.items() if node not in self._removed)
+        return (
+            (key, self._points[node])
+            for key, node in self._numbers.items()
+            if node not in self._removed
+        )
 
     def reversed(self) -> Iterator[Hashable]:
         """Return an iterator over the keys, the last inserted first."""
         return (key for key in reversed(self._numbers) if key in self)
 
     def setdefault(self, key: Hashable, default: Any) -> Any:  # type: ignore[override]
-        """Return the point of a key; insert `default` first if the key is new. None raises ValueError."""
+        """Return the point of a key; insert `default` first if the key is new. None raises
+        ValueError.
+        """
         if default is None:
             raise ValueError("Default value cannot be None.")
         if key not in self:
@@ -224,7 +254,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         return self[key]
 
     def pop(self, key: Hashable, default: Any = None, hard: bool = False) -> Any:
-        """Remove a key as `remove` does and return its point; a missing key gives `default`, or KeyError if None."""
+        """Remove a key as `remove` does and return its point; a missing key gives `default`, or
+        KeyError if None.
+        """
         if key not in self and default is not None:
             return default
         point = self[key]
@@ -232,17 +264,23 @@ class HNSW(MutableMapping[Hashable, Any]):
         return point
 
     def popitem(self, last: bool = True, hard: bool = False) -> tuple[Hashable, Any]:
-        """Remove the last key, or the first, as `remove` does; return (key, point). An empty index raises KeyError."""
+        """Remove the last key, or the first, as `remove` does; return (key, point). An empty index
+        raises KeyError.
+        """
         for key in self.reversed() if last else self:
             return key, self.pop(key, hard=hard)
         raise KeyError("popitem(): index is empty")
 
     def update(self, other: Mapping[Hashable, Any]) -> None:  # type: ignore[override]
-        """Insert all keys and points of a mapping. If an insertion fails, the earlier ones remain."""
+        """Insert all keys and points of a mapping. If an insertion fails, the earlier ones
+        remain.
+        """
         super().update(other)
 
     def merge(self, other: HNSW) -> HNSW:
-        """Return a copy of the index with all points of another; for keys in both, with the point of the other."""
+        """Return a copy of the index with all points of another; for keys in both, with the point
+        of the other.
+        """
         made = self.copy()
         made.update(other)
         return made
@@ -254,7 +292,9 @@ class HNSW(MutableMapping[Hashable, Any]):
             setattr(made, name, value.copy() if isinstance(value, dict | set) else value)
         made._random = copy.deepcopy(self._random)
         made._layers = [layer.copy() for layer in self._layers]
-        made._sources = [{node: near.copy() for node, near in sources.items()} for sources in self._sources]
+        made._sources = [
+            {node: near.copy() for node, near in sources.items()} for sources in self._sources
+        ]
         return made
 
     __copy__ = copy
@@ -266,17 +306,20 @@ class HNSW(MutableMapping[Hashable, Any]):
         """A node of the highest layer; None if the index is empty."""
         return next(iter(self._layers[-1])) if self._layers else None
 
-    def query(self, query_point: Any, k: int | None = None, ef: int | None = None) -> list[tuple[Hashable, float]]:
+    def query(
+        self, query_point: Any, k: int | None = None, ef: int | None = None
+    ) -> list[tuple[Hashable, float]]:
         """Return the nearest points that are found.
 
         Parameters
         ----------
         query_point : object
         k : int, optional
-            The number of results, at least 0; `ef` by default. If there are fewer points, all are returned.
+            The number of results, at least 0; `ef` by default. If there are fewer points, all are
+            returned.
         ef : int, optional
-            At least 1: the number of near points that the search keeps. The default is `ef_construction`. If it is
-            less than `k`, it is `k`.
+            At least 1: the number of near points that the search keeps. The default is
+            `ef_construction`. If it is less than `k`, it is `k`.
 
         Returns
         -------
@@ -293,25 +336,37 @@ class HNSW(MutableMapping[Hashable, Any]):
             count = max(count, _at_least(0, k, "k"))
         if self._entry_point is None:
             raise ValueError("the index is empty: there is no entry point for a query")
-        distances, near = Distances(self, query_point), [self._entry_point]
+        distances = Distances(self, query_point)
+        near = [self._entry_point]
         for at in range(len(self._layers) - 1, 0, -1):
             near = self._walk(distances, near, at, 1, frozenset())
         found = self._walk(distances, near, 0, count, self._removed)
         return [(self._keys[node], distances[node]) for node in found[:k]]
 
-    def _walk(self, distances: Distances, start: list[int], at: int, ef: int, hidden: AbstractSet[int]) -> list[int]:
-        """Return the nearest `ef` nodes found in a layer, without hidden ones: algorithm 2 of the paper.
+    def _walk(
+        self, distances: Distances, start: list[int], at: int, ef: int, hidden: AbstractSet[int]
+    ) -> list[int]:
+        """Return the nearest `ef` nodes found in a layer, without hidden ones: algorithm 2 of the
+        paper.
 
-        The walk also passes up to `2 * ef` nodes that are as far as the farthest one found, because estimated distances
-        are often equal: with ef 10, this raises the recall of 1,500 MinHashes from 0.78 to 0.84. If the links do not
-        lead to all nodes of the lowest layer, the walk goes on from others until it has `ef`.
+        The walk also passes up to `2 * ef` nodes that are as far as the farthest one found, because
+        estimated distances are often equal: with ef 10, this raises the recall of 1,500 MinHashes
+        from 0.78 to 0.84. If the links do not lead to all nodes of the lowest layer, the walk goes
+        on from others until it has `ef`.
         """
-        layer, known, points = self._layers[at], distances.get, self._points
-        function, point = distances.function, distances.point
+        layer = self._layers[at]
+        known = distances.get
+        points = self._points
+        function = distances.function
+        point = distances.point
         seen: set[int] = set()
         candidates: list[tuple[float, int]] = []
         found: list[tuple[float, int]] = []  # the farthest first: distances are negated
-        farthest, missing, ties, new, others = math.inf, ef, 2 * ef, start, iter(layer)
+        farthest = math.inf
+        missing = ef
+        ties = 2 * ef
+        new = start
+        others = iter(layer)
         while new:
             seen.update(new)
             for node in new:
@@ -347,7 +402,9 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     # ---- changes ----
 
-    def insert(self, key: Hashable, new_point: Any, ef: int | None = None, level: int | None = None) -> None:
+    def insert(
+        self, key: Hashable, new_point: Any, ef: int | None = None, level: int | None = None
+    ) -> None:
         """Insert a point, or replace the point of a key.
 
         Parameters
@@ -357,7 +414,8 @@ class HNSW(MutableMapping[Hashable, Any]):
         ef : int, optional
             At least 1; replaces `ef_construction`.
         level : int, optional
-            At least 0: the highest layer of the point, random by default. A key that is replaced keeps its layers.
+            At least 0: the highest layer of the point, random by default. A key that is replaced
+            keeps its layers.
 
         Raises
         ------
@@ -386,7 +444,13 @@ class HNSW(MutableMapping[Hashable, Any]):
             self._level = self._draw_level()
 
     def _plan_links(
-        self, node: int, top: int, ef: int, gone: set[int], distances: Distances, changes: list[Layer]
+        self,
+        node: int,
+        top: int,
+        ef: int,
+        gone: set[int],
+        distances: Distances,
+        changes: list[Layer],
     ) -> None:
         """Add to `changes` the links from and to a new node: algorithm 1 of the paper."""
         hidden = self._removed | gone if gone else self._removed
@@ -404,8 +468,12 @@ class HNSW(MutableMapping[Hashable, Any]):
             changes[at][node] = links
             self._plan_sources(node, links, at, distances, changes)
 
-    def _plan_sources(self, node: int, new: Links, at: int, distances: Distances, changes: list[Layer]) -> None:
-        """Link each new neighbour of a node to the node, and remove the worst of its links if they are too many."""
+    def _plan_sources(
+        self, node: int, new: Links, at: int, distances: Distances, changes: list[Layer]
+    ) -> None:
+        """Link each new neighbour of a node to the node, and remove the worst of its links if they
+        are too many.
+        """
         for other, distance in new.items():
             links = changes[at].get(other, self._layers[at][other])
             linked = Links(links)
@@ -413,7 +481,9 @@ class HNSW(MutableMapping[Hashable, Any]):
             linked.settled = links.settled
             if len(linked) > (self._m if at else self._m0):
                 settled = set(list(links)[: links.settled])
-                linked = self._select(sorted((d, n) for n, d in linked.items()), at, distances, settled)
+                linked = self._select(
+                    sorted((d, n) for n, d in linked.items()), at, distances, settled
+                )
             changes[at][other] = linked
 
     def _select(
@@ -425,11 +495,15 @@ class HNSW(MutableMapping[Hashable, Any]):
     ) -> Links:
         """Choose the links of a node: algorithm 4 of the paper.
 
-        A candidate is chosen if no chosen one is closer to it than the node. A few of the nearest others are added.
-        Pairs of `settled` candidates are not compared.
+        A candidate is chosen if no chosen one is closer to it than the node. A few of the nearest
+        others are added. Pairs of `settled` candidates are not compared.
         """
-        most, layer, between = self._m if at else self._m0, self._layers[at], distances.between
-        chosen, others, copies = Links(), [], 0
+        most = self._m if at else self._m0
+        layer = self._layers[at]
+        between = distances.between
+        chosen = Links()
+        others = []
+        copies = 0
         for distance, node in candidates:
             if len(chosen) == most:
                 break
@@ -437,7 +511,11 @@ class HNSW(MutableMapping[Hashable, Any]):
             if distance == 0 and copies > max(most // 2, 1):
                 continue
             links = distances.links_of(node, layer)
-            for other in chosen if node not in settled else [other for other in chosen if other not in settled]:
+            for other in (
+                chosen
+                if node not in settled
+                else [other for other in chosen if other not in settled]
+            ):
                 apart = links.get(other)
                 if apart is None:
                     apart = between(node, other)
@@ -457,11 +535,12 @@ class HNSW(MutableMapping[Hashable, Any]):
         ----------
         key : hashable
         hard : bool, default False
-            If False, the point stays in the graphs, where searches may pass it, until `clean` or a hard removal. A
-            hard removal deletes the point and gives new links to the points that were linked to it.
+            If False, the point stays in the graphs, where searches may pass it, until `clean` or a
+            hard removal. A hard removal deletes the point and gives new links to the points that
+            were linked to it.
         ef : int, optional
-            At least 1: the number of points among which a hard removal chooses these links; `ef_construction` by
-            default.
+            At least 1: the number of points among which a hard removal chooses these links;
+            `ef_construction` by default.
 
         Raises
         ------
@@ -494,16 +573,24 @@ class HNSW(MutableMapping[Hashable, Any]):
             del self._numbers[self._keys[node]]
         self._store(changes, gone)
 
-    def _plan_removal(self, gone: set[int], ef: int, distances: Distances, changes: list[Layer]) -> None:
+    def _plan_removal(
+        self, gone: set[int], ef: int, distances: Distances, changes: list[Layer]
+    ) -> None:
         """Add to `changes` the links of the nodes that are linked to nodes that will be deleted.
 
         Such a node chooses among its other links and the nodes to which the deleted nodes lead.
         """
         for at, layer in enumerate(self._layers if gone else ()):
             if self._reversed:
-                sources = sorted(set().union(*(self._sources[at].get(node, ()) for node in gone)) - gone)
+                sources = sorted(
+                    set().union(*(self._sources[at].get(node, ()) for node in gone)) - gone
+                )
             else:
-                sources = [node for node, links in layer.items() if node not in gone and not gone.isdisjoint(links)]
+                sources = [
+                    node
+                    for node, links in layer.items()
+                    if node not in gone and not gone.isdisjoint(links)
+                ]
             for node in sources:
                 links = changes[at].get(node, layer[node])
                 near = {other: distance for other, distance in links.items() if other not in gone}

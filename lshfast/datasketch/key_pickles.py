@@ -1,4 +1,6 @@
-"""Keys as pickles: writing the bytes of a key on a server, and reading them without running code."""
+"""Keys as pickles: writing the bytes of a key on a server, and reading them without running
+code.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,23 @@ from typing import Any
 
 from lshfast.datasketch.key_reader import read_key
 
-# The protocols with which datasketch has written keys (the defaults of Python 3.14, of 3.8 to 3.13, and of earlier
-# versions), without this interpreter's default.
+# The protocols with which datasketch has written keys (the defaults of Python 3.14, of 3.8 to 3.13,
+# and of earlier versions), without this interpreter's default.
 OTHER_PROTOCOLS = tuple(protocol for protocol in (5, 4, 3) if protocol != pickle.DEFAULT_PROTOCOL)
 
 
 def plain_loads(data: bytes) -> Any:
     """Return the key in a pickle from a server.
 
-    The key is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a
-    tuple or frozenset of these. It has at most 1,024 values, 100 levels of tuples and frozensets, and integers of 4,300
-    digits.
+    The key is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number,
+    text or bytes, or a tuple or frozenset of these. It has at most 1,024 values, 100 levels of
+    tuples and frozensets, and integers of 4,300 digits.
 
     Raises
     ------
     FormatError
-        If it has another type, which is created by code named in the bytes or which can change; if it is larger; or if
-        the bytes are not a pickle. The message shows the first bytes.
+        If it has another type, which is created by code named in the bytes or which can change; if
+        it is larger; or if the bytes are not a pickle. The message shows the first bytes.
 
     Examples
     --------
@@ -39,24 +41,28 @@ def plain_loads(data: bytes) -> Any:
 def dumps(key: Any) -> bytes:
     """Return a key as datasketch stores it: pickled with this interpreter's default protocol.
 
-    Keys are found by these bytes. Two equal tuples can have different pickles, because a pickle records which members
-    are the same object. They are then two keys, as in datasketch.
+    Keys are found by these bytes. Two equal tuples can have different pickles, because a pickle
+    records which members are the same object. They are then two keys, as in datasketch.
     """
     return pickle.dumps(key)
 
 
 def check_bytes(key: Any) -> bytes:
-    """Return a key that is stored on a server without pickling; raise an error unless it is bytes."""
+    """Return a key that is stored on a server without pickling; raise an error unless it is
+    bytes.
+    """
     if not isinstance(key, bytes):
         raise TypeError(
-            f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
+            f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} "
+            f"({key!r}); "
             "encode them, or use prepickle=True"
         )
     return key
 
 
 def other_pickles(key: Any) -> tuple[bytes, ...]:
-    """Return the other pickles with which datasketch may have stored a key on another version of Python.
+    """Return the other pickles with which datasketch may have stored a key on another version of
+    Python.
 
     Examples
     --------
@@ -66,15 +72,22 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
     """
     found: list[bytes] = []
     for protocol in OTHER_PROTOCOLS:
+        # Protocol 3 has no nested classes.
         try:
             data = pickle.dumps(key, protocol)
-        except (pickle.PicklingError, AttributeError, TypeError):  # protocol 3 has no nested classes
+        except (
+            pickle.PicklingError,
+            AttributeError,
+            TypeError,
+        ):
             continue
         found.append(data)
     return tuple(found)
 
 
-def given_scores(scored: Iterable[tuple[bytes, float]], loads: Callable[[bytes], Any]) -> list[tuple[Any, float]]:
+def given_scores(
+    scored: Iterable[tuple[bytes, float]], loads: Callable[[bytes], Any]
+) -> list[tuple[Any, float]]:
     """Return the keys of pickles, each once, with the greatest score of its pickles."""
     stored = list(scored)
     given = [(loads(data), score) for data, score in stored]

@@ -1,8 +1,8 @@
 """A reader of pickled keys that runs no code and whose work is bounded by the length of the bytes.
 
-A pickle is a program for a stack machine. `read_key` first runs it on descriptions: `Tuple`, `Call` and so on, which
-count the values that they contain, so that a few bytes cannot describe a very large key. It then makes the key of
-these descriptions.
+A pickle is a program for a stack machine. `read_key` first runs it on descriptions: `Tuple`, `Call`
+and so on, which count the values that they contain, so that a few bytes cannot describe a very
+large key. It then makes the key of these descriptions.
 """
 
 from __future__ import annotations
@@ -30,14 +30,19 @@ MOST_INTEGER_BYTES = 1786  # of an integer of so many digits
 MOST_STEPS = 16 * MOST_VALUES  # a numpy scalar, the longest value, takes fewer
 SHOWN_BYTES = 60  # of a key in a message
 
-NOT_READ = 'which is not read from a server; storage_config may say "loads": pickle.loads where the server is trusted'
+NOT_READ = (
+    'which is not read from a server; storage_config may say "loads": pickle.loads '
+    "where the server is trusted"
+)
 
 
 # ---- descriptions ----
 
 
 class Description:
-    """What a pickle describes that is not a plain value: its members, the values in it, and how deep they are."""
+    """What a pickle describes that is not a plain value: its members, the values in it, and how
+    deep they are.
+    """
 
     __slots__ = ("depth", "members", "value", "values")
 
@@ -70,7 +75,10 @@ class Description:
         return self.value
 
     def make_value(self) -> Hashable:
-        raise ValueError(f"it has a {type(self).__name__.lower()}, and a key consists of values that do not change")
+        raise ValueError(
+            f"it has a {type(self).__name__.lower()}, and a key consists of values that do not "
+            "change"
+        )
 
 
 class Tuple(Description):
@@ -125,7 +133,9 @@ class Call(Description):
 
     def __init__(self, name: Any, arguments: Any) -> None:
         if not isinstance(name, Name) or not isinstance(arguments, Tuple):
-            raise ValueError("it calls what is not a known type, or with arguments that are not a tuple")
+            raise ValueError(
+                "it calls what is not a known type, or with arguments that are not a tuple"
+            )
         super().__init__(arguments.members)
         self.kind = name.kind
         self.state: Any = None
@@ -156,7 +166,9 @@ def plain_arguments(call: Call) -> tuple[Any, ...]:
     if call.state is not None:
         raise ValueError("it sets the state of a value that has none")
     for member in call.members:
-        if isinstance(member, Description) and not (isinstance(member, Call) and member.kind[0] == "datetime"):
+        if isinstance(member, Description) and not (
+            isinstance(member, Call) and member.kind[0] == "datetime"
+        ):
             raise ValueError(f"it is a {call.kind[1]} of arguments that are not plain values")
     return tuple(map(value_of, call.members))
 
@@ -179,9 +191,15 @@ def make_decimal(call: Call) -> Decimal:
 
 
 def make_fraction(call: Call) -> Fraction:
-    """Return a fraction of two integers or of their text; other texts may denote numbers with very many digits."""
+    """Return a fraction of two integers or of their text; other texts may denote numbers with very
+    many digits.
+    """
     first, second = (*call.members, 1, 1)[:2]
-    if isinstance(first, str) and len(call.members) == 1 and re.fullmatch("-?[0-9]+(?:/[0-9]+)?", first):
+    if (
+        isinstance(first, str)
+        and len(call.members) == 1
+        and re.fullmatch("-?[0-9]+(?:/[0-9]+)?", first)
+    ):
         numerator, _, denominator = first.partition("/")
         first = decimal_integer(numerator)
         second = decimal_integer(denominator or "1")
@@ -213,11 +231,19 @@ def make_dtype(call: Call) -> Hashable:
 
 
 def dtype_of(description: Any) -> tuple[str, int, Literal["<", ">", "|", "="]]:
-    """Return the kind, the bytes and the byte order of the dtype of a numpy scalar: a number, or a text or bytes."""
-    if not isinstance(description, Call) or description.kind != ("numpy", "dtype") or not description.members:
+    """Return the kind, the bytes and the byte order of the dtype of a numpy scalar: a number, or a
+    text or bytes.
+    """
+    if (
+        not isinstance(description, Call)
+        or description.kind != ("numpy", "dtype")
+        or not description.members
+    ):
         raise ValueError("it is a numpy scalar whose bytes do not fit its dtype")
     name = description.members[0]
-    if not isinstance(name, str) or not re.fullmatch("b1|[iu][1248]|f[248]|c(?:8|16)|[SU][0-9]{1,9}", name):
+    if not isinstance(name, str) or not re.fullmatch(
+        "b1|[iu][1248]|f[248]|c(?:8|16)|[SU][0-9]{1,9}", name
+    ):
         raise ValueError(f"it is a numpy scalar of dtype {name!r:.40}, {NOT_READ}")
     size = int(name[1:]) * (4 if name[0] == "U" else 1)
     if description.state is None:
@@ -239,11 +265,14 @@ def make_scalar(call: Call) -> Any:
         return np.bytes_(data.rstrip(b"\0"))
     if kind == "U":
         big = order == ">" or (order != "<" and sys.byteorder == "big")
-        return np.str_(data.decode("utf-32-be" if big else "utf-32-le", "surrogatepass").rstrip("\0"))
+        return np.str_(
+            data.decode("utf-32-be" if big else "utf-32-le", "surrogatepass").rstrip("\0")
+        )
     return np.frombuffer(data, np.dtype(f"{kind}{size}").newbyteorder(order))[0]
 
 
-# The types of keys on a server, besides those with pickle opcodes, and the functions that make them.
+# The types of keys on a server, besides those with pickle opcodes, and the functions that make
+# them.
 KINDS: dict[tuple[str, str], Callable[[Call], Any]] = {
     ("builtins", "complex"): partial(make_plainly, complex),
     ("builtins", "frozenset"): make_frozenset,
@@ -345,13 +374,17 @@ class Machine:
 
     def store(self, index: int) -> None:
         if index >= MOST_STEPS:
-            raise ValueError(f"it stores a value at place {index}, and a key has fewer than {MOST_STEPS}")
+            raise ValueError(
+                f"it stores a value at place {index}, and a key has fewer than {MOST_STEPS}"
+            )
         top = self.pop()
         self.memo[index] = top
         self.stack.append(top)
 
     def extend(self, members: tuple[Any, ...]) -> None:
-        """Append to a list or dict. What was stored of it stays as it was; keys refer to no list or dict twice."""
+        """Append to a list or dict. What was stored of it stays as it was; keys refer to no list or
+        dict twice.
+        """
         target = self.pop()
         if type(target) not in (List, Dict) or (type(target) is Dict and len(members) % 2):
             raise ValueError("it appends to a value that is not a list or dict")
@@ -502,7 +535,9 @@ STEPS: dict[bytes, Step] = {
     b"d": push_marked(Dict),
     b"s": lambda machine: machine.extend(machine.pop_many(2)),
     b"u": lambda machine: machine.extend(machine.pop_to_mark()),
-    b"c": lambda machine: machine.stack.append(Name(utf8(machine.take_line()), utf8(machine.take_line()))),
+    b"c": lambda machine: machine.stack.append(
+        Name(utf8(machine.take_line()), utf8(machine.take_line()))
+    ),
     b"\x93": Machine.name_on_stack,
     b"R": Machine.call,
     b"\x81": Machine.call,
@@ -524,7 +559,8 @@ def shown(data: bytes) -> str:
 
 
 def text_alone(data: bytes) -> str | None:
-    """Return the text in a pickle of one text of at most 255 bytes, as protocols 4 and 5 write it; otherwise None.
+    """Return the text in a pickle of one text of at most 255 bytes, as protocols 4 and 5 write it;
+    otherwise None.
 
     Most keys are such texts. They are read in 0.5 microseconds, and by the machine in 3.6.
     """
@@ -536,7 +572,9 @@ def text_alone(data: bytes) -> str | None:
 
 
 def read_key(data: bytes) -> Any:
-    """Return the key in a pickle; FormatError if it is damaged, of another type, or larger than the bounds above."""
+    """Return the key in a pickle; FormatError if it is damaged, of another type, or larger than the
+    bounds above.
+    """
     try:
         text = text_alone(data)
         if text is not None:

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import MinHash, check_int, united, writable
-from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
+from lshfast.datasketch.schemes import (
+    BY_CODE,
+    SCHEMES,
+    SchemeName,
+    Values,
+    integers,
+    permutations_of,
+    scheme_of,
+)
 
 ByteOrder: TypeAlias = Literal["@", "=", "<", ">", "!"]
 
@@ -21,17 +29,19 @@ Lean = TypeVar("Lean", bound="LeanMinHash")
 
 
 class LeanMinHash(MinHash):
-    """Keep the seed, the scheme and the hash values of a MinHash, but nothing that is needed for updates.
+    """Keep the seed, the scheme and the hash values of a MinHash, but nothing that is needed for
+    updates.
 
-    If the MinHash was given `permutations`, an 8-byte digest of them is kept, so that the sketch can only be compared
-    with sketches with the same permutations. The serialized form has no space for the digest: a deserialized sketch is
-    treated as one with drawn permutations.
+    If the MinHash was given `permutations`, an 8-byte digest of them is kept, so that the sketch
+    can only be compared with sketches with the same permutations. The serialized form has no space
+    for the digest: a deserialized sketch is treated as one with drawn permutations.
 
-    A LeanMinHash can be compared, merged and counted like a MinHash. It can also be hashed and serialized. The layout
-    is datasketch's: the seed (8 bytes); the number of hash values (4 bytes), which is negative if a byte with the
-    number of the scheme follows (1 for ``affine32``, 2 for ``affine64``; ``legacy`` has no such byte); the hash values,
-    each of 4 bytes, or of 8 bytes for ``affine64``. The library's own schemes have the numbers 192 (``fast``) and 193
-    (``classic``), with values of 8 bytes; datasketch refuses these.
+    A LeanMinHash can be compared, merged and counted like a MinHash. It can also be hashed and
+    serialized. The layout is datasketch's: the seed (8 bytes); the number of hash values (4 bytes),
+    which is negative if a byte with the number of the scheme follows (1 for ``affine32``, 2 for
+    ``affine64``; ``legacy`` has no such byte); the hash values, each of 4 bytes, or of 8 bytes for
+    ``affine64``. The library's own schemes have the numbers 192 (``fast``) and 193 (``classic``),
+    with values of 8 bytes; datasketch refuses these.
 
     Parameters
     ----------
@@ -81,14 +91,19 @@ class LeanMinHash(MinHash):
     ) -> None:
         if minhash is not None:
             if scheme is not None and scheme != minhash.scheme:
-                raise ValueError(f"scheme {scheme!r} is not that of the MinHash given, {minhash.scheme!r}")
+                raise ValueError(
+                    f"scheme {scheme!r} is not that of the MinHash given, {minhash.scheme!r}"
+                )
             self._fill(minhash.seed, minhash.hashvalues, minhash.scheme)
             self._given = permutations_of(minhash)
         elif hashvalues is None or seed is None:
-            raise ValueError("a LeanMinHash is made of a MinHash, or of seed, hashvalues and scheme")
+            raise ValueError(
+                "a LeanMinHash is made of a MinHash, or of seed, hashvalues and scheme"
+            )
         elif scheme is None:
             raise ValueError(
-                "scheme must be given with hashvalues: that of the MinHash they come from, 'legacy' if datasketch "
+                "scheme must be given with hashvalues: that of the MinHash they come from, "
+                "'legacy' if datasketch "
                 "before 2.0 made them"
             )
         else:
@@ -96,13 +111,20 @@ class LeanMinHash(MinHash):
 
     def _fill(self, seed: int, hashvalues: Any, scheme: SchemeName) -> None:
         kind = scheme_of(scheme)
-        if type(hashvalues) is np.ndarray and hashvalues.dtype is kind.dtype is UINT32 and hashvalues.ndim == 1:
+        if (
+            type(hashvalues) is np.ndarray
+            and hashvalues.dtype is kind.dtype is UINT32
+            and hashvalues.ndim == 1
+        ):
             values = hashvalues.copy()
         else:
             values = integers(hashvalues, kind.dtype, kind.greatest, "hashvalues")
         if len(values) == 0:
             raise ValueError("hashvalues must not be empty")
-        self.seed, self.hashvalues, self.scheme, self._given = check_int(seed, "seed"), values, scheme, None
+        self.seed = check_int(seed, "seed")
+        self.hashvalues = values
+        self.scheme = scheme
+        self._given = None
 
     @property
     def num_perm(self) -> int:  # type: ignore[override]
@@ -125,7 +147,10 @@ class LeanMinHash(MinHash):
 
     def _with(self: Lean, values: Values) -> Lean:
         made = object.__new__(type(self))
-        made.seed, made.hashvalues, made.scheme, made._given = self.seed, values, self.scheme, self._given
+        made.seed = self.seed
+        made.hashvalues = values
+        made.scheme = self.scheme
+        made._given = self._given
         return made
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -207,12 +232,14 @@ class LeanMinHash(MinHash):
         seed, k = _layout("legacy", byteorder)[0].unpack_from(buf, 0)
         scheme = BY_CODE[0]
         if k < 0:
-            k, at = -k, _layout("legacy", byteorder)[0].size
+            k = -k
+            at = _layout("legacy", byteorder)[0].size
             if len(buf) <= at:
                 raise struct.error(f"buf must have more than {at} bytes, not {len(buf)}")
             if buf[at] not in BY_CODE or not buf[at]:
                 raise ValueError(
-                    f"buf names scheme {buf[at]}, which is none of {', '.join(str(code) for code in BY_CODE if code)}"
+                    f"buf names scheme {buf[at]}, which is none of "
+                    f"{', '.join(str(code) for code in BY_CODE if code)}"
                 )
             scheme = BY_CODE[buf[at]]
             seed = seed % 2**64 if scheme.is_own else seed
@@ -220,9 +247,13 @@ class LeanMinHash(MinHash):
         if k == 0:
             raise ValueError("buf holds no hash values")
         if len(buf) < start + k * values.itemsize:
-            raise struct.error(f"buf must have {start + k * values.itemsize} bytes for {k} values, not {len(buf)}")
+            raise struct.error(
+                f"buf must have {start + k * values.itemsize} bytes for {k} values, not {len(buf)}"
+            )
         made = object.__new__(cls)
-        made.seed, made.scheme, made._given = seed, scheme.name, None  # type: ignore[assignment]
+        made.seed = seed
+        made.scheme = scheme.name  # type: ignore[assignment]
+        made._given = None
         made.hashvalues = np.frombuffer(buf, values, k, start).astype(scheme.dtype)
         return made
 
@@ -234,7 +265,10 @@ class LeanMinHash(MinHash):
 
     def __setstate__(self, buf: Any) -> None:
         other = LeanMinHash.deserialize(buf)
-        self.seed, self.hashvalues, self.scheme, self._given = other.seed, other.hashvalues, other.scheme, None
+        self.seed = other.seed
+        self.hashvalues = other.hashvalues
+        self.scheme = other.scheme
+        self._given = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         buffer = bytearray(self.bytesize("<"))
@@ -252,7 +286,9 @@ def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
 def _layout(scheme: str, byteorder: str) -> tuple[struct.Struct, int, np.dtype[Any]]:
     """Return the header, the offset of the hash values, and their dtype."""
     if byteorder not in get_args(ByteOrder):
-        raise struct.error(f"byteorder must be one of {', '.join(get_args(ByteOrder))}, not {byteorder!r}")
+        raise struct.error(
+            f"byteorder must be one of {', '.join(get_args(ByteOrder))}, not {byteorder!r}"
+        )
     kind = SCHEMES[scheme]
     kept = "I" if kind.greatest == 2**32 - 1 else "Q"
     head = ("Qi" if kind.is_own else "qi") + ("B" if kind.code else "")

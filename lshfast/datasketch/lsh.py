@@ -1,4 +1,6 @@
-"""MinHashLSH: datasketch's index, using the store of LSHIndex in memory or datasketch's layout on Redis."""
+"""MinHashLSH: datasketch's index, using the store of LSHIndex in memory or datasketch's layout on
+Redis.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,15 @@ __all__ = [
 
 
 class MinHashLSH:
-    """Find the keys whose sketches are likely to be similar to a query's, as ``datasketch.MinHashLSH`` does.
+    """Find the keys whose sketches are likely to be similar to a query's, as
+    ``datasketch.MinHashLSH`` does.
 
-    Each sketch is divided into b bands of r slots. A query returns the keys whose sketches equal its own in all slots
-    of at least one band. b and r are those that datasketch 2.0 chooses, so that the index can use entries that
-    datasketch stored: they minimise the weighted sum of the areas of false positives and false negatives. These bands
-    find only a third to two thirds of the pairs at the threshold. If nothing is stored yet,
-    ``lshfast.LSHIndex(threshold, recall=0.95)`` is the better choice.
+    Each sketch is divided into b bands of r slots. A query returns the keys whose sketches equal
+    its own in all slots of at least one band. b and r are those that datasketch 2.0 chooses, so
+    that the index can use entries that datasketch stored: they minimise the weighted sum of the
+    areas of false positives and false negatives. These bands find only a third to two thirds of the
+    pairs at the threshold. If nothing is stored yet, ``lshfast.LSHIndex(threshold, recall=0.95)``
+    is the better choice.
 
     Parameters
     ----------
@@ -73,16 +77,17 @@ class MinHashLSH:
     params : (int, int), optional
         b and r, each at least 1. If given, threshold and weights are not used.
     storage_config : dict, optional
-        ``{"type": "dict"}``, the default: in memory. ``{"type": "redis", "basename": b"...", "redis": {"host": ...,
-        "port": ...}}``: on a Redis server in datasketch's layout, so that both libraries find each other's entries.
-        Values may be ``{"env": NAME, "default": ...}``. To read keys that are pickled objects of your own classes, set
-        ``"loads": pickle.loads``; unpickling runs any code that the bytes on the server name.
+        ``{"type": "dict"}``, the default: in memory. ``{"type": "redis", "basename": b"...",
+        "redis": {"host": ..., "port": ...}}``: on a Redis server in datasketch's layout, so that
+        both libraries find each other's entries. Values may be ``{"env": NAME, "default": ...}``.
+        To read keys that are pickled objects of your own classes, set ``"loads": pickle.loads``;
+        unpickling runs any code that the bytes on the server name.
     prepickle : bool, optional
-        Whether keys are pickled before they are stored. The default is True on Redis and False in memory. If False,
-        keys on Redis must be bytes.
+        Whether keys are pickled before they are stored. The default is True on Redis and False in
+        memory. If False, keys on Redis must be bytes.
     hashfunc : callable, optional
-        A function from bytes to bytes that shortens the names of buckets on Redis and in the result of `get_counts`.
-        In memory it does not change the results of queries.
+        A function from bytes to bytes that shortens the names of buckets on Redis and in the result
+        of `get_counts`. In memory it does not change the results of queries.
 
     Attributes
     ----------
@@ -91,8 +96,8 @@ class MinHashLSH:
     hashranges : list of (int, int)
         The first slot of each band, and the slot after its last.
     keys : OrderedStorage
-        The keys as they are stored (pickled if `prepickle` is true), and for each key the names of its buckets, band
-        by band.
+        The keys as they are stored (pickled if `prepickle` is true), and for each key the names of
+        its buckets, band by band.
     hashtables : list of UnorderedStorage
         For each band the names of its buckets, and for each bucket the set of its keys.
 
@@ -104,18 +109,18 @@ class MinHashLSH:
 
     Notes
     -----
-    Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed datasketch, whose values are
-    the same. All sketches must have the scheme, seed and kind of the first. Sketches of empty sets find each other.
-    Keys are any hashable objects.
+    Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed
+    datasketch, whose values are the same. All sketches must have the scheme, seed and kind of the
+    first. Sketches of empty sets find each other. Keys are any hashable objects.
 
-    In memory, any number of threads may call any method. The index stores the slots of a sketch, 8 bytes each, and not
-    the sketch.
+    In memory, any number of threads may call any method. The index stores the slots of a sketch, 8
+    bytes each, and not the sketch.
 
-    In memory, `keys` and `hashtables` are created from the entries when they are first read. This takes the time and
-    memory that datasketch needs to insert the entries. Later changes are added when they are read again. Do not change
-    the lists and sets that they return. After the first call of one of their methods `insert`, `remove` and
-    `remove_val`, the index keeps its entries in `keys` and `hashtables`. Its queries then find what these contain, at
-    datasketch's speed.
+    In memory, `keys` and `hashtables` are created from the entries when they are first read. This
+    takes the time and memory that datasketch needs to insert the entries. Later changes are added
+    when they are read again. Do not change the lists and sets that they return. After the first
+    call of one of their methods `insert`, `remove` and `remove_val`, the index keeps its entries in
+    `keys` and `hashtables`. Its queries then find what these contain, at datasketch's speed.
 
     Examples
     --------
@@ -129,7 +134,10 @@ class MinHashLSH:
     ...     lsh.insert(key, sketch)
     >>> lsh.query(sketches["a"])
     ['a', 'b']
-    >>> [(key, round(similarity, 1)) for key, similarity in lsh.query(sketches["a"], with_scores=True)]
+    >>> [
+    ...     (key, round(similarity, 1))
+    ...     for key, similarity in lsh.query(sketches["a"], with_scores=True)
+    ... ]
     [('a', 1.0), ('b', 0.9)]
     >>> lsh.remove("b")
     >>> "b" in lsh, lsh.query(sketches["a"])
@@ -172,10 +180,12 @@ class MinHashLSH:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
         made = super().__new__(cls)
-        # A subclass with its own storages may have a constructor that does not call this class's constructor, and sets
-        # h, b, r, `keys` and `hashtables`. These are then used from the first method call on.
+        # A subclass with its own storages may have a constructor that does not call this class's
+        # constructor, and sets h, b, r, `keys` and `hashtables`. These are then used from the first
+        # method call on.
         made._config = {"type": "own"}
-        made.prepickle, made.hashfunc = False, None
+        made.prepickle = False
+        made.hashfunc = None
         made._begin(False)
         made._sketches = cast(Any, UnmadePart(made, "_sketches"))
         made._entries = cast(Any, UnmadePart(made, "_entries"))
@@ -183,7 +193,11 @@ class MinHashLSH:
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in ("keys", "hashtables"):  # storages of the program: used from the next method call on
+        # Storages of the program: used from the next method call on.
+        if name in (
+            "keys",
+            "hashtables",
+        ):
             self._config = {"type": "own"}
             self._begin(False)
             self._entries = cast(Any, UnmadePart(self, "_entries"))
@@ -212,11 +226,19 @@ class MinHashLSH:
         name = self._config["basename"]
         if self._config["type"] == "redis":
             redis_entries = import_module("lshfast.datasketch.redis_entries")
-            made: LSHEntries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
+            made: LSHEntries = redis_entries.RedisEntries(
+                self._config, name, self.b, self.r, self.hashfunc
+            )
             return made
-        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse other types
-        tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
-        return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
+        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which
+        # refuse other types
+        tables = [
+            unordered_storage(self._config, name + b"_bucket_" + pack(">H", band))
+            for band in range(self.b)
+        ]
+        return StoredEntries(
+            ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc
+        )
 
     def _use_storages(self) -> None:
         """Use the storages `keys` and `hashtables` as the entries."""
@@ -257,12 +279,14 @@ class MinHashLSH:
         key : hashable
         minhash : MinHash, LeanMinHash or WeightedMinHash
         check_duplication : bool, default True
-            If False, a key that is in the index already gets this sketch too, and is found by either.
+            If False, a key that is in the index already gets this sketch too, and is found by
+            either.
 
         Raises
         ------
         ValueError
-            If the key is in the index already, or the sketch cannot be compared with those of the index.
+            If the key is in the index already, or the sketch cannot be compared with those of the
+            index.
         TypeError
             If the key is not hashable, or `minhash` is not a sketch.
         """
@@ -272,11 +296,15 @@ class MinHashLSH:
         row, form = self._sketches.read(minhash)
         stored, others = (key, ()) if not (self.prepickle or self._redis) else self._stored(key)
         if form is self._sketches.form:
-            inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
+            inserted = self._entries.insert(
+                stored, row, form, check=check, buffer=buffer, others=others
+            )
         else:
             with self._learning:  # the first sketch, unless another thread was faster
                 self._learn(form)
-                inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
+                inserted = self._entries.insert(
+                    stored, row, form, check=check, buffer=buffer, others=others
+                )
                 if inserted:
                     self._sketches.form = form
         if not inserted:
@@ -349,36 +377,54 @@ class MinHashLSH:
         Raises
         ------
         ValueError
-            If the other is not a MinHashLSH, has another number of slots, bands or rows, or sketches that cannot be
-            compared; if `check_overlap` is true and a key is in both; or if the other has a hashfunc and is on a
-            server, which then does not store the slots. In each case nothing was inserted.
+            If the other is not a MinHashLSH, has another number of slots, bands or rows, or
+            sketches that cannot be compared; if `check_overlap` is true and a key is in both; or if
+            the other has a hashfunc and is on a server, which then does not store the slots. In
+            each case nothing was inserted.
         """
         if type(self) is not type(other):
-            raise ValueError(f"Cannot merge type {type(self).__name__} and type {type(other).__name__}.")
+            raise ValueError(
+                f"Cannot merge type {type(self).__name__} and type {type(other).__name__}."
+            )
         if (self.h, self.b, self.r) != (other.h, other.b, other.r):
-            mine, theirs = (self.h, self.b, self.r), (other.h, other.b, other.r)
-            raise ValueError(f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}")
+            mine = (self.h, self.b, self.r)
+            theirs = (other.h, other.b, other.r)
+            raise ValueError(
+                f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}"
+            )
         if other.hashfunc is not None and not other._entries.has_rows:
-            raise ValueError("the other index has a hashfunc and holds no slots: insert its sketches instead")
-        own_form, form = self._sketches.form, other._sketches.form
+            raise ValueError(
+                "the other index has a hashfunc and holds no slots: insert its sketches instead"
+            )
+        own_form = self._sketches.form
+        form = other._sketches.form
         form = form or own_form
         if form is None:
             if not other.is_empty():
-                raise ValueError("which sketches the server holds is not known: insert one, or find one by a query")
+                raise ValueError(
+                    "which sketches the server holds is not known: insert one, or find one by a "
+                    "query"
+                )
             return
         with self._learning:
             self._learn(form)
             if check_overlap:
                 for key in other.keys:
                     if self._entries.holds(self._transferred(key, other)):
-                        raise ValueError(f"The keys are overlapping: {other._given(key)!r} is in both.")
+                        raise ValueError(
+                            f"The keys are overlapping: {other._given(key)!r} is in both."
+                        )
             self._sketches.form = form
         if other is self:
             return
         if not other._entries.has_rows:
             self._entries.release()
         for keys, rows in other._entries.rows(form):
-            stored = keys if self.prepickle == other.prepickle else [self._transferred(key, other) for key in keys]
+            stored = (
+                keys
+                if self.prepickle == other.prepickle
+                else [self._transferred(key, other) for key in keys]
+            )
             self._entries.insert_many(stored, rows, form)
         self._entries.flush()
 
@@ -389,13 +435,15 @@ class MinHashLSH:
     def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
         """Return a context manager for inserting many entries.
 
-        On Redis, entries are sent when `buffer_size` of them are pending and at the end of the context. In memory, each
-        is inserted at once. If an error ends the context, entries that were inserted before stay.
+        On Redis, entries are sent when `buffer_size` of them are pending and at the end of the
+        context. In memory, each is inserted at once. If an error ends the context, entries that
+        were inserted before stay.
 
         Parameters
         ----------
         buffer_size : int, default 50000
-            The number of entries that are sent at once, at least 1. It becomes the `buffer_size` of the index.
+            The number of entries that are sent at once, at least 1. It becomes the `buffer_size` of
+            the index.
 
         Raises
         ------
@@ -414,7 +462,8 @@ class MinHashLSH:
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
     def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
-        """Return a context manager for removing many keys. `buffer_size` and errors are as in `insertion_session`.
+        """Return a context manager for removing many keys. `buffer_size` and errors are as in
+        `insertion_session`.
 
         Examples
         --------
@@ -443,8 +492,9 @@ class MinHashLSH:
         ----------
         minhash : MinHash, LeanMinHash or WeightedMinHash
         with_scores : bool, default False
-            Return pairs (key, similarity), the most similar first. The similarity is the fraction of equal slots, in
-            [0, 1], which estimates the (weighted) Jaccard similarity. On Redis only the first b r slots are compared.
+            Return pairs (key, similarity), the most similar first. The similarity is the fraction
+            of equal slots, in [0, 1], which estimates the (weighted) Jaccard similarity. On Redis
+            only the first b r slots are compared.
 
         Returns
         -------
@@ -456,12 +506,16 @@ class MinHashLSH:
         ValueError
             If the sketch cannot be compared with those of the index.
         FormatError
-            If a key found on Redis is damaged, of a type that is not read, or larger than a key may be.
+            If a key found on Redis is damaged, of a type that is not read, or larger than a key may
+            be.
         """
         row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
         if with_scores:
             scored = self._loaded(self._entries.scored(row, form))
-            return [scored[place] for place in sorted(_places(scored), key=lambda place: -scored[place][1])]
+            return [
+                scored[place]
+                for place in sorted(_places(scored), key=lambda place: -scored[place][1])
+            ]
         found = self._entries.find(row, form)
         if not self._redis:
             return [self._loads(key) for key in found] if self.prepickle else found
@@ -480,20 +534,27 @@ class MinHashLSH:
         return row, form
 
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
-        """Return the stored keys that share one of the first b bands, like datasketch's method of this name."""
+        """Return the stored keys that share one of the first b bands, like datasketch's method of
+        this name.
+        """
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
         names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
-        return set().union(*(table.get(name) for table, name in zip(self.hashtables, names, strict=False)))
+        return set().union(
+            *(table.get(name) for table, name in zip(self.hashtables, names, strict=False))
+        )
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """Add a query to those that `collect_query_buffer` runs."""
         self._asked.append(self._asking(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
-        """Return the keys found by all queries from `add_to_query_buffer`, and remove these queries."""
-        asked, self._asked = self._asked, []
+        """Return the keys found by all queries from `add_to_query_buffer`, and remove these
+        queries.
+        """
+        asked = self._asked
+        self._asked = []
         if not asked:
             return []
         for _, form in asked:
@@ -515,26 +576,36 @@ class MinHashLSH:
         return self._entries.is_empty()
 
     def __repr__(self) -> str:
-        if self._config["type"] == "own":  # of a subclass, whose constructor may not have set all attributes
+        # Of a subclass, whose constructor may not have set all attributes.
+        if self._config["type"] == "own":
             return super().__repr__()
         in_memory = self._config["type"] == "dict"
-        size = counted(self.keys.size(), "key") if in_memory else f"storage={self._config['type']!r}"
+        size = (
+            counted(self.keys.size(), "key") if in_memory else f"storage={self._config['type']!r}"
+        )
         return f"{type(self).__name__}({size}, num_perm={self.h}, params={self.b, self.r})"
 
     def get_counts(self) -> list[dict[bytes, int]]:
-        """Return for each band a dict from the names of its buckets to the numbers of keys in them."""
+        """Return for each band a dict from the names of its buckets to the numbers of keys
+        in them.
+        """
         return [table.itemcounts() for table in self.hashtables]
 
     def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return the result of `get_counts`, counting only these keys. Keys that are not in the index are ignored."""
+        """Return the result of `get_counts`, counting only these keys. Keys that are not in the
+        index are ignored.
+        """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
-        stored = [form for key in set(keys) for one in [self._stored(key)] for form in (one[0], *one[1])]
+        stored = [
+            form for key in set(keys) for one in [self._stored(key)] for form in (one[0], *one[1])
+        ]
         for names in self.keys.getmany(*stored):
             if len(names) <= self.b:
                 for own, name in zip(counts, names, strict=False):
                     own[name] = own.get(name, 0) + 1
                 continue
-            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):  # inserted repeatedly
+            # Inserted repeatedly.
+            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):
                 counts[at][name] = counts[at].get(name, 0) + 1
         return counts
 
@@ -562,7 +633,9 @@ class MinHashLSH:
         if state.get("version") != 1:
             raise ValueError("this is no pickle of an lshfast MinHashLSH of format 1")
         self.h, self.b, self.r = state["shape"]
-        self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
+        self._config = state["config"]
+        self.prepickle = state["prepickle"]
+        self.hashfunc = state["hashfunc"]
         if "storages" in state:
             self._set_storages(*state["storages"])
             self._begin(self._config["type"] != "own")
@@ -580,7 +653,11 @@ class MinHashLSH:
 
     def _spelled_here(self, stored: bytes) -> bytes:
         """Return a pickled key, pickled again by this interpreter."""
-        return stored if protocol_of(stored) == pickle.DEFAULT_PROTOCOL else dumps(pickle.loads(stored))
+        return (
+            stored
+            if protocol_of(stored) == pickle.DEFAULT_PROTOCOL
+            else dumps(pickle.loads(stored))
+        )
 
 
 # The attributes of an index. All others were set by the user, and are pickled with it.

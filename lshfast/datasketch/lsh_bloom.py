@@ -1,16 +1,15 @@
-"""MinHashLSHBloom: report whether a similar set was inserted before, using a Bloom filter for each band.
+"""MinHashLSHBloom: report whether a similar set was inserted before, using a Bloom filter for each
+band.
 
 A folder holds one file, "bands.lshbloom", which is mapped into memory. Numbers are little-endian.
 
-    8 bytes     b"lshbloom"
-    uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot (4, 8, 16; 0 before the first)
-    uint64 x 3  bits of a filter, seed, whether the seed is known (0, 1)
-    8 bytes     scheme, padded with zeros
-    8 bytes     digest of given permutations; zeros for those drawn from the seed
-    b filters   each rounded up to whole bytes
+    8 bytes     b"lshbloom" uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot
+    (4, 8, 16; 0 before the first) uint64 x 3  bits of a filter, seed, whether the seed is known (0,
+    1) 8 bytes     scheme, padded with zeros 8 bytes     digest of given permutations; zeros for
+    those drawn from the seed b filters   each rounded up to whole bytes
 
-The 64-bit key of a band is that of `Bands.keys`. The bits of a key are (x + i y) mod bits for i in 0..hashes - 1, where
-x is the mix of the key, and y is the mix of x, made odd.
+The 64-bit key of a band is that of `Bands.keys`. The bits of a key are (x + i y) mod bits for i in
+0..hashes - 1, where x is the mix of the key, and y is the mix of x, made odd.
 """
 
 from __future__ import annotations
@@ -36,17 +35,20 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import PAIRS, Form, SketchReader, rows_of, with_attributes
 from lshfast.kernels.bands import filters_add, filters_hold
 
-MAGIC, FORMAT, NAME = b"lshbloom", 1, "bands.lshbloom"
+MAGIC = b"lshbloom"
+FORMAT = 1
+NAME = "bands.lshbloom"
 DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64), 16: PAIRS}
 HEADER = struct.Struct("<8s6I3Q8s8s")
 
 
 class MinHashLSHBloom:
-    """Report whether a similar set was inserted before, with a few bytes per set, like ``datasketch.MinHashLSHBloom``.
+    """Report whether a similar set was inserted before, with a few bytes per set, like
+    ``datasketch.MinHashLSHBloom``.
 
-    Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024). A query reports a set if it
-    shares a bucket with an inserted set. False positives have the probability `fp` in each band after n insertions.
-    Sets cannot be removed, and a query does not return keys.
+    Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024). A query
+    reports a set if it shares a bucket with an inserted set. False positives have the probability
+    `fp` in each band after n insertions. Sets cannot be removed, and a query does not return keys.
 
     Parameters
     ----------
@@ -57,9 +59,9 @@ class MinHashLSHBloom:
     fp : float
         The false positive rate of each band's filter, in (0, 1).
     save_dir : path, optional
-        The folder of the filters, created if necessary; existing filters in it are opened. Without it the filters are
-        in memory, and a RuntimeWarning is given. The file format is the library's own: datasketch's files cannot be
-        read.
+        The folder of the filters, created if necessary; existing filters in it are opened. Without
+        it the filters are in memory, and a RuntimeWarning is given. The file format is the
+        library's own: datasketch's files cannot be read.
 
     Attributes
     ----------
@@ -73,7 +75,8 @@ class MinHashLSHBloom:
     TypeError
         If an argument has the wrong type.
     ValueError
-        If an argument is out of range, or the filters in the folder were created with other arguments.
+        If an argument is out of range, or the filters in the folder were created with other
+        arguments.
     FormatError
         If the file in the folder is damaged, or the folder contains filters of datasketch.
 
@@ -84,10 +87,11 @@ class MinHashLSHBloom:
 
     Notes
     -----
-    No further package is required. Several threads may query while one thread inserts. Empty sets are similar to each
-    other. The system writes insertions to the disk at some time, `sync` writes them immediately. A folder may be open
-    in several objects and processes, which find each other's insertions. Only one of them may insert at a time, because
-    there is no lock between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
+    No further package is required. Several threads may query while one thread inserts. Empty sets
+    are similar to each other. The system writes insertions to the disk at some time, `sync` writes
+    them immediately. A folder may be open in several objects and processes, which find each other's
+    insertions. Only one of them may insert at a time, because there is no lock between processes.
+    After `close`, `insert`, `query` and `sync` raise ValueError.
 
     Examples
     --------
@@ -128,7 +132,9 @@ class MinHashLSHBloom:
         self.bits, self.hashes = size_of(n, fp, "n")
         self.save_dir = None if save_dir is None else os.fspath(save_dir)
         if self.save_dir is None:
-            warnings.warn("without save_dir, this index is in memory only", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "without save_dir, this index is in memory only", RuntimeWarning, stacklevel=2
+            )
         self._make()
 
     def _make(self) -> None:
@@ -143,7 +149,10 @@ class MinHashLSHBloom:
         os.makedirs(self.save_dir, exist_ok=True)
         path = os.path.join(self.save_dir, NAME)
         if not os.path.exists(path) and os.path.exists(os.path.join(self.save_dir, "band-0.bf")):
-            raise FormatError(f"{self.save_dir}: holds filters of datasketch, which are not read: insert the sets anew")
+            raise FormatError(
+                f"{self.save_dir}: holds filters of datasketch, which are not read: insert the "
+                "sets anew"
+            )
         with open(path, "r+b" if os.path.exists(path) else "x+b") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 file.truncate(HEADER.size + size)
@@ -160,7 +169,9 @@ class MinHashLSHBloom:
         scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
         shape = FORMAT, self.h, self.b, self.r, self.hashes, 0 if form is None else form.width
         given = b"" if form is None or form.permutations is None else form.permutations
-        return HEADER.pack(MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode(), given)
+        return HEADER.pack(
+            MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode(), given
+        )
 
     def _read_header(self, data: bytes) -> None:
         path = "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
@@ -184,7 +195,9 @@ class MinHashLSHBloom:
                 made_by = scheme.rstrip(b"\0").decode("ascii") or None
             except UnicodeDecodeError:
                 raise FormatError(f"{path}: its header is damaged") from None
-            self._sketches.form = Form(made_by, seed if known else None, DTYPES[width], given if any(given) else None)
+            self._sketches.form = Form(
+                made_by, seed if known else None, DTYPES[width], given if any(given) else None
+            )
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
@@ -195,10 +208,14 @@ class MinHashLSHBloom:
     def hashtables(self) -> list[BloomTable]:
         """The filters of the b bands, which share the memory or the file of this object."""
         shape = self.r, self.bits, self.hashes
-        return [BloomTable._of(self._filters[band : band + 1], *shape, band) for band in range(self.b)]
+        return [
+            BloomTable._of(self._filters[band : band + 1], *shape, band) for band in range(self.b)
+        ]
 
     def _open_filters(self) -> npt.NDArray[np.uint8]:
-        """Return the filters; read the form of sketches from the folder if another object inserted first."""
+        """Return the filters; read the form of sketches from the folder if another object inserted
+        first.
+        """
         if self._closed:
             raise ValueError("the filter is closed")
         if self._map is not None and self._sketches.form is None:
@@ -216,8 +233,9 @@ class MinHashLSHBloom:
         Raises
         ------
         TypeError, ValueError
-            If it is not a sketch, has another number of slots, or cannot be compared with the sketches inserted before,
-            here or by another object or process that has the folder open; also if the filter is closed.
+            If it is not a sketch, has another number of slots, or cannot be compared with the
+            sketches inserted before, here or by another object or process that has the folder open;
+            also if the filter is closed.
         """
         with self._lock:
             filters = self._open_filters()
@@ -239,14 +257,14 @@ class MinHashLSHBloom:
         Returns
         -------
         bool
-            True if the sketch shares a band with an inserted sketch. Otherwise True with a probability of at most about
-            ``b * fp``, until n sets are inserted.
+            True if the sketch shares a band with an inserted sketch. Otherwise True with a
+            probability of at most about ``b * fp``, until n sets are inserted.
 
         Raises
         ------
         TypeError, ValueError
-            If it is not a sketch, has another number of slots, or cannot be compared with the inserted sketches; also
-            if the filter is closed.
+            If it is not a sketch, has another number of slots, or cannot be compared with the
+            inserted sketches; also if the filter is closed.
         """
         with self._lock:
             filters = self._open_filters()
@@ -265,7 +283,9 @@ class MinHashLSHBloom:
             if self._map is not None:
                 self._map.flush()
         if self.save_dir is None:
-            warnings.warn("an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2
+            )
 
     def close(self) -> None:
         """Write the filters to the disk and close the file; closing again has no effect."""
@@ -274,7 +294,8 @@ class MinHashLSHBloom:
             if self._map is not None:
                 self._map.flush()
                 self._filters = np.zeros((self.b, 0), np.uint8)
-                with suppress(BufferError):  # `hashtables` or a query refers to it: closed when they are deleted
+                # `hashtables` or a query refers to it: closed when they are deleted.
+                with suppress(BufferError):
                     self._map.close()
                 self._map = None
 
@@ -306,7 +327,21 @@ class MinHashLSHBloom:
 
 
 # The attributes of an index. All others were set by the user, and are pickled with it.
-PARTS = frozenset(["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_map", "_closed", "_filters"])
+PARTS = frozenset(
+    [
+        "h",
+        "b",
+        "r",
+        "bits",
+        "hashes",
+        "save_dir",
+        "_lock",
+        "_sketches",
+        "_map",
+        "_closed",
+        "_filters",
+    ]
+)
 
 
 class BloomTable:
@@ -321,7 +356,8 @@ class BloomTable:
     band_size : int
         Hash values of a band, at least 1.
     fname : path, optional
-        The file that `sync` writes. If it exists, its filter is read first. The format is the library's own.
+        The file that `sync` writes. If it exists, its filter is read first. The format is the
+        library's own.
 
     Attributes
     ----------
@@ -333,7 +369,8 @@ class BloomTable:
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or is out of range, or the filter in the file has other arguments.
+        If an argument has the wrong type or is out of range, or the filter in the file has other
+        arguments.
     FormatError
         If the file does not contain a filter.
 
@@ -351,7 +388,13 @@ class BloomTable:
     hashes: int
     fname: str | None
 
-    def __init__(self, item_count: int, fp: float, band_size: int, fname: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        item_count: int,
+        fp: float,
+        band_size: int,
+        fname: str | os.PathLike[str] | None = None,
+    ) -> None:
         if check_int(band_size, "band_size") < 1:
             raise ValueError(f"band_size must be at least 1, not {band_size}")
         self.r = int(band_size)
@@ -364,15 +407,25 @@ class BloomTable:
                 self._read(file.read())
 
     @classmethod
-    def _of(cls, filters: npt.NDArray[np.uint8], r: int, bits: int, hashes: int, band: int) -> BloomTable:
-        """Return a table that refers to the filter of a band, uint8 (1, bytes), without copying it."""
+    def _of(
+        cls, filters: npt.NDArray[np.uint8], r: int, bits: int, hashes: int, band: int
+    ) -> BloomTable:
+        """Return a table that refers to the filter of a band, uint8 (1, bytes), without
+        copying it.
+        """
         made = cls.__new__(cls)
-        made.r, made.bits, made.hashes, made.fname = r, bits, hashes, None
-        made._filter, made._first = filters, band
+        made.r = r
+        made.bits = bits
+        made.hashes = hashes
+        made.fname = None
+        made._filter = filters
+        made._first = band
         return made
 
     def _header(self) -> bytes:
-        return HEADER.pack(MAGIC, FORMAT, self.r, 1, self.r, self.hashes, 0, self.bits, 0, 0, b"", b"")
+        return HEADER.pack(
+            MAGIC, FORMAT, self.r, 1, self.r, self.hashes, 0, self.bits, 0, 0, b"", b""
+        )
 
     def _read(self, data: bytes) -> None:
         if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
@@ -389,7 +442,9 @@ class BloomTable:
         if data[: HEADER.size] != self._header():
             raise FormatError(f"{self.fname}: its header is damaged")
         if len(data) != HEADER.size + self._filter.size:
-            raise FormatError(f"{self.fname}: must be of {HEADER.size + self._filter.size} bytes, not {len(data)}")
+            raise FormatError(
+                f"{self.fname}: must be of {HEADER.size + self._filter.size} bytes, not {len(data)}"
+            )
         self._filter = np.frombuffer(data, np.uint8, offset=HEADER.size).reshape(1, -1).copy()
 
     def _slots(self, hashvalues: Any) -> UInt64Array:
@@ -405,37 +460,47 @@ class BloomTable:
             raise RuntimeError(f"a band has {self.r} hash values, not {len(hashvalues)}")
 
     def insert(self, hashvalues: Any) -> None:
-        """Insert the hash values of a band: array_like of int, shape (r,), or (r, 2) for a weighted sketch.
+        """Insert the hash values of a band: array_like of int, shape (r,), or (r, 2) for a weighted
+        sketch.
 
         Raises
         ------
         RuntimeError
             If the number of hash values is not r.
         """
-        filters_add(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
+        filters_add(
+            self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first
+        )
 
     def query(self, hashvalues: Any) -> bool:
         """Return whether these hash values were probably inserted; errors are those of `insert`."""
-        return filters_hold(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
+        return filters_hold(
+            self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first
+        )
 
     def sync(self) -> None:
         """Write the filter to its file; without a file, give a RuntimeWarning."""
         if self.fname is None:
-            warnings.warn("a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2
+            )
             return
         with atomic_file(self.fname, overwrite=True) as file:
             file.write(self._header() + self._filter.tobytes())
 
 
 def check_same(path: str | None, *numbers: tuple[str, int, int]) -> None:
-    """Raise an error that names the first number, given as (name, expected, found), in which a file differs."""
+    """Raise an error that names the first number, given as (name, expected, found), in which a file
+    differs.
+    """
     for name, mine, theirs in numbers:
         if mine != theirs:
             raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
 
 
 def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:
-    """Return the bits of a filter, and the number of bits that each of n entries sets, for the false positive rate fp.
+    """Return the bits of a filter, and the number of bits that each of n entries sets, for the
+    false positive rate fp.
 
     Errors name the range; `name` is the name of the argument n.
     """

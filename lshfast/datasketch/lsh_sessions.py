@@ -1,4 +1,6 @@
-"""Sessions of a MinHashLSH: context managers that insert or remove many entries, in batches on a server."""
+"""Sessions of a MinHashLSH: context managers that insert or remove many entries, in batches on a
+server.
+"""
 
 from __future__ import annotations
 

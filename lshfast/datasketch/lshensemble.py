@@ -18,7 +18,14 @@ from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.lshensemble_search import Search, cutoffs_of
 from lshfast.datasketch.lshensemble_stored import Bounds, StoredSets
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
+from lshfast.datasketch.slots import (
+    Form,
+    SketchReader,
+    forget,
+    made_when_read,
+    rows_of,
+    with_attributes,
+)
 from lshfast.datasketch.storage import check_storage
 from lshfast.datasketch.storage_base import random_name
 from lshfast.sketch.minhash import EMPTY
@@ -27,9 +34,10 @@ from lshfast.sketch.minhash import EMPTY
 class MinHashLSHEnsemble:
     """Find the keys whose sets contain most of a query, like ``datasketch.MinHashLSHEnsemble``.
 
-    A set is returned if enough of its slots equal those of the query. The required number follows from `lowers`,
-    `uppers`, `xqs` and `params`, as in datasketch: a set that reaches the threshold is found at least as often as in
-    datasketch. The precision is higher, because all equal slots are counted; see Notes.
+    A set is returned if enough of its slots equal those of the query. The required number follows
+    from `lowers`, `uppers`, `xqs` and `params`, as in datasketch: a set that reaches the threshold
+    is found at least as often as in datasketch. The precision is higher, because all equal slots
+    are counted; see Notes.
 
     Parameters
     ----------
@@ -40,12 +48,13 @@ class MinHashLSHEnsemble:
     num_part : int, default 16
         Partitions by size, at least 1.
     m : int, default 8
-        In 2..num_perm: the largest number of rows of a band in `params`. It does not affect the memory.
+        In 2..num_perm: the largest number of rows of a band in `params`. It does not affect the
+        memory.
     weights : (float, float), default (0.5, 0.5)
         As for `MinHashLSH`.
     storage_config : dict, optional
-        As for `MinHashLSH`. On Redis, the entries have datasketch's layout, and an ensemble with the same parameters
-        and basename finds them in any process.
+        As for `MinHashLSH`. On Redis, the entries have datasketch's layout, and an ensemble with
+        the same parameters and basename finds them in any process.
     prepickle : bool, optional
         As for `MinHashLSH` on Redis. No effect in memory.
 
@@ -54,13 +63,15 @@ class MinHashLSHEnsemble:
     threshold, h, m : float, int, int
         As given; h is num_perm.
     lowers, uppers : list of int or None, shape (num_part,)
-        The smallest and the greatest size of the sets in each of datasketch's partitions; None for a missing partition.
+        The smallest and the greatest size of the sets in each of datasketch's partitions; None for
+        a missing partition.
     xqs : ndarray of float64, shape (10,)
         Ratios of the size of a set to the size of the query.
     params : ndarray of int64, shape (10, 2)
         The bands and rows (b, r) that datasketch chooses for each ratio.
     indexes : list of dict of MinHashLSH
-        For each partition a dict from r to an index of its sets. In memory, they are created when they are read.
+        For each partition a dict from r to an index of its sets. In memory, they are created when
+        they are read.
 
     See Also
     --------
@@ -69,19 +80,20 @@ class MinHashLSHEnsemble:
 
     Notes
     -----
-    datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r) is taken from
-    `params` for the size of the query and the upper size of the set's partition. This class counts the equal slots of
-    both sketches. It returns the set if their number is at least the greatest number that a set at the threshold
-    reaches with that probability. With this rule a set that reaches the threshold is found at least as often as by
-    datasketch, and a set below the threshold is returned at most as often. At high thresholds the probability is small.
-    Then a set is also returned if the number of its equal slots is at most 0.8 standard errors below the number
-    expected at the threshold, and a set that contains half as much would have that many equal slots with probability
-    0.001 or less.
+    datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r)
+    is taken from `params` for the size of the query and the upper size of the set's partition. This
+    class counts the equal slots of both sketches. It returns the set if their number is at least
+    the greatest number that a set at the threshold reaches with that probability. With this rule a
+    set that reaches the threshold is found at least as often as by datasketch, and a set below the
+    threshold is returned at most as often. At high thresholds the probability is small. Then a set
+    is also returned if the number of its equal slots is at most 0.8 standard errors below the
+    number expected at the threshold, and a set that contains half as much would have that many
+    equal slots with probability 0.001 or less.
 
-    `index` and the reading of a pickle sort the sketches into trees, so that the first query is as fast as the others.
-    Queries do not use `indexes`, which exists for programs that read it. On Redis there are no trees: queries use
-    `indexes`, find the sets that datasketch finds, and return no scores. Any number of threads may query. Sketches of
-    empty sets find each other.
+    `index` and the reading of a pickle sort the sketches into trees, so that the first query is as
+    fast as the others. Queries do not use `indexes`, which exists for programs that read it. On
+    Redis there are no trees: queries use `indexes`, find the sets that datasketch finds, and return
+    no scores. Any number of threads may query. Sketches of empty sets find each other.
 
     Examples
     --------
@@ -120,7 +132,8 @@ class MinHashLSHEnsemble:
         if not 2 <= check_int(m, "m") <= num_perm:
             raise ValueError(f"m must be in 2..num_perm = {num_perm}, not {m}")
         self.m, self.num_part, self._weights = int(m), int(num_part), weights
-        self._config, self._prepickle = dict(check_storage(storage_config)), prepickle
+        self._config = dict(check_storage(storage_config))
+        self._prepickle = prepickle
         if self._config["type"] != "dict":
             self._config.setdefault("basename", random_name())
         self._make()
@@ -136,7 +149,9 @@ class MinHashLSHEnsemble:
         self._lock = threading.Lock()
         self._stored: StoredSets | None = None
         if self._config["type"] != "dict":
-            self._stored = StoredSets(self._config, self.h, self.num_part, self._rows(), self._prepickle)
+            self._stored = StoredSets(
+                self._config, self.h, self.num_part, self._rows(), self._prepickle
+            )
             self.indexes = self._stored.indexes
 
     def index(self, entries: Iterable[tuple[Any, Any, int]]) -> None:
@@ -145,16 +160,18 @@ class MinHashLSHEnsemble:
         Parameters
         ----------
         entries : iterable of (key, sketch, size)
-            A hashable key; a MinHash or LeanMinHash with num_perm slots, which is copied; the number of distinct
-            elements of the set, an int of at least 1.
+            A hashable key; a MinHash or LeanMinHash with num_perm slots, which is copied; the
+            number of distinct elements of the set, an int of at least 1.
 
         Raises
         ------
         TypeError
-            If a key is not hashable, a size is not an int, or a sketch is not a sketch. Then nothing is inserted.
+            If a key is not hashable, a size is not an int, or a sketch is not a sketch. Then
+            nothing is inserted.
         ValueError
-            If the ensemble has entries already, or `entries` is empty; if a size is less than 1, a key is repeated, or
-            a sketch has another number of slots or cannot be compared with the others. Then nothing is inserted.
+            If the ensemble has entries already, or `entries` is empty; if a size is less than 1, a
+            key is repeated, or a sketch has another number of slots or cannot be compared with the
+            others. Then nothing is inserted.
         redis.RedisError
             If the server cannot be reached. Then it may have some of the entries.
 
@@ -185,10 +202,17 @@ class MinHashLSHEnsemble:
             assert sketches.form is not None
             joined = np.array(rows)
             if (joined[:, 0] == EMPTY).any():
-                raise ValueError(f"the first hash value of a sketch must be less than {EMPTY}, unless the set is empty")
-            self._fill(list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches)
+                raise ValueError(
+                    f"the first hash value of a sketch must be less than {EMPTY}, unless the set "
+                    "is empty"
+                )
+            self._fill(
+                list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches
+            )
 
-    def _fill(self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: SketchReader) -> None:
+    def _fill(
+        self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: SketchReader
+    ) -> None:
         assert sketches.form is not None
         bounds = bounds_of(sizes, self.num_part)
         if self._stored is not None:
@@ -199,7 +223,10 @@ class MinHashLSHEnsemble:
         self._search = Search(rows_of(values, sketches.form), sizes, uppers)
         forget(self, "lowers", "uppers", "indexes")
         self._numbers = {key: number for number, key in enumerate(keys)}
-        self._values, self._sizes, self._sketches, self._bounds = values, sizes, sketches, bounds
+        self._values = values
+        self._sizes = sizes
+        self._sketches = sketches
+        self._bounds = bounds
         self._keys = keys  # the ensemble has entries from here on
 
     def _cutoffs(self) -> npt.NDArray[np.int64]:
@@ -210,7 +237,12 @@ class MinHashLSHEnsemble:
         return found
 
     def _indexes(
-        self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, form: Form | None, bounds: Bounds
+        self,
+        keys: list[Any],
+        values: npt.NDArray[Any],
+        sizes: Int64Array,
+        form: Form | None,
+        bounds: Bounds,
     ) -> list[dict[int, MinHashLSH]]:
         """Return indexes in memory: for each partition a dict from r to an index of its sets."""
         made = [
@@ -218,7 +250,9 @@ class MinHashLSHEnsemble:
             for _ in range(self.num_part)
         ]
         if form is not None:
-            parts = np.searchsorted([upper for _, upper in bounds if upper is not None], sizes).tolist()
+            parts = np.searchsorted(
+                [upper for _, upper in bounds if upper is not None], sizes
+            ).tolist()
             for key, row, part in zip(keys, values, parts, strict=True):
                 sketch = LeanMinHash(seed=form.seed, hashvalues=row, scheme=form.scheme)  # type: ignore[arg-type]
                 sketch._given = form.permutations
@@ -247,21 +281,31 @@ class MinHashLSHEnsemble:
     @made_when_read
     def params(self) -> npt.NDArray[np.int64]:
         """The bands and rows (b, r) for each of `xqs`."""
-        return np.array(_params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights), np.int64)
+        return np.array(
+            _params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights),
+            np.int64,
+        )
 
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
         """For each partition, a dict from r to an index of its sets."""
-        return self._indexes(self._keys, self._values, self._sizes, self._sketches.form, self._bounds)
+        return self._indexes(
+            self._keys, self._values, self._sizes, self._sketches.form, self._bounds
+        )
 
     @overload
-    def query(self, minhash: Any, size: int, with_scores: Literal[False] = False) -> Iterator[Any]: ...
+    def query(
+        self, minhash: Any, size: int, with_scores: Literal[False] = False
+    ) -> Iterator[Any]: ...
     @overload
-    def query(self, minhash: Any, size: int, with_scores: Literal[True]) -> Iterator[tuple[Any, float]]: ...
+    def query(
+        self, minhash: Any, size: int, with_scores: Literal[True]
+    ) -> Iterator[tuple[Any, float]]: ...
     @overload
     def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
-        """Yield the keys whose sets contain about the threshold of the query or more, each once, most likely first.
+        """Yield the keys whose sets contain about the threshold of the query or more, each once,
+        most likely first.
 
         Parameters
         ----------
@@ -278,20 +322,26 @@ class MinHashLSHEnsemble:
         Raises
         ------
         TypeError, ValueError
-            If the size is not an int of at least 1, or the sketch is not a sketch, has another number of slots, or
-            cannot be compared with the stored sketches; if scores are requested of an ensemble on Redis, or its entries
-            there are of other parameters. Raised when the first key is requested.
+            If the size is not an int of at least 1, or the sketch is not a sketch, has another
+            number of slots, or cannot be compared with the stored sketches; if scores are requested
+            of an ensemble on Redis, or its entries there are of other parameters. Raised when the
+            first key is requested.
         """
         size = _check_size(size)
         if self._stored is not None:
             if with_scores:
-                raise ValueError("with_scores needs the sizes of the sets, which an ensemble on Redis does not store")
+                raise ValueError(
+                    "with_scores needs the sizes of the sets, which an ensemble on Redis does not "
+                    "store"
+                )
             yield from self._stored.find(minhash, size, self.xqs, self.params)
             return
         row = self._sketches.row(minhash)
         if self._search is None:
             return
-        found, containments = self._search.query(row, size, self.threshold, self.xqs, self._cutoffs())
+        found, containments = self._search.query(
+            row, size, self.threshold, self.xqs, self._cutoffs()
+        )
         for number, containment in zip(found.tolist(), containments.tolist(), strict=True):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
@@ -300,7 +350,8 @@ class MinHashLSHEnsemble:
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({counted(len(self._keys), 'key')}, threshold={self.threshold}, num_perm={self.h}, "
+            f"{type(self).__name__}({counted(len(self._keys), 'key')}, "
+            f"threshold={self.threshold}, num_perm={self.h}, "
             f"num_part={self.num_part}, m={self.m})"
         )
 
@@ -341,7 +392,9 @@ class MinHashLSHEnsemble:
 
 
 def bounds_of(sizes: Int64Array, num_part: int) -> Bounds:
-    """Return the smallest and the greatest size of the sets in each partition; None for a missing partition."""
+    """Return the smallest and the greatest size of the sets in each partition; None for a missing
+    partition.
+    """
     found = optimal_partitions(*np.unique(sizes, return_counts=True), num_part)
     return [*found, *[(None, None)] * (num_part - len(found))]
 
@@ -353,30 +406,40 @@ def _params(
     return [best_bands(threshold, num_perm, m, xq, weights) for xq in xqs]
 
 
-def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]) -> tuple[int, int]:
-    """Return the best (b, r) with r <= m and b <= num_perm / r for sets of xq times the size of the query.
+def best_bands(
+    threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]
+) -> tuple[int, int]:
+    """Return the best (b, r) with r <= m and b <= num_perm / r for sets of xq times the size of the
+    query.
 
     A set that contains the share t of the query is found with probability 1 - (1 - s**r)**b, where
-    s = t / (1 + xq - t). The best values minimise the weighted sum of two integrals: of this probability below the
-    threshold, and of its complement above the threshold.
+    s = t / (1 + xq - t). The best values minimise the weighted sum of two integrals: of this
+    probability below the threshold, and of its complement above the threshold.
     """
     false_positive, false_negative = weights
     most = min(1.0, xq)
-    below, above = (0.0, min(threshold, most)), (min(threshold, most), most)
+    below = (0.0, min(threshold, most))
+    above = (min(threshold, most), most)
     errors = np.full((num_perm, m), np.inf)
     similarities = [_grid(*span, xq) for span in (below, above)]
     for r in range(1, m + 1):
         b = np.arange(1, num_perm // r + 1, dtype=np.int64)[:, None]
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
-        positives, negatives = (1 - passed) @ similarities[0][1], missed @ similarities[1][1]
+        positives = (1 - passed) @ similarities[0][1]
+        negatives = missed @ similarities[1][1]
         errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative
     at = int(np.argmin(errors))  # among equal errors, the fewest bands, then the fewest rows
     return at // m + 1, at % m + 1
 
 
-def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return similarities of sets with containments in start..stop, and their weights in an integral."""
-    half, (points, weights) = (stop - start) / 2, _points()
+def _grid(
+    start: float, stop: float, xq: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return similarities of sets with containments in start..stop, and their weights in an
+    integral.
+    """
+    half = (stop - start) / 2
+    (points, weights) = _points()
     contained = start + half * (1 + points)
     return contained / (1 + xq - contained), weights * half
 

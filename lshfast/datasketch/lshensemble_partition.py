@@ -10,11 +10,14 @@ import numpy.typing as npt
 __all__ = ["optimal_partitions"]
 
 
-def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: int) -> list[tuple[Any, Any]]:
+def optimal_partitions(
+    sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: int
+) -> list[tuple[Any, Any]]:
     """Return the partitions by size that cause the fewest false positives.
 
-    A partition with the greatest size u is searched as if all its sets had that size, which causes about
-    ``(u - x) / u`` false positives for a set of x elements. The partitions minimise their sum.
+    A partition with the greatest size u is searched as if all its sets had that size, which causes
+    about ``(u - x) / u`` false positives for a set of x elements. The partitions minimise their
+    sum.
 
     Parameters
     ----------
@@ -37,10 +40,14 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
 
     Examples
     --------
-    >>> [(int(lower), int(upper)) for lower, upper in optimal_partitions([1, 2, 50, 60], [5, 5, 5, 5], 2)]
+    >>> [
+    ...     (int(lower), int(upper))
+    ...     for lower, upper in optimal_partitions([1, 2, 50, 60], [5, 5, 5, 5], 2)
+    ... ]
     [(1, 2), (50, 60)]
     """
-    size, count = np.asarray(sizes), np.asarray(counts, np.float64)
+    size = np.asarray(sizes)
+    count = np.asarray(counts, np.float64)
     n = len(size)
     if len(count) != n:
         raise ValueError(f"there must be a count for each size, not {len(count)} for {n}")
@@ -55,18 +62,24 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
     def costs(upper: int) -> npt.NDArray[np.float64]:
         """Return the cost of the partition from each size up to `upper`."""
         own = slice(0, upper + 1)
-        cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (total[upper + 1] - total[own]) / size[upper]
+        cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (
+            total[upper + 1] - total[own]
+        ) / size[upper]
         return cost
 
-    best = np.array([costs(upper)[0] for upper in range(n)], np.float64)  # of all sizes up to each, in one partition
+    # Of all sizes up to each, in one partition.
+    best = np.array([costs(upper)[0] for upper in range(n)], np.float64)
     starts = np.zeros((num_part, n), np.int64)
     for part in range(1, num_part):
-        before, best = best, best.copy()
+        before = best
+        best = best.copy()
         for upper in range(part, n):
             cost = costs(upper)[part:] + before[part - 1 : upper]
             at = int(np.argmin(cost))
-            best[upper], starts[part, upper] = cost[at], part + at
-    found, upper = [], n - 1
+            best[upper] = cost[at]
+            starts[part, upper] = part + at
+    found = []
+    upper = n - 1
     for part in range(num_part - 1, -1, -1):
         start = int(starts[part, upper])
         found.append((size[start], size[upper]))

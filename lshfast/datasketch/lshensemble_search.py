@@ -1,14 +1,17 @@
-"""The search of MinHashLSHEnsemble: the number of equal slots that a set needs, and the trees that find such sets.
+"""The search of MinHashLSHEnsemble: the number of equal slots that a set needs, and the trees that
+find such sets.
 
-datasketch returns a set of Jaccard similarity s to the query if one of b bands of r slots is equal, which has the
-probability 1 - (1 - s**r)**b. The number of equal slots is a better criterion. Consider all rules that return a set at
-the threshold with at least that probability. Among these, a minimum number of equal slots finds the most sets above
-the threshold and the fewest sets below it (Lehmann and Romano, Testing Statistical Hypotheses, theorem 3.4.1).
-Therefore recall and precision of this rule are at least those of datasketch, for any data.
+datasketch returns a set of Jaccard similarity s to the query if one of b bands of r slots is equal,
+which has the probability 1 - (1 - s**r)**b. The number of equal slots is a better criterion.
+Consider all rules that return a set at the threshold with at least that probability. Among these, a
+minimum number of equal slots finds the most sets above the threshold and the fewest sets below it
+(Lehmann and Romano, Testing Statistical Hypotheses, theorem 3.4.1). Therefore recall and precision
+of this rule are at least those of datasketch, for any data.
 
-At high thresholds datasketch loses most of the recall. A second rule therefore also returns a set whose estimated
-containment is about the threshold or more, if it can be distinguished from sets that contain half as much. This rule
-can reduce the precision if many sets contain slightly less than the threshold.
+At high thresholds datasketch loses most of the recall. A second rule therefore also returns a set
+whose estimated containment is about the threshold or more, if it can be distinguished from sets
+that contain half as much. This rule can reduce the precision if many sets contain slightly less
+than the threshold.
 """
 
 from __future__ import annotations
@@ -26,20 +29,23 @@ from lshfast.kernels.trees import Run, Snapshot, slot_marks
 # The fraction of the sets with enough equal slots that searches find.
 RECALL = 0.999
 
-# The number of similarities for which numbers of equal slots are tabulated: the midpoints of equal parts of [0, 1].
+# The number of similarities for which numbers of equal slots are tabulated: the midpoints of equal
+# parts of [0, 1].
 CELLS = 1 << 12
 
-# The second rule: the number of standard errors by which the equal slots may be below the number expected at the
-# threshold, and the probability with which a set that contains half as much has that many equal slots. With sets of 10
-# to 2,000 elements and queries of 100 at threshold 0.9, recall is 0.67 at precision 0.58; the first rule alone has 0.25
-# and 0.72, datasketch 0.22 and 0.23. With 1.6 standard errors the precision over real texts at threshold 0.95 is below
-# that of datasketch.
+# The second rule: the number of standard errors by which the equal slots may be below the number
+# expected at the threshold, and the probability with which a set that contains half as much has
+# that many equal slots. With sets of 10 to 2,000 elements and queries of 100 at threshold 0.9,
+# recall is 0.67 at precision 0.58; the first rule alone has 0.25 and 0.72, datasketch 0.22 and
+# 0.23. With 1.6 standard errors the precision over real texts at threshold 0.95 is below that of
+# datasketch.
 SLACK = 0.8
 DOUBT = 1e-3
 
 
 class Search:
-    """Sorted trees over the rows of an ensemble, one group for each partition; immutable, for any number of threads.
+    """Sorted trees over the rows of an ensemble, one group for each partition; immutable, for any
+    number of threads.
 
     Parameters
     ----------
@@ -53,22 +59,33 @@ class Search:
     def __init__(self, rows: UInt64Array, sizes: Int64Array, uppers: Int64Array) -> None:
         n, self._k = rows.shape
         trees = max(self._k // 4, 1)
-        self._sizes, self._uppers = sizes, uppers
+        self._sizes = sizes
+        self._uppers = uppers
         self._parts = np.searchsorted(uppers, sizes)
-        runs = [Run.build(rows, np.flatnonzero(self._parts == part), trees, True) for part in range(len(uppers))]
-        crowds = sum((np.maximum(run.crowds - 1, 0) for run in runs), np.zeros(len(runs[0].crowds))) / len(runs)
+        runs = [
+            Run.build(rows, np.flatnonzero(self._parts == part), trees, True)
+            for part in range(len(uppers))
+        ]
+        crowds = sum(
+            (np.maximum(run.crowds - 1, 0) for run in runs), np.zeros(len(runs[0].crowds))
+        ) / len(runs)
         rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
         steps = choose_steps(self._k, trees, RECALL, tuple(rounded), 1, True)
         self._enough = -steps[:, 2].astype(np.int64)
-        groups, live = [[run] for run in runs], np.ones(n, np.uint8)
-        # If a set and a query have one element each, the kernel's containment depends only on the equal slots.
+        groups = [[run] for run in runs]
+        live = np.ones(n, np.uint8)
+        # If a set and a query have one element each, the kernel's containment depends only on the
+        # equal slots.
         ones = np.ones(n, np.int64)
-        self._snapshot = Snapshot(rows, slot_marks(rows), live, ones, trees, groups, [], steps, [], True)
+        self._snapshot = Snapshot(
+            rows, slot_marks(rows), live, ones, trees, groups, [], steps, [], True
+        )
 
     def query(
         self, row: UInt64Array, size: int, threshold: float, xqs: Float64Array, cutoffs: Int64Array
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the numbers of the sets found, most likely first, and their estimated containments.
+        """Return the numbers of the sets found, most likely first, and their estimated
+        containments.
 
         Parameters
         ----------
@@ -79,33 +96,43 @@ class Search:
         cutoffs : ndarray of int64, shape (c, CELLS)
             The number of equal slots required for each ratio of sizes and each similarity.
         """
-        k, wanted = self._k, threshold * size
+        k = self._k
+        wanted = threshold * size
         chosen = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
         least = cutoffs[chosen, _cells(self._uppers, size, wanted)]
         counts = np.minimum(np.searchsorted(self._enough, -least) + 1, len(self._enough))
         counts[self._uppers < wanted * (1 - 1e-12)] = 0
         fewest = int(least.min())
         reached = 2 * fewest / (k + fewest) * (1 - 1e-12)
-        one, searched = np.ones(1, np.int64), counts.astype(np.uint32)[None]
+        one = np.ones(1, np.int64)
+        searched = counts.astype(np.uint32)[None]
         _, found, shares = self._snapshot.within(row[None], one, searched, reached)
-        equal, sizes = np.rint(k * shares / (2 - shares)), self._sizes[found]
+        equal = np.rint(k * shares / (2 - shares))
+        sizes = self._sizes[found]
         enough = equal >= cutoffs[chosen[self._parts[found]], _cells(sizes, size, wanted)]
         enough &= sizes >= wanted * (1 - 1e-12)
-        found, equal, sizes = found[enough], equal[enough], sizes[enough]
-        containments = np.minimum(equal * (size + sizes) / ((k + equal) * size), np.minimum(sizes / size, 1))
+        found = found[enough]
+        equal = equal[enough]
+        sizes = sizes[enough]
+        containments = np.minimum(
+            equal * (size + sizes) / ((k + equal) * size), np.minimum(sizes / size, 1)
+        )
         order = np.lexsort((found, -containments))
         return found[order], containments[order]
 
 
 def _cells(sizes: Int64Array, size: int, wanted: float) -> Int64Array:
-    """Return the cells of the similarities of sets of these sizes that contain `wanted` elements of the query."""
+    """Return the cells of the similarities of sets of these sizes that contain `wanted` elements of
+    the query.
+    """
     similarity: Float64Array = wanted / np.maximum(sizes + (size - wanted), wanted)
     return np.asarray(np.minimum(similarity * CELLS, CELLS - 1), np.int64)
 
 
 @lru_cache(16)
 def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArray[np.int64]:
-    """Return the number of slots of a set that must equal the query's: int64 (len(params), CELLS), in 1..num_perm.
+    """Return the number of slots of a set that must equal the query's: int64 (len(params), CELLS),
+    in 1..num_perm.
 
     Parameters
     ----------
@@ -119,13 +146,16 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
     as_often = _most_equal(s, found, num_perm)
     told_apart = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
     expected = np.ceil(s * num_perm - SLACK * np.sqrt(s * (1 - s) * num_perm))
-    cutoffs: npt.NDArray[np.int64] = np.minimum(as_often, np.maximum(told_apart, expected)).astype(np.int64)
+    cutoffs: npt.NDArray[np.int64] = np.minimum(as_often, np.maximum(told_apart, expected)).astype(
+        np.int64
+    )
     cutoffs.flags.writeable = False  # it is cached
     return cutoffs
 
 
 def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> Int64Array:
-    """Return the greatest number, at least 1, such that at least this many slots are equal with this probability.
+    """Return the greatest number, at least 1, such that at least this many slots are equal with
+    this probability.
 
     Parameters
     ----------
@@ -134,8 +164,11 @@ def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> In
     probability : ndarray of float64, shape (p, c)
     num_perm : int
     """
-    tail, most = np.zeros_like(s), np.ones(probability.shape, np.int64)
-    log_s, log_other, ways = np.log(s), np.log1p(-s), lgamma(num_perm + 1)
+    tail = np.zeros_like(s)
+    most = np.ones(probability.shape, np.int64)
+    log_s = np.log(s)
+    log_other = np.log1p(-s)
+    ways = lgamma(num_perm + 1)
     for equal in range(num_perm, 1, -1):
         log_ways = ways - lgamma(equal + 1) - lgamma(num_perm - equal + 1)
         tail += np.exp(log_ways + equal * log_s + (num_perm - equal) * log_other)

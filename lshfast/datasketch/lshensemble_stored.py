@@ -1,8 +1,10 @@
-"""The entries of a MinHashLSHEnsemble on a Redis server, in datasketch's layout, and its search by bands.
+"""The entries of a MinHashLSHEnsemble on a Redis server, in datasketch's layout, and its search by
+bands.
 
-For the basename NAME there is a MinHashLSH NAME-i-r for each partition i and number of rows r, both two bytes,
-big-endian. datasketch does not store the bounds of the partitions. The list storage NAME-partitions stores them, so
-that other processes can query the ensemble: its keys are num_perm, rows, lowers and uppers, its values are decimal.
+For the basename NAME there is a MinHashLSH NAME-i-r for each partition i and number of rows r, both
+two bytes, big-endian. datasketch does not store the bounds of the partitions. The list storage
+NAME-partitions stores them, so that other processes can query the ensemble: its keys are num_perm,
+rows, lowers and uppers, its values are decimal.
 """
 
 from __future__ import annotations
@@ -41,19 +43,35 @@ class StoredSets:
     """
 
     def __init__(
-        self, config: dict[str, Any], num_perm: int, num_part: int, rows: list[int], prepickle: bool | None
+        self,
+        config: dict[str, Any],
+        num_perm: int,
+        num_part: int,
+        rows: list[int],
+        prepickle: bool | None,
     ) -> None:
         def index_of(part: int, r: int) -> MinHashLSH:
-            own = config | {"basename": b"-".join([config["basename"], pack(">H", part), pack(">H", r)])}
-            return MinHashLSH(num_perm=num_perm, params=(num_perm // r, r), storage_config=own, prepickle=prepickle)
+            own = config | {
+                "basename": b"-".join([config["basename"], pack(">H", part), pack(">H", r)])
+            }
+            return MinHashLSH(
+                num_perm=num_perm,
+                params=(num_perm // r, r),
+                storage_config=own,
+                prepickle=prepickle,
+            )
 
-        self.indexes: list[dict[int, MinHashLSH]] = [{r: index_of(part, r) for r in rows} for part in range(num_part)]
+        self.indexes: list[dict[int, MinHashLSH]] = [
+            {r: index_of(part, r) for r in rows} for part in range(num_part)
+        ]
         self._shape: dict[bytes, list[int]] = {b"num_perm": [num_perm], b"rows": rows}
         self._record = ordered_storage(config, config["basename"] + b"-partitions")
         self._bounds: Bounds | None = None
 
     def insert(self, indexes: list[dict[int, MinHashLSH]], bounds: Bounds) -> None:
-        """Store the entries of indexes in memory, one for each of `self.indexes`, and the bounds of the partitions."""
+        """Store the entries of indexes in memory, one for each of `self.indexes`, and the bounds of
+        the partitions.
+        """
         for stored, given in zip(self.indexes, indexes, strict=True):
             for r, index in stored.items():
                 index.merge(given[r])
@@ -64,7 +82,8 @@ class StoredSets:
         self._bounds = bounds
 
     def bounds(self) -> Bounds:
-        """Return the smallest and the greatest size of the sets in each partition; None if there are no entries.
+        """Return the smallest and the greatest size of the sets in each partition; None if there
+        are no entries.
 
         Raises
         ------
@@ -76,10 +95,17 @@ class StoredSets:
         if self.is_empty():
             return [(None, None)] * len(self.indexes)
         names = (*self._shape, b"lowers", b"uppers")
-        *shape, lowers, uppers = (list(map(_number, values)) for values in self._record.getmany(*names))
-        if len(lowers) != len(self.indexes) or len(uppers) != len(lowers) or shape != list(self._shape.values()):
+        *shape, lowers, uppers = (
+            list(map(_number, values)) for values in self._record.getmany(*names)
+        )
+        if (
+            len(lowers) != len(self.indexes)
+            or len(uppers) != len(lowers)
+            or shape != list(self._shape.values())
+        ):
             raise ValueError(
-                "the entries on the server are of an ensemble of datasketch, which does not store its partitions, or "
+                "the entries on the server are of an ensemble of datasketch, which does not store "
+                "its partitions, or "
                 "of other parameters than this one's"
             )
         self._bounds = list(zip(lowers, uppers, strict=True))
@@ -93,8 +119,12 @@ class StoredSets:
         """Return whether a key has an entry."""
         return any(key in index for part in self.indexes for index in list(part.values())[:1])
 
-    def find(self, minhash: Any, size: int, xqs: np.ndarray[Any, Any], params: Int64Array) -> Iterator[Any]:
-        """Yield the keys that share one of the bands that `params` has for the upper size of their partition."""
+    def find(
+        self, minhash: Any, size: int, xqs: np.ndarray[Any, Any], params: Int64Array
+    ) -> Iterator[Any]:
+        """Yield the keys that share one of the bands that `params` has for the upper size of their
+        partition.
+        """
         for part, (_, upper) in zip(self.indexes, self.bounds(), strict=True):
             if upper is None:
                 continue

@@ -15,29 +15,39 @@ import numpy.typing as npt
 from lshfast.common.display import counted
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
+from lshfast.datasketch.slots import (
+    Form,
+    SketchReader,
+    forget,
+    made_when_read,
+    rows_of,
+    with_attributes,
+)
 from lshfast.index.forest import LSHForest
 
 # The largest number of slots of a tree. More trees find more entries, but separate fewer.
 DEPTH = 4
 
-# The number of added keys that are inserted into the forest at once. Smaller batches cause more merges, larger batches
-# leave more work to `index`.
+# The number of added keys that are inserted into the forest at once. Smaller batches cause more
+# merges, larger batches leave more work to `index`.
 BATCH = 1 << 10
 
 
 class MinHashLSHForest:
-    """Find the k keys whose sketches are most similar to a query, like ``datasketch.MinHashLSHForest``.
+    """Find the k keys whose sketches are most similar to a query, like
+    ``datasketch.MinHashLSHForest``.
 
-    Results are better than those of datasketch: they are sorted by descending similarity, and each of the true k best
-    is found with probability at least 0.9 for any `l` (see ``lshfast.LSHForest``, which this class uses).
+    Results are better than those of datasketch: they are sorted by descending similarity, and each
+    of the true k best is found with probability at least 0.9 for any `l` (see
+    ``lshfast.LSHForest``, which this class uses).
 
     Parameters
     ----------
     num_perm : int, default 128
         Slots of a sketch, at least 1. Of longer sketches the first slots are used.
     l : int, default 8
-        Trees, in 1..num_perm. ``l * (num_perm // l)`` slots are used. A query searches more than `l` trees internally.
+        Trees, in 1..num_perm. ``l * (num_perm // l)`` slots are used. A query searches more than
+        `l` trees internally.
 
     Attributes
     ----------
@@ -55,8 +65,9 @@ class MinHashLSHForest:
 
     Notes
     -----
-    Keys can be found after `index` was called once; keys added later can be found immediately. Any number of threads
-    may call any method. Sketches of empty sets find each other. All sketches must have the same scheme, seed and kind.
+    Keys can be found after `index` was called once; keys added later can be found immediately. Any
+    number of threads may call any method. Sketches of empty sets find each other. All sketches must
+    have the same scheme, seed and kind.
 
     Examples
     --------
@@ -100,7 +111,9 @@ class MinHashLSHForest:
 
     @made_when_read
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
-        """For each tree, the keys in each bucket. The name of a bucket is the bytes of its hash values."""
+        """For each tree, the keys in each bucket. The name of a bucket is the bytes of its hash
+        values.
+        """
         with self._lock:
             if self._tables is None:
                 self._tables = [defaultdict(list) for _ in range(self.l)]
@@ -127,7 +140,8 @@ class MinHashLSHForest:
         Raises
         ------
         ValueError
-            If the key was added already, or the sketch is too short or cannot be compared with the others.
+            If the key was added already, or the sketch is too short or cannot be compared with the
+            others.
         TypeError
             If the key is not hashable, or `minhash` is not a sketch.
 
@@ -167,7 +181,8 @@ class MinHashLSHForest:
             self._forest = LSHForest(self.k * self.l, trees=self.l * -(-self.k // DEPTH))
         new = self._numbers[self._held :]
         if new and self._sketches.form is not None:
-            form, slots = self._sketches.form, self.k * self.l
+            form = self._sketches.form
+            slots = self.k * self.l
             values = form.values_in([name for key in new for name in self.keys[key]])
             rows = rows_of(values.reshape(-1, slots, *values.shape[1:]), form)
             self._forest.insert(range(self._held, len(self._numbers)), rows)
@@ -177,7 +192,9 @@ class MinHashLSHForest:
         """Return the names of the buckets of hash values; `row` is their row."""
         if values.dtype is not form.dtype or sys.byteorder != "little":
             return form.buckets_of(row, self.l, self.k)
-        return [*_splitter(self.k * form.width, self.l)(values[: self.k * self.l].byteswap().tobytes())]
+        return [
+            *_splitter(self.k * form.width, self.l)(values[: self.k * self.l].byteswap().tobytes())
+        ]
 
     def index(self) -> None:
         """Make all keys searchable, including keys that are added later."""
@@ -189,7 +206,9 @@ class MinHashLSHForest:
     @overload
     def query(self, minhash: Any, k: int, with_scores: Literal[False] = False) -> list[Any]: ...
     @overload
-    def query(self, minhash: Any, k: int, with_scores: Literal[True]) -> list[tuple[Any, float]]: ...
+    def query(
+        self, minhash: Any, k: int, with_scores: Literal[True]
+    ) -> list[tuple[Any, float]]: ...
     @overload
     def query(self, minhash: Any, k: int, with_scores: bool) -> list[Any]: ...
     def query(self, minhash: Any, k: int, with_scores: bool = False) -> list[Any]:
@@ -222,20 +241,23 @@ class MinHashLSHForest:
             with self._lock:
                 self._fill()
         assert self._forest is not None
-        found, numbers = self._forest.query(row, int(k)), self._numbers
+        found = self._forest.query(row, int(k))
+        numbers = self._numbers
         if with_scores:
             return [(numbers[number], similarity) for number, similarity in found]
         return [numbers[match.key] for match in found]
 
     def get_minhash_hashvalues(self, key: Any) -> npt.NDArray[Any]:
-        """Return the used hash values of a key: shape ``(l * k,)``, or ``(l * k, 2)`` for a weighted sketch.
+        """Return the used hash values of a key: shape ``(l * k,)``, or ``(l * k, 2)`` for a
+        weighted sketch.
 
         Raises
         ------
         KeyError
             If there is no such key.
         """
-        names, form = self.keys.get(key), self._sketches.form
+        names = self.keys.get(key)
+        form = self._sketches.form
         if names is None or form is None:
             raise KeyError(f"The provided key does not exist in the LSHForest: {key}")
         return form.values_in(names)
@@ -272,16 +294,22 @@ class MinHashLSHForest:
         if state["form"] is None:
             return
         form = self._sketches.form = Form.of_state(state["form"])
-        self._numbers, self._indexed, names = list(state["keys"]), state["indexed"], state["names"]
+        self._numbers = list(state["keys"])
+        self._indexed = state["indexed"]
+        names = state["names"]
         size = self.k * form.width
         starts = range(0, len(names), size)
         parts = iter([names[start : start + size] for start in starts])
-        self.keys = dict(zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True))
+        self.keys = dict(
+            zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True)
+        )
 
 
 @cache
 def _splitter(size: int, count: int) -> Callable[[bytes], tuple[bytes, ...]]:
-    """Return a function that splits bytes into `count` parts of `size`; for few parts it is twice as fast as slices."""
+    """Return a function that splits bytes into `count` parts of `size`; for few parts it is twice
+    as fast as slices.
+    """
     return Struct(f"{size}s" * count).unpack
 
 

@@ -1,4 +1,6 @@
-"""Entries of a MinHashLSH in memory: numbered rows in a `MemoryStore`, and the keys of these numbers."""
+"""Entries of a MinHashLSH in memory: numbered rows in a `MemoryStore`, and the keys of these
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,15 @@ _ABSENT = object()
 
 
 class MemoryEntries(LSHEntries):
-    """Entries in a `MemoryStore`, whose keys are numbers, and a dict from these numbers to the user's keys.
+    """Entries in a `MemoryStore`, whose keys are numbers, and a dict from these numbers to the
+    user's keys.
 
-    Keys are any hashable objects, and queries return the objects that were inserted. Any number of threads may call any
-    method.
+    Keys are any hashable objects, and queries return the objects that were inserted. Any number of
+    threads may call any method.
 
-    The views `keys` and `tables` read dicts in datasketch's form: `lists` and `sets`. The dicts are created when a view
-    is first read, and updated when a view is read after changes. When a view is changed, the dicts replace the store:
-    it is deleted, and queries use the dicts from then on.
+    The views `keys` and `tables` read dicts in datasketch's form: `lists` and `sets`. The dicts are
+    created when a view is first read, and updated when a view is read after changes. When a view is
+    changed, the dicts replace the store: it is deleted, and queries use the dicts from then on.
 
     Parameters
     ----------
@@ -49,8 +52,8 @@ class MemoryEntries(LSHEntries):
     Attributes
     ----------
     numbers : dict
-        From each key to the number of its entry, or to a tuple of several numbers. If the dicts have replaced the
-        store, it is `lists`.
+        From each key to the number of its entry, or to a tuple of several numbers. If the dicts
+        have replaced the store, it is `lists`.
     lists : dict
         From each key to the names of its buckets.
     sets : list of dict
@@ -71,9 +74,14 @@ class MemoryEntries(LSHEntries):
     released: bool
 
     def __init__(self, length: int, bands: int, depth: int, hashfunc: HashFunction | None) -> None:
-        self.length, self.bands, self.depth, self.hashfunc = length, bands, depth, hashfunc
+        self.length = length
+        self.bands = bands
+        self.depth = depth
+        self.hashfunc = hashfunc
         self.lock = threading.RLock()
-        self._store: MemoryStore | None = None  # None before the first entry, and after a view was changed
+        self._store: MemoryStore | None = (
+            None  # None before the first entry, and after a view was changed
+        )
         self._form: Form | None = None
         self._names: dict[int, Any] = {}
         self._next = 0
@@ -84,12 +92,16 @@ class MemoryEntries(LSHEntries):
         self.lists: defaultdict[Any, list[bytes]] = defaultdict(list)
         self.sets: list[defaultdict[bytes, set[Any]]] = [defaultdict(set) for _ in range(bands)]
         self._current = False  # whether the dicts hold all entries
-        self._views: list[weakref.ref[DictView]] = []  # weak: otherwise only the cycle collector would free an index
+        self._views: list[
+            weakref.ref[DictView]
+        ] = []  # weak: otherwise only the cycle collector would free an index
         self._is_read = False  # whether the dicts were ever read
         self._torn = False  # whether an interrupt ended an update of the dicts
         self._shown = 0  # entries with smaller numbers are in the dicts
         self._gone: list[Any] = []  # keys that were removed since the last update
-        self._fresh: list[tuple[int, Any, UInt64Array]] = []  # the first entries inserted since the last update
+        self._fresh: list[
+            tuple[int, Any, UInt64Array]
+        ] = []  # the first entries inserted since the last update
 
     @property
     def keys(self) -> KeyView:
@@ -106,7 +118,14 @@ class MemoryEntries(LSHEntries):
     # ---- entries ----
 
     def insert(
-        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+        self,
+        key: Any,
+        row: UInt64Array,
+        form: Form,
+        *,
+        check: bool,
+        buffer: bool,
+        others: tuple[Any, ...] = (),
     ) -> bool:
         with self.lock:
             if self._stored is not None:
@@ -140,7 +159,11 @@ class MemoryEntries(LSHEntries):
     def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
         with self.lock:
             new = dict.fromkeys(keys)
-            if self._stored is not None or len(new) < len(keys) or not new.keys().isdisjoint(self.numbers):
+            if (
+                self._stored is not None
+                or len(new) < len(keys)
+                or not new.keys().isdisjoint(self.numbers)
+            ):
                 super().insert_many(keys, rows, form)
                 return
             numbers = range(self._next, self._next + len(keys))
@@ -149,7 +172,9 @@ class MemoryEntries(LSHEntries):
             self._outdate()
             names = dict(zip(numbers, keys, strict=True))
             own = dict(zip(keys, numbers, strict=True))
-            self._open().insert(np.arange(numbers.start, numbers.stop, dtype=np.int64), rows, "error")
+            self._open().insert(
+                np.arange(numbers.start, numbers.stop, dtype=np.int64), rows, "error"
+            )
             self._names |= names  # no call between these lines, therefore no interrupt
             self.numbers |= own
 
@@ -174,24 +199,36 @@ class MemoryEntries(LSHEntries):
                     self._names.pop(number, None)
             del self.numbers[key]
             for number in _numbers(known):
-                store.remove_one(number)  # an interrupt leaves rows without a name, which are not found
+                # An interrupt leaves rows without a name, which are not found.
+                store.remove_one(number)
         return True
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        names, store = self._names, self._store  # in this order, because `release` replaces them in the opposite order
+        # in this order, because `release` replaces them in the opposite order
+        names = self._names
+        store = self._store
         if store is None:
             return [] if self._stored is None else self._stored.find(row, form)
         numbers = store.query_one(row, None)[0]
         if not numbers:
             return numbers
         try:
-            found = [names[numbers[0]]] if len(numbers) == 1 else [names[number] for number in sorted(numbers)]
+            found = (
+                [names[numbers[0]]]
+                if len(numbers) == 1
+                else [names[number] for number in sorted(numbers)]
+            )
         except KeyError:  # removed by another thread
-            found = [name for name in (names.get(number, _ABSENT) for number in sorted(numbers)) if name is not _ABSENT]
+            found = [
+                name
+                for name in (names.get(number, _ABSENT) for number in sorted(numbers))
+                if name is not _ABSENT
+            ]
         return list(dict.fromkeys(found)) if self._several else found
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        names, store = self._names, self._store
+        names = self._names
+        store = self._store
         if store is None:
             return [] if self._stored is None else self._stored.scored(row, form)
         numbers, counts = store.query_one(row, 0)
@@ -211,7 +248,9 @@ class MemoryEntries(LSHEntries):
     def _open(self) -> MemoryStore:
         if self._store is None:
             self._store = MemoryStore()
-            self._store.bind(Parameters(self.length, self.bands, self.depth, scheme="", seed=0, threshold=None))
+            self._store.bind(
+                Parameters(self.length, self.bands, self.depth, scheme="", seed=0, threshold=None)
+            )
         return self._store
 
     def _rows_of(self, known: int | tuple[int, ...]) -> UInt64Array:
@@ -221,7 +260,8 @@ class MemoryEntries(LSHEntries):
         if self._stored is not None:
             yield from self._stored.rows(form)
             return
-        names, store = self._names, self._store
+        names = self._names
+        store = self._store
         if store is None:
             return
         held = np.sort(np.concatenate([np.empty(0, np.int64), *store.all_keys()]))
@@ -261,10 +301,12 @@ class MemoryEntries(LSHEntries):
         self._torn = True
         for key in self._gone:
             known = self.numbers.get(key)
-            if known is None or _numbers(known)[0] >= self._shown:  # otherwise an interrupt ended its removal
+            # Otherwise an interrupt ended its removal.
+            if known is None or _numbers(known)[0] >= self._shown:
                 self._hide(key)
         self._gone.clear()
-        fresh, self._fresh = self._fresh, []
+        fresh = self._fresh
+        self._fresh = []
         if self._is_read and len(fresh) <= FEW and self._next - self._shown == len(fresh):
             for number, key, row in fresh:
                 if number in self._names:
@@ -273,7 +315,9 @@ class MemoryEntries(LSHEntries):
         else:
             self._show_new()
         self._is_read = True
-        self._shown, self._current, self._torn = self._next, True, False
+        self._shown = self._next
+        self._current = True
+        self._torn = False
 
     def _show_new(self) -> None:
         new: list[int] = []
@@ -299,7 +343,9 @@ class MemoryEntries(LSHEntries):
     def _show(self, keys: list[Any], rows: UInt64Array) -> None:
         """Add entries to the dicts."""
         assert self._form is not None
-        found = self._form.buckets_of(rows[:, : self.bands * self.depth].ravel(), self.bands * len(rows), self.depth)
+        found = self._form.buckets_of(
+            rows[:, : self.bands * self.depth].ravel(), self.bands * len(rows), self.depth
+        )
         if self.hashfunc is not None:
             found = [self.hashfunc(name) for name in found]
         for at, key in enumerate(keys):
@@ -316,24 +362,37 @@ class MemoryEntries(LSHEntries):
                 tables = [storage_of(DictSetStorage, held) for held in self.sets]
                 self._stored = StoredEntries(keys, tables, self.depth, self.hashfunc)
                 self._store = None
-                self.numbers, self._names = self.lists, {}
+                self.numbers = self.lists
+                self._names = {}
                 self.released = True
 
     # ---- pickles ----
 
     def dump(self) -> dict[str, Any]:
-        """Return all entries as plain objects and bytes, independent of the versions of Python and numpy."""
+        """Return all entries as plain objects and bytes, independent of the versions of Python and
+        numpy.
+        """
         with self.lock:
             if self._stored is not None:
                 return {"lists": dict(self.lists), "sets": list(map(dict, self.sets))}
             pieces = list(self.rows(self._form)) if self._form is not None else []
         keys = [key for own, _ in pieces for key in own]
-        joined = np.concatenate([np.empty((0, self.length), np.uint64), *(rows for _, rows in pieces)])
+        joined = np.concatenate(
+            [np.empty((0, self.length), np.uint64), *(rows for _, rows in pieces)]
+        )
         narrow = bool((joined <= EMPTY_32).all())
-        return {"keys": keys, "rows": joined.astype("<u4" if narrow else "<u8").tobytes(), "narrow": narrow}
+        return {
+            "keys": keys,
+            "rows": joined.astype("<u4" if narrow else "<u8").tobytes(),
+            "narrow": narrow,
+        }
 
-    def load(self, dumped: dict[str, Any], form: Form | None, key_of: Callable[[Any], Any] | None = None) -> None:
-        """Load the result of `dump`, applying `key_of` to each key; there must be no entries yet."""
+    def load(
+        self, dumped: dict[str, Any], form: Form | None, key_of: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Load the result of `dump`, applying `key_of` to each key; there must be no
+        entries yet.
+        """
         self._form = form
         if "lists" in dumped:
             self.lists.update(dumped["lists"])
@@ -344,7 +403,9 @@ class MemoryEntries(LSHEntries):
             return
         keys = dumped["keys"] if key_of is None else list(map(key_of, dumped["keys"]))
         rows = np.frombuffer(dumped["rows"], "<u4" if dumped["narrow"] else "<u8").astype(np.uint64)
-        self._open().insert(np.arange(len(keys), dtype=np.int64), rows.reshape(-1, self.length), "error", copy=False)
+        self._open().insert(
+            np.arange(len(keys), dtype=np.int64), rows.reshape(-1, self.length), "error", copy=False
+        )
         self._names, self._next = dict(enumerate(keys)), len(keys)
         self.numbers = dict(zip(keys, range(len(keys)), strict=True))
         if len(self.numbers) < len(keys):
@@ -359,8 +420,12 @@ def _numbers(known: int | tuple[int, ...]) -> tuple[int, ...]:
     return known if isinstance(known, tuple) else (known,)
 
 
-def _read(numbers: Int64Array, names: dict[int, Any], store: MemoryStore) -> tuple[list[Any], UInt64Array]:
-    """Return the keys and rows of the entries with these numbers, without those that were removed since."""
+def _read(
+    numbers: Int64Array, names: dict[int, Any], store: MemoryStore
+) -> tuple[list[Any], UInt64Array]:
+    """Return the keys and rows of the entries with these numbers, without those that were removed
+    since.
+    """
     held, rows = store.entries_of(numbers)
     keys = [names.get(number, _ABSENT) for number in np.asarray(held).tolist()]
     if any(key is _ABSENT for key in keys):

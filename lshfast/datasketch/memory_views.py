@@ -1,4 +1,6 @@
-"""Views of a MinHashLSH in memory with the interface of datasketch's storages: its `keys` and `hashtables`."""
+"""Views of a MinHashLSH in memory with the interface of datasketch's storages: its `keys` and
+`hashtables`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Viewed(Protocol):
 
 
 class _Shown:
-    """The dict of a view that must be updated. After the update an attribute of the view hides this descriptor."""
+    """The dict of a view that must be updated. After the update an attribute of the view hides this
+    descriptor.
+    """
 
     def __get__(self, view: DictView | None, owner: type) -> Any:
         if view is None:
@@ -35,7 +39,8 @@ class _Shown:
 
 
 class DictView(DictListStorage):
-    """A storage whose dict is updated before it is read, and replaces the store before it is changed.
+    """A storage whose dict is updated before it is read, and replaces the store before it is
+    changed.
 
     Parameters
     ----------
@@ -50,7 +55,8 @@ class DictView(DictListStorage):
     held: defaultdict[Any, Any]
 
     def __init__(self, entries: Viewed, held: defaultdict[Any, Any]) -> None:
-        self._entries, self.held = entries, held
+        self._entries = entries
+        self.held = held
 
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self.keys()))  # other threads may change the dict

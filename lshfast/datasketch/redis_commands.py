@@ -1,4 +1,6 @@
-"""The commands of storages on a Redis server. They return what the client returns, which may be a coroutine."""
+"""The commands of storages on a Redis server. They return what the client returns, which may be a
+coroutine.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from typing import Any
 
 from lshfast.common.extras import optional
 
-# A script of the server: 1 if a hash has one of several fields, else 0. Clients read one integer faster than the list
-# that HMGET returns.
+# A script of the server: 1 if a hash has one of several fields, else 0. Clients read one integer
+# faster than the list that HMGET returns.
 HAS_ANY = """
 for _, field in ipairs(ARGV) do
   if redis.call('HEXISTS', KEYS[1], field) == 1 then return 1 end
@@ -17,7 +19,9 @@ return 0
 
 
 def script_refusals() -> tuple[type[Exception], ...]:
-    """Return the errors of a server, or of its replacement in tests, that does not support scripts."""
+    """Return the errors of a server, or of its replacement in tests, that does not support
+    scripts.
+    """
     refused: type[Exception] = optional("redis.exceptions", "redis").ResponseError
     return refused, AttributeError, NotImplementedError, RuntimeError
 

@@ -7,8 +7,8 @@ For the basename NAME, where i is the number of a band, two bytes, big-endian:
     NAME_bucket_i       hash: the name of the set of each bucket
     NAME_bucket_iBUCKET set of a bucket: its keys
 
-The name of a bucket is the hash values of its band, big-endian, or the result of `hashfunc` for these bytes. KEY is the
-pickled key, or the key itself if keys are not pickled.
+The name of a bucket is the hash values of its band, big-endian, or the result of `hashfunc` for
+these bytes. KEY is the pickled key, or the key itself if keys are not pickled.
 """
 
 from __future__ import annotations
@@ -84,12 +84,17 @@ class Scripts(NamedTuple):
 class RedisEntries(StoredEntries):
     """Entries on a Redis server, compatible with entries that datasketch writes there.
 
-    Each insertion, removal and query is one script of the server. If a server, or its replacement in tests, does not
-    support scripts, the commands of datasketch's storages are used.
+    Each insertion, removal and query is one script of the server. If a server, or its replacement
+    in tests, does not support scripts, the commands of datasketch's storages are used.
     """
 
     def __init__(
-        self, config: dict[str, Any], basename: bytes, bands: int, depth: int, hashfunc: HashFunction | None
+        self,
+        config: dict[str, Any],
+        basename: bytes,
+        bands: int,
+        depth: int,
+        hashfunc: HashFunction | None,
     ) -> None:
         keys = RedisListStorage(config, basename + b"_keys")
         self._client = keys._redis
@@ -119,7 +124,14 @@ class RedisEntries(StoredEntries):
         return self._scripts is not None
 
     def insert(
-        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+        self,
+        key: Any,
+        row: UInt64Array,
+        form: Form,
+        *,
+        check: bool,
+        buffer: bool,
+        others: tuple[Any, ...] = (),
     ) -> bool:
         scripts = self._scripts
         if scripts is None:
@@ -171,7 +183,8 @@ class RedisEntries(StoredEntries):
             if self._scripts is None:
                 super().flush()
                 return
-            pipe, self._pipe = self._pipe, None
+            pipe = self._pipe
+            self._pipe = None
             self._waiting.clear()
             if pipe is not None:
                 pipe.execute()
@@ -180,9 +193,15 @@ class RedisEntries(StoredEntries):
         scripts = self._scripts
         if scripts is None:
             return sorted(super().find_in(row, form, bands))
-        return sorted(scripts.find(keys=self._all_names[1 : bands + 1], args=self.names_of(row, form)[:bands]))
+        return sorted(
+            scripts.find(keys=self._all_names[1 : bands + 1], args=self.names_of(row, form)[:bands])
+        )
 
     def width(self) -> int | None:
         """Return the bytes of a stored slot; None if there is no entry, or a hashfunc."""
-        met = None if self.hashfunc else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
+        met = (
+            None
+            if self.hashfunc
+            else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
+        )
         return None if met is None else len(met[0]) // self.depth

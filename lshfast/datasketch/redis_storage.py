@@ -1,6 +1,7 @@
 """Storages on a Redis server, in datasketch's layout.
 
-A storage NAME consists of a hash NAME, which maps each key KEY to the name NAMEKEY, and a list or set for each NAMEKEY.
+A storage NAME consists of a hash NAME, which maps each key KEY to the name NAMEKEY, and a list or
+set for each NAMEKEY.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ class RedisStorage:
     Parameters
     ----------
     config : dict
-        ``{"redis": {"host": ..., "port": ...}}``, with the arguments of ``redis.Redis``, and optionally
-        ``"redis_buffer": {"transaction": False}`` for commands with ``buffer=True``. Values may be
-        ``{"env": NAME, "default": VALUE}``.
+        ``{"redis": {"host": ..., "port": ...}}``, with the arguments of ``redis.Redis``, and
+        optionally ``"redis_buffer": {"transaction": False}`` for commands with ``buffer=True``.
+        Values may be ``{"env": NAME, "default": VALUE}``.
     name : bytes, optional
         The name of the storage on the server; random by default.
     client : redis.Redis, optional
@@ -71,7 +72,9 @@ class RedisStorage:
 
     config: dict[str, Any]
 
-    def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
+    def __init__(
+        self, config: dict[str, Any], name: bytes | None = None, client: Any = None
+    ) -> None:
         self.config = config
         self._name = random_name() if name is None else name
         self._open(client, BUFFER_SIZE)
@@ -80,7 +83,10 @@ class RedisStorage:
         self._redis = connect(self, self.config) if client is None else client
         options = {"transaction": True, **resolved(self.config.get("redis_buffer", {}))}
         self._buffer = RedisBuffer(
-            self._redis.connection_pool, self._redis.response_callbacks, buffer_size=buffer_size, **options
+            self._redis.connection_pool,
+            self._redis.response_callbacks,
+            buffer_size=buffer_size,
+            **options,
         )
 
     @property
@@ -96,12 +102,14 @@ class RedisStorage:
         return {"config": self.config, "name": self._name, "buffer_size": self.buffer_size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.config, self._name = state["config"], state["name"]
+        self.config = state["config"]
+        self._name = state["name"]
         self._open(None, state["buffer_size"])
 
 
 class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
-    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are bytes.
+    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are
+    bytes.
 
     Parameters
     ----------
@@ -163,7 +171,8 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
 
 
 class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
-    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are bytes.
+    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are
+    bytes.
 
     Parameters
     ----------
@@ -173,7 +182,9 @@ class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
 
 
 def connect(owner: object, config: dict[str, Any]) -> Any:
-    """Return a client for the server of a storage_config; it is closed when its owner is deleted."""
+    """Return a client for the server of a storage_config; it is closed when its owner is
+    deleted.
+    """
     client = redis.Redis(**server_of(config))
     if hasattr(client, "close"):
         weakref.finalize(owner, client.close)

@@ -37,7 +37,8 @@ class Scheme:
     greatest : int
         The greatest hash value, which is the value of each slot of an empty sketch.
     code : int
-        The number of the scheme in serialized sketches; 0 for the scheme that is older than these numbers.
+        The number of the scheme in serialized sketches; 0 for the scheme that is older than these
+        numbers.
     hashfunc : callable
         The default hash of a token.
     is_own : bool
@@ -92,7 +93,9 @@ class Permutations:
 
     @classmethod
     def of(cls, name: str, array: Values, given: bytes | None = None) -> Permutations:
-        """Return the permutations of an array of multipliers and summands, which becomes read-only."""
+        """Return the permutations of an array of multipliers and summands, which becomes
+        read-only.
+        """
         array.flags.writeable = False
         return cls(Functions(name, array.shape[1], array[0], array[1]), array, given)
 
@@ -118,31 +121,44 @@ def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
 def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
     """Draw multipliers in [1, p) and summands in [0, p) alternately, as datasketch does."""
     generator = np.random.RandomState(seed)  # its stream never changes
-    pairs = [[generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)] for _ in range(num_perm)]
+    pairs = [
+        [generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)] for _ in range(num_perm)
+    ]
     a, b = zip(*pairs, strict=True)
     return np.array(a, np.uint64), np.array(b, np.uint64)
 
 
 def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Values:
-    """Return integers in 0..greatest as a new array of one dimension; raise an error if they are invalid."""
-    array = values if isinstance(values, np.ndarray) and values.dtype != object else _array(values, name)
+    """Return integers in 0..greatest as a new array of one dimension; raise an error if they are
+    invalid.
+    """
+    array = (
+        values
+        if isinstance(values, np.ndarray) and values.dtype != object
+        else _array(values, name)
+    )
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if array.dtype.kind not in "iuO" and len(array):  # each object was checked before
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if len(array):
-        least, most = int(array.min()), int(array.max())
+        least = int(array.min())
+        most = int(array.max())
         if least < 0 or most > greatest:
             raise ValueError(f"{name} must be in 0..{greatest}, not {least if least < 0 else most}")
     return array.astype(dtype)
 
 
 def _array(values: Any, name: str) -> Values:
-    """Return a sequence of integers without rounding: numpy would convert mixed large and small integers to floats."""
+    """Return a sequence of integers without rounding: numpy would convert mixed large and small
+    integers to floats.
+    """
     try:
         held = list(values)
     except TypeError:
-        raise TypeError(f"{name} must be an array of integers, not {type(values).__name__}") from None
+        raise TypeError(
+            f"{name} must be an array of integers, not {type(values).__name__}"
+        ) from None
     for at, value in enumerate(held):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name}[{at}] must be an integer, not {value!r}")
@@ -150,20 +166,31 @@ def _array(values: Any, name: str) -> Values:
 
 
 def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> Permutations:
-    """Return the permutations of a sketch: the given ones, or those of its seed if `given` is None."""
+    """Return the permutations of a sketch: the given ones, or those of its seed if `given`
+    is None.
+    """
     if given is None:
         return drawn(name, seed, num_perm)
     kind = SCHEMES[name]
     if kind.is_own:
-        raise ValueError(f"permutations cannot be given with scheme {name!r}: they come from the seed")
-    if not (isinstance(given, np.ndarray) and given.dtype == kind.dtype and given.shape == (2, num_perm)):
+        raise ValueError(
+            f"permutations cannot be given with scheme {name!r}: they come from the seed"
+        )
+    if not (
+        isinstance(given, np.ndarray) and given.dtype == kind.dtype and given.shape == (2, num_perm)
+    ):
         if len(given) != 2:
-            raise ValueError(f"permutations must be two arrays, multipliers and summands, not {len(given)}")
+            raise ValueError(
+                f"permutations must be two arrays, multipliers and summands, not {len(given)}"
+            )
         greatest = 2**64 - 1 if name == "legacy" else kind.greatest
-        rows = [integers(row, kind.dtype, greatest, f"permutations[{i}]") for i, row in enumerate(given)]
+        rows = [
+            integers(row, kind.dtype, greatest, f"permutations[{i}]") for i, row in enumerate(given)
+        ]
         if len(rows[0]) != num_perm or len(rows[1]) != num_perm:
             raise ValueError(
-                f"permutations must be as many as hash values, {num_perm}, not {len(rows[0])} and {len(rows[1])}"
+                f"permutations must be as many as hash values, {num_perm}, not {len(rows[0])} and "
+                f"{len(rows[1])}"
             )
         given = np.stack(rows)
     return _known(name, seed, num_perm, given.tobytes())
@@ -181,7 +208,10 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
     array = np.frombuffer(data, SCHEMES[name].dtype).reshape(2, num_perm).copy()
     if name != "legacy" and not np.all(array[0] & array.dtype.type(1)):
         even = int(np.flatnonzero(array[0] & array.dtype.type(1) == 0)[0])
-        raise ValueError(f"multipliers of scheme {name!r} must be odd; permutations[0][{even}] is {array[0][even]}")
+        raise ValueError(
+            f"multipliers of scheme {name!r} must be odd; permutations[0][{even}] is "
+            f"{array[0][even]}"
+        )
     from hashlib import blake2b
 
     little = array.astype(array.dtype.newbyteorder("<")).tobytes()
@@ -189,14 +219,17 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
 
 
 def permutations_of(sketch: Any) -> bytes | None:
-    """Return the digest of the permutations that were given to a sketch; None if they were drawn, or it has none.
+    """Return the digest of the permutations that were given to a sketch; None if they were drawn,
+    or it has none.
 
-    Lean sketches have no permutations: those of this library keep the digest, those of datasketch do not.
+    Lean sketches have no permutations: those of this library keep the digest, those of datasketch
+    do not.
     """
     try:
         known: bytes | None = sketch._given
     except AttributeError:
-        permutations, name = getattr(sketch, "permutations", None), getattr(sketch, "scheme", None)
+        permutations = getattr(sketch, "permutations", None)
+        name = getattr(sketch, "scheme", None)
         if permutations is None or name not in SCHEMES or len(permutations) != 2:
             return None
         return permutations_for(name, sketch.seed, len(permutations[0]), permutations).given
@@ -208,11 +241,16 @@ def agreements(a: Any, b: Any) -> int:
     try:
         return equal(a, b)
     except (TypeError, ValueError, BufferError):  # hash values that the user has set
-        values, others = np.asarray(a), np.asarray(b)
+        values = np.asarray(a)
+        others = np.asarray(b)
         if values.dtype.kind not in "iu" or others.dtype.kind not in "iu":
-            raise TypeError(f"hash values of {values.dtype} and {others.dtype} cannot be compared") from None
+            raise TypeError(
+                f"hash values of {values.dtype} and {others.dtype} cannot be compared"
+            ) from None
         if values.shape != others.shape:
-            raise ValueError(f"hash values of shapes {values.shape} and {others.shape} cannot be compared") from None
+            raise ValueError(
+                f"hash values of shapes {values.shape} and {others.shape} cannot be compared"
+            ) from None
         return int(np.count_nonzero(values.astype(np.uint64) == others.astype(np.uint64)))
 
 
@@ -232,7 +270,9 @@ def is_empty(scheme: Scheme, values: Values) -> bool:
 
 
 def count(scheme: Scheme, values: Values, seed: int) -> np.float64:
-    """Estimate the number of distinct tokens: k divided by the sum of the hash values, each divided by the greatest."""
+    """Estimate the number of distinct tokens: k divided by the sum of the hash values, each divided
+    by the greatest.
+    """
     if scheme.is_own:
         if is_empty(scheme, values):
             return np.float64(0.0)

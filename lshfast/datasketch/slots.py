@@ -1,4 +1,6 @@
-"""Sketches in indexes: conversion of slots to rows of uint64, and the check that all sketches have the same form."""
+"""Sketches in indexes: conversion of slots to rows of uint64, and the check that all sketches have
+the same form.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from lshfast.sketch.minhash import EMPTY
 # The largest value of datasketch's 32-bit schemes, which is the value of each slot of an empty set.
 EMPTY_32 = 2**32 - 1
 
-# Replaces the slots of an empty set whose hash values are EMPTY. Indexes do not insert rows of EMPTY into buckets, but
-# here empty sets are found like others.
+# Replaces the slots of an empty set whose hash values are EMPTY. Indexes do not insert rows of
+# EMPTY into buckets, but here empty sets are found like others.
 NOTHING = np.uint64(2**64 - 2)
 
 PAIRS = np.dtype(np.int64)
@@ -36,7 +38,8 @@ class Form:
     seed : int or None
         None if unknown.
     dtype : dtype
-        The dtype of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted sketches.
+        The dtype of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted
+        sketches.
     permutations : bytes or None
         The digest of given permutations; None for permutations drawn from the seed.
     """
@@ -55,7 +58,9 @@ class Form:
                 "hashvalues must be uint32 or uint64 (n,), or int64 (n, 2) of weighted sketches, "
                 f"not {values.dtype} {values.shape}"
             )
-        return cls(getattr(sketch, "scheme", None), sketch.seed, values.dtype, permutations_of(sketch))
+        return cls(
+            getattr(sketch, "scheme", None), sketch.seed, values.dtype, permutations_of(sketch)
+        )
 
     @classmethod
     def of_state(cls, state: tuple[Any, ...]) -> Form:
@@ -80,27 +85,39 @@ class Form:
         return EMPTY_32 if self.width == 4 or self.scheme == "legacy" else int(EMPTY)
 
     def check_same(self, other: Form) -> None:
-        """Raise a ValueError that names the difference unless sketches of both forms can be compared."""
+        """Raise a ValueError that names the difference unless sketches of both forms can be
+        compared.
+        """
         if (self.dtype == PAIRS) != (other.dtype == PAIRS):
             raise ValueError("weighted sketches and others cannot be compared")
         for name, of in (("scheme", "scheme"), ("seed", "seed"), ("dtype", "hash values")):
-            mine, theirs = getattr(self, name), getattr(other, name)
+            mine = getattr(self, name)
+            theirs = getattr(other, name)
             if mine != theirs:
-                raise ValueError(f"the sketches here are of {of} {mine!s}, not {theirs!s}: these cannot be compared")
+                raise ValueError(
+                    f"the sketches here are of {of} {mine!s}, not {theirs!s}: these cannot be "
+                    "compared"
+                )
         if self.permutations != other.permutations:
-            raise ValueError("the sketches here are of other permutations: these cannot be compared")
+            raise ValueError(
+                "the sketches here are of other permutations: these cannot be compared"
+            )
 
     def values_of(self, rows: UInt64Array) -> npt.NDArray[Any]:
         """Return the hash values from which these rows were made."""
         if self.dtype == PAIRS:
-            return np.stack([rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1).astype(np.int64)
+            return np.stack(
+                [rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1
+            ).astype(np.int64)
         values = rows.astype(self.dtype)
         if self.empty == EMPTY:
             values[(rows == NOTHING).all(axis=-1)] = EMPTY
         return values
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
-        """Return the names of the buckets of a row: the hash values of each band as big-endian bytes."""
+        """Return the names of the buckets of a row: the hash values of each band as big-endian
+        bytes.
+        """
         big, is_plain = self._named
         text = (row if is_plain else self.values_of(row)).astype(big).tobytes()
         size = rows * self.width
@@ -114,16 +131,24 @@ class Form:
     def check_width(self, width: int | None) -> None:
         """Raise ValueError unless slots of this form have `width` bytes; None is always valid."""
         if width not in (None, self.width):
-            raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {self.width}")
+            raise ValueError(
+                f"the sketches on the server are of {width} bytes a slot, not {self.width}"
+            )
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that do not depend on the machine."""
         return values.astype(self.dtype.newbyteorder("<")).tobytes()
 
     def of_bytes(self, data: bytes, length: int) -> npt.NDArray[Any]:
-        """Return the hash values in the result of `to_bytes`: one row for each sketch of `length` slots."""
+        """Return the hash values in the result of `to_bytes`: one row for each sketch of `length`
+        slots.
+        """
         pair = (2,) if self.dtype == PAIRS else ()
-        return np.frombuffer(data, self.dtype.newbyteorder("<")).astype(self.dtype).reshape(-1, length, *pair)
+        return (
+            np.frombuffer(data, self.dtype.newbyteorder("<"))
+            .astype(self.dtype)
+            .reshape(-1, length, *pair)
+        )
 
     def row_of(self, names: list[bytes]) -> UInt64Array:
         """Return the slots in the names of these buckets."""
@@ -136,11 +161,20 @@ class Form:
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
-    """Return a copy of hash values as rows of uint64. No row is all ones, so that empty sets are stored like others."""
+    """Return a copy of hash values as rows of uint64. No row is all ones, so that empty sets are
+    stored like others.
+    """
     if form.dtype == PAIRS:
-        k, t = values[..., 0], values[..., 1]
-        if k.min(initial=0) < 0 or max(k.max(initial=0), t.max(initial=0)) >= 2**31 or t.min(initial=0) < -(2**31):
-            raise ValueError("hash values of weighted sketches must be k in 0..2**31 - 1 and t of 32 bits")
+        k = values[..., 0]
+        t = values[..., 1]
+        if (
+            k.min(initial=0) < 0
+            or max(k.max(initial=0), t.max(initial=0)) >= 2**31
+            or t.min(initial=0) < -(2**31)
+        ):
+            raise ValueError(
+                "hash values of weighted sketches must be k in 0..2**31 - 1 and t of 32 bits"
+            )
         return np.asarray(k << 32 | (t & EMPTY_32)).view(np.uint64)
     rows = values.astype(np.uint64)
     if form.empty == EMPTY:
@@ -149,7 +183,8 @@ def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
 
 
 class SketchReader:
-    """The reader of an index's sketches. It refuses sketches that cannot be compared with the first one.
+    """The reader of an index's sketches. It refuses sketches that cannot be compared with the first
+    one.
 
     Parameters
     ----------
@@ -164,16 +199,30 @@ class SketchReader:
         The form of all sketches; None before the first.
     """
 
-    __slots__ = ("_dtype", "_empty", "_form", "_given", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
+    __slots__ = (
+        "_dtype",
+        "_empty",
+        "_form",
+        "_given",
+        "_kind",
+        "_scheme",
+        "_seed",
+        "_shape",
+        "length",
+        "longer",
+    )
 
     length: int
     longer: bool
 
     def __init__(self, length: int, longer: bool = False) -> None:
-        self.length, self._shape = length, (length,)
+        self.length = length
+        self._shape = (length,)
         self.longer = longer
         self.form = None
-        self._kind: type | None = None  # the class of the last sketch, if it has an attribute for its permutations
+        self._kind: type | None = (
+            None  # the class of the last sketch, if it has an attribute for its permutations
+        )
 
     @property
     def form(self) -> Form | None:
@@ -181,7 +230,9 @@ class SketchReader:
 
     @form.setter
     def form(self, form: Form | None) -> None:
-        self._scheme, self._seed, self._empty = (form.scheme, form.seed, form.empty) if form else (None, None, 0)
+        self._scheme, self._seed, self._empty = (
+            (form.scheme, form.seed, form.empty) if form else (None, None, 0)
+        )
         self._given = form.permutations if form else None
         self._dtype = form.dtype if form is not None and form.dtype != PAIRS else None
         self._form = form
@@ -199,9 +250,12 @@ class SketchReader:
         return self.read(sketch)[0]
 
     def read(self, sketch: Any) -> tuple[UInt64Array, Form]:
-        """Return a sketch's row, as `row` does, and its form, which is the form of the index if that is known."""
+        """Return a sketch's row, as `row` does, and its form, which is the form of the index if
+        that is known.
+        """
         try:
-            values, seed = sketch.hashvalues, sketch.seed
+            values = sketch.hashvalues
+            seed = sketch.seed
             form = self._form
             if (  # like the last sketch: calling `_check` would take longer than the rest
                 type(sketch) is self._kind
@@ -233,7 +287,8 @@ class SketchReader:
         if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # the user set them
             values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
-        known, form = self._form, Form.of(sketch, values)
+        known = self._form
+        form = Form.of(sketch, values)
         if known is not None:
             known.check_same(form)
             form = known
@@ -244,14 +299,17 @@ class SketchReader:
 
 
 class made_when_read:
-    """Create an attribute when it is first read. From then on it is an ordinary attribute, and as fast to read.
+    """Create an attribute when it is first read. From then on it is an ordinary attribute, and as
+    fast to read.
 
-    Unlike `functools.cached_property`, this does not access the dict of the object, which would make all its attributes
-    slower.
+    Unlike `functools.cached_property`, this does not access the dict of the object, which would
+    make all its attributes slower.
     """
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
-        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
 
     def __get__(self, thing: Any, owner: type) -> Any:
         if thing is None:
@@ -269,10 +327,14 @@ def forget(thing: Any, *names: str) -> None:
 
 
 def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a pickle, with the attributes that the user has added to an index: all except `parts`."""
+    """Return the state of a pickle, with the attributes that the user has added to an index: all
+    except `parts`.
+    """
     others = {name: value for name, value in vars(index).items() if name not in parts}
     return {**state, "attributes": others} if others else state
 
 
 def _no_sketch(given: Any) -> TypeError:
-    return TypeError(f"a MinHash, LeanMinHash or WeightedMinHash is needed, not {type(given).__name__}")
+    return TypeError(
+        f"a MinHash, LeanMinHash or WeightedMinHash is needed, not {type(given).__name__}"
+    )

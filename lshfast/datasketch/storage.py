@@ -1,6 +1,8 @@
-"""Storages with the interface of ``datasketch.storage``: keys and their values, in memory or on a Redis server.
+"""Storages with the interface of ``datasketch.storage``: keys and their values, in memory or on a
+Redis server.
 
-The classes for Redis are in `redis_storage`, which imports the client. They are imported at their first use.
+The classes for Redis are in `redis_storage`, which imports the client. They are imported at their
+first use.
 """
 
 from __future__ import annotations
@@ -86,7 +88,8 @@ class DictSetStorage(UnorderedStorage, DictListStorage):
 
 
 def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> OrderedStorage:
-    """Return a storage of lists: in memory for ``{"type": "dict"}``, on a server for ``{"type": "redis", ...}``.
+    """Return a storage of lists: in memory for ``{"type": "dict"}``, on a server for ``{"type":
+    "redis", ...}``.
 
     Parameters
     ----------
@@ -103,7 +106,9 @@ def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> Ordere
         If the type is unknown.
     """
     kind = check_type(config)
-    made: OrderedStorage = DictListStorage(config) if kind == "dict" else _on_redis("RedisListStorage")(config, name)
+    made: OrderedStorage = (
+        DictListStorage(config) if kind == "dict" else _on_redis("RedisListStorage")(config, name)
+    )
     return made
 
 
@@ -119,7 +124,9 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
     ({1, 2}, set())
     """
     kind = check_type(config)
-    made: UnorderedStorage = DictSetStorage(config) if kind == "dict" else _on_redis("RedisSetStorage")(config, name)
+    made: UnorderedStorage = (
+        DictSetStorage(config) if kind == "dict" else _on_redis("RedisSetStorage")(config, name)
+    )
     return made
 
 
@@ -143,7 +150,9 @@ def check_form(config: Any) -> dict[str, Any]:
 
 
 def check_type(config: dict[str, Any]) -> str:
-    """Return the type in a storage_config, "dict" or "redis"; raise an error that names the valid types."""
+    """Return the type in a storage_config, "dict" or "redis"; raise an error that names the valid
+    types.
+    """
     _check_has_type(config)
     kind = config["type"]
     if kind not in ("dict", "redis"):
@@ -158,7 +167,10 @@ def check_type(config: dict[str, Any]) -> str:
 
 def _check_has_type(config: dict[str, Any]) -> None:
     if "type" not in config:
-        raise KeyError(f'storage_config needs "type": "dict" or "redis"; it has {sorted(map(str, config))} only')
+        raise KeyError(
+            'storage_config needs "type": "dict" or "redis"; '
+            f"it has {sorted(map(str, config))} only"
+        )
 
 
 def _on_redis(name: str) -> Any:

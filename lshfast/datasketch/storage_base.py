@@ -1,4 +1,6 @@
-"""The common base of `storage`, `redis_storage` and `aio.storage`: the interface, and the reading of options."""
+"""The common base of `storage`, `redis_storage` and `aio.storage`: the interface, and the reading
+of options.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,8 @@ class Storage(ABC):
 
     def collect_select_buffer(self) -> list[Any]:
         """Return the values of the recorded keys, and remove the record."""
-        keys, self._selected = self._selected, ()
+        keys = self._selected
+        self._selected = ()
         return self.getmany(*keys)
 
 
@@ -109,9 +112,13 @@ def random_name(length: int = 11) -> bytes:
 
 
 def resolved(config: dict[str, Any]) -> dict[str, Any]:
-    """Return options, with {"env": NAME, "default": VALUE} replaced by the environment variable NAME."""
+    """Return options, with {"env": NAME, "default": VALUE} replaced by the environment variable
+    NAME.
+    """
     return {
-        name: os.getenv(value["env"], value.get("default")) if isinstance(value, dict) and "env" in value else value
+        name: os.getenv(value["env"], value.get("default"))
+        if isinstance(value, dict) and "env" in value
+        else value
         for name, value in config.items()
     }
 

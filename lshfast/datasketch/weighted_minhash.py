@@ -1,9 +1,11 @@
-"""datasketch's WeightedMinHash and WeightedMinHashGenerator: the same hash values, bit for bit, from batch kernels.
+"""datasketch's WeightedMinHash and WeightedMinHashGenerator: the same hash values, bit for bit,
+from batch kernels.
 
-datasketch computes in single precision: numpy draws its tables and computes its logarithms, and all further operations
-are correctly rounded. Here the tables and logarithms come from the same numpy calls, and a kernel performs the same
-further operations, so that all roundings are equal. (numpy's logarithms may differ between versions or processors. Then
-datasketch's values differ between these too.)
+datasketch computes in single precision: numpy draws its tables and computes its logarithms, and all
+further operations are correctly rounded. Here the tables and logarithms come from the same numpy
+calls, and a kernel performs the same further operations, so that all roundings are equal. (numpy's
+logarithms may differ between versions or processors. Then datasketch's values differ between these
+too.)
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from lshfast.kernels import weighted as kernels
 
 Float32Array = npt.NDArray[np.float32]
 
-# Elements in a piece of work: their logarithms stay in the cache while the blocks of samples are processed.
+# Elements in a piece of work: their logarithms stay in the cache while the blocks of samples are
+# processed.
 PIECE_ELEMENTS = 1 << 15
 
 
@@ -61,26 +64,35 @@ class WeightedMinHash:
         self.hashvalues = hashvalues
 
     def jaccard(self, other: WeightedMinHash) -> float:
-        """Return the estimated weighted Jaccard similarity: the sum of the minimum weights over that of the maximums.
+        """Return the estimated weighted Jaccard similarity: the sum of the minimum weights over
+        that of the maximums.
 
         Raises
         ------
         ValueError
-            If the other sketch has another seed or number of hash values, or there are no hash values.
+            If the other sketch has another seed or number of hash values, or there are no hash
+            values.
         """
         if other.seed != self.seed:
-            raise ValueError(f"cannot compare weighted MinHashes of seeds {self.seed} and {other.seed}")
+            raise ValueError(
+                f"cannot compare weighted MinHashes of seeds {self.seed} and {other.seed}"
+            )
         k = len(self.hashvalues)
         if len(other.hashvalues) != k:
-            raise ValueError(f"cannot compare weighted MinHashes of {k} and {len(other.hashvalues)} hash values")
+            raise ValueError(
+                f"cannot compare weighted MinHashes of {k} and {len(other.hashvalues)} hash values"
+            )
         if k == 0:
             raise ValueError("cannot compare weighted MinHashes without hash values")
         try:
             return kernels.agreement(self.hashvalues, other.hashvalues) / k
         except (TypeError, ValueError):  # hash values created by the user
-            values, others = np.asarray(self.hashvalues), np.asarray(other.hashvalues)
+            values = np.asarray(self.hashvalues)
+            others = np.asarray(other.hashvalues)
             if values.shape != others.shape:
-                raise ValueError(f"cannot compare hash values of shapes {values.shape} and {others.shape}") from None
+                raise ValueError(
+                    f"cannot compare hash values of shapes {values.shape} and {others.shape}"
+                ) from None
             return float((values == others).reshape(k, -1).all(axis=1).mean())
 
     def digest(self) -> Int64Array:
@@ -131,7 +143,10 @@ class Tables:
         for name in ("rs", "ln_cs", "betas"):
             given = np.array(getattr(generator, name), np.float32)
             if given.shape != (generator.sample_size, generator.dim):
-                raise ValueError(f"{name} must have shape {(generator.sample_size, generator.dim)}, not {given.shape}")
+                raise ValueError(
+                    f"{name} must have shape {(generator.sample_size, generator.dim)}, not "
+                    f"{given.shape}"
+                )
             given.flags.writeable = False
             numbers.append(given)
         rs, ln_cs, betas = numbers
@@ -141,7 +156,8 @@ class Tables:
         for table, filled in zip(tables, (rs, ln_cs, betas, ln_cs - rs), strict=True):
             table[: generator.sample_size] = filled
         lanes = tables.reshape(4, blocks, kernels.LANES, generator.dim)
-        # Each of the eight roundings loses at most 2**-24 of the summands; the logarithm of a float is within +-104.
+        # Each of the eight roundings loses at most 2**-24 of the summands; the logarithm of a float
+        # is within +-104.
         margin = 2.0**-19 * (105 + float(np.max(np.abs(ln_cs) + 2 * rs)))
         return cls(rs, ln_cs, betas, np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)), margin)
 
@@ -152,12 +168,14 @@ class Tables:
 
 
 class WeightedMinHashGenerator:
-    """Create WeightedMinHashes of vectors of weights, by improved consistent weighted sampling (Ioffe 2010).
+    """Create WeightedMinHashes of vectors of weights, by improved consistent weighted sampling
+    (Ioffe 2010).
 
     Parameters
     ----------
     dim : int
-        Dimensions of the vectors: 1 to 2**31 - 1. The tables take 28 bytes per dimension and sample.
+        Dimensions of the vectors: 1 to 2**31 - 1. The tables take 28 bytes per dimension and
+        sample.
     sample_size : int, default 128
         The number k of samples of each vector: 1 to 65,536.
     seed : int, default 1
@@ -166,9 +184,9 @@ class WeightedMinHashGenerator:
     Attributes
     ----------
     rs, ln_cs, betas : ndarray of float32, shape (sample_size, dim)
-        The random numbers of the sampling. You may assign other arrays; they are copied at first use and are read-only
-        afterwards. To create a generator from saved arrays, set the attributes dim, sample_size, seed, rs, ln_cs and
-        betas of an object made with `__new__`.
+        The random numbers of the sampling. You may assign other arrays; they are copied at first
+        use and are read-only afterwards. To create a generator from saved arrays, set the
+        attributes dim, sample_size, seed, rs, ln_cs and betas of an object made with `__new__`.
 
     Raises
     ------
@@ -217,7 +235,9 @@ class WeightedMinHashGenerator:
             or tables.shape != (self.sample_size, self.dim)
         ):
             self._tables = tables = Tables.of(self)
-            self.rs, self.ln_cs, self.betas = tables.rs, tables.ln_cs, tables.betas
+            self.rs = tables.rs
+            self.ln_cs = tables.ln_cs
+            self.betas = tables.betas
         return tables
 
     def __getstate__(self) -> dict[str, Any]:
@@ -254,28 +274,32 @@ class WeightedMinHashGenerator:
         logs = _logs(weights[columns], offsets, columns)
         out = np.empty((1, self.sample_size, 2), np.int64)
         tables = self._arranged()
-        kernels.samples_of(offsets, columns.astype(np.int32), logs, tables.lanes, tables.margin, False, out)
+        kernels.samples_of(
+            offsets, columns.astype(np.int32), logs, tables.lanes, tables.margin, False, out
+        )
         return WeightedMinHash(self.seed, out[0])
 
     def minhash_many(self, X: Any, *, threads: int | None = None) -> list[WeightedMinHash | None]:
         """Return the WeightedMinHashes of the rows of a matrix, and None for rows that are all 0.
 
-        As in datasketch, ln a is rounded in another order than in `minhash`, so that samples differ occasionally.
-        Compare only sketches that were created by the same method.
+        As in datasketch, ln a is rounded in another order than in `minhash`, so that samples differ
+        occasionally. Compare only sketches that were created by the same method.
 
         Parameters
         ----------
         X : ndarray, or a sparse matrix or array of scipy, shape (n, dim)
             Weights, converted to float32: finite and at least 0.
         threads : int, optional
-            At least 1. By default the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. By default the number of CPUs that this process may use. The result does not
+            depend on it.
 
         Raises
         ------
         TypeError
             If X is not a matrix.
         ValueError
-            If X does not have two dimensions or `dim` columns, or a weight is NaN, negative or infinite.
+            If X does not have two dimensions or `dim` columns, or a weight is NaN, negative or
+            infinite.
         """
         offsets, _, _ = rows = self._rows(X)
         made = self._sketch(*rows, threads)
@@ -297,7 +321,8 @@ class WeightedMinHashGenerator:
 
     @staticmethod
     def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated weighted Jaccard similarities of all of a with all of b: float64 (n, m).
+        """Return the estimated weighted Jaccard similarities of all of a with all of b: float64 (n,
+        m).
 
         Parameters
         ----------
@@ -311,9 +336,19 @@ class WeightedMinHashGenerator:
         ValueError
             If they have other shapes, or k is 0.
         """
-        left, right = (np.ascontiguousarray(_samples(*given), np.int64) for given in ((a, "a"), (b, "b")))
-        if left.ndim != 3 or right.ndim != 3 or left.shape[1:] != right.shape[1:] or left.shape[2] != 2:
-            raise ValueError(f"samples must be of shapes (n, k, 2) and (m, k, 2), not {left.shape} and {right.shape}")
+        left, right = (
+            np.ascontiguousarray(_samples(*given), np.int64) for given in ((a, "a"), (b, "b"))
+        )
+        if (
+            left.ndim != 3
+            or right.ndim != 3
+            or left.shape[1:] != right.shape[1:]
+            or left.shape[2] != 2
+        ):
+            raise ValueError(
+                f"samples must be of shapes (n, k, 2) and (m, k, 2), not {left.shape} and "
+                f"{right.shape}"
+            )
         if left.shape[1] == 0:
             raise ValueError("samples must be at least one a set")
         found: Float64Array = kernels.agreements(left, right) / left.shape[1]
@@ -335,14 +370,18 @@ class WeightedMinHashGenerator:
             if not rows.has_canonical_format:
                 rows = rows.copy()
                 rows.sum_duplicates()
-            values, indices = _float32(rows.data), np.asarray(rows.indices)
+            values = _float32(rows.data)
+            indices = np.asarray(rows.indices)
             offsets = np.asarray(rows.indptr, np.int64)
         else:
-            values, indices = _float32(np.asarray(matrix)).ravel(), np.empty(0, np.int64)
+            values = _float32(np.asarray(matrix)).ravel()
+            indices = np.empty(0, np.int64)
             offsets = np.arange(len(matrix) + 1, dtype=np.int64) * self.dim
         present = values != 0
         if present.all():
-            columns = indices if sparse else np.tile(np.arange(self.dim, dtype=np.int32), len(matrix))
+            columns = (
+                indices if sparse else np.tile(np.arange(self.dim, dtype=np.int32), len(matrix))
+            )
         else:
             columns = indices[present] if sparse else np.flatnonzero(present) % self.dim
             values = values[present]
@@ -350,7 +389,11 @@ class WeightedMinHashGenerator:
         return offsets, columns.astype(np.int32), _logs(values, offsets, columns)
 
     def _sketch(
-        self, offsets: Int64Array, columns: npt.NDArray[np.int32], logs: Float32Array, threads: int | None
+        self,
+        offsets: Int64Array,
+        columns: npt.NDArray[np.int32],
+        logs: Float32Array,
+        threads: int | None,
     ) -> Int64Array:
         out = np.empty((len(offsets) - 1, self.sample_size, 2), np.int64)
         tables = self._arranged()
@@ -371,13 +414,19 @@ def _samples(samples: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _float32(values: Any) -> Float32Array:
-    """Return values as float32. Values that are too large become infinite, and are refused like infinities."""
+    """Return values as float32. Values that are too large become infinite, and are refused like
+    infinities.
+    """
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.asarray(values), np.float32)
 
 
-def _logs(weights: Float32Array, offsets: Int64Array, columns: npt.NDArray[np.integer[Any]]) -> Float32Array:
-    """Return the logarithms of weights; raise an error that names a weight that is negative or not finite."""
+def _logs(
+    weights: Float32Array, offsets: Int64Array, columns: npt.NDArray[np.integer[Any]]
+) -> Float32Array:
+    """Return the logarithms of weights; raise an error that names a weight that is negative or not
+    finite.
+    """
     if len(weights) and not (weights.min() > 0 and weights.max() < np.inf):
         place = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
         row = int(np.searchsorted(offsets, place, side="right")) - 1

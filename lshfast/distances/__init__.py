@@ -1,7 +1,8 @@
-"""Exact distances and similarities of items: points, sets, sequences of equal length, and strings by edits.
+"""Exact distances and similarities of items: points, sets, sequences of equal length, and strings
+by edits.
 
-All of these functions take two batches of n items, of which one may be a single item, and return an array of n numbers.
-For two single items they return one number.
+All of these functions take two batches of n items, of which one may be a single item, and return an
+array of n numbers. For two single items they return one number.
 
 | function | items | metric |
 |---|---|---|
@@ -22,8 +23,9 @@ For two single items they return one number.
 | `overlap` | of sets: the number of elements that both have |
 | `cosine_similarity` | of points other than 0: the cosine of their angle |
 
-The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``. `longest_common_subsequences`
-takes two strings, and yields what insertions and deletions can leave as it is.
+The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``.
+`longest_common_subsequences` takes two strings, and yields what insertions and deletions can leave
+as it is.
 """
 
 from lshfast.distances.edits import damerau, indel, levenshtein, longest_common_subsequences, osa

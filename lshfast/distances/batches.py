@@ -12,7 +12,9 @@ from lshfast.tokens import TokenSets
 
 
 def strings_of(items: Any, name: str) -> list[Any]:
-    """Return one string as a list, or a sequence of strings, all str or all bytes; or raise TypeError."""
+    """Return one string as a list, or a sequence of strings, all str or all bytes; or raise
+    TypeError.
+    """
     found = [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
     for kind in (str, bytes):
         if all(isinstance(item, kind) for item in found):

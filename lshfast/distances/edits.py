@@ -57,10 +57,11 @@ def indel(a: Any, b: Any) -> np.int64 | Int64Array:
 
 
 def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
-    """Yield all longest common subsequences of two strings, each once, in the order of their symbols.
+    """Yield all longest common subsequences of two strings, each once, in the order of their
+    symbols.
 
-    Their length is (len(a) + len(b) - indel(a, b)) / 2. There may be exponentially many. The memory and the time before
-    the first are of the order of len(a) len(b).
+    Their length is (len(a) + len(b) - indel(a, b)) / 2. There may be exponentially many. The memory
+    and the time before the first are of the order of len(a) len(b).
 
     Parameters
     ----------
@@ -82,7 +83,10 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
     Examples
     --------
     >>> from lshfast.distances import longest_common_subsequences
-    >>> list(longest_common_subsequences("aba", "bab")), list(longest_common_subsequences("abcde", "acfdeg"))
+    >>> (
+    ...     list(longest_common_subsequences("aba", "bab")),
+    ...     list(longest_common_subsequences("abcde", "acfdeg")),
+    ... )
     (['ab', 'ba'], ['acde'])
     """
     for name, value in (("a", a), ("b", b)):
@@ -92,7 +96,9 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
             same = a[i] == b[j]
-            length[i, j] = length[i + 1, j + 1] + 1 if same else max(length[i + 1, j], length[i, j + 1])
+            length[i, j] = (
+                length[i + 1, j + 1] + 1 if same else max(length[i + 1, j], length[i, j + 1])
+            )
     symbols = sorted({*a} & {*b}, reverse=True)
     begun = [(0, 0, "")]
     while begun:
@@ -101,7 +107,8 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
             yield found
             continue
         for symbol in symbols:  # each at its first places, so that no subsequence is found twice
-            x, y = a.find(symbol, i), b.find(symbol, j)
+            x = a.find(symbol, i)
+            y = b.find(symbol, j)
             if min(x, y) >= 0 and length[x + 1, y + 1] + 1 == length[i, j]:
                 begun.append((x + 1, y + 1, found + symbol))
 
@@ -111,7 +118,8 @@ def levenshtein(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def levenshtein(a: Any, b: Any) -> Int64Array: ...
 def levenshtein(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the least numbers of insertions, deletions and substitutions that change one string into the other.
+    """Return the least numbers of insertions, deletions and substitutions that change one string
+    into the other.
 
     Parameters
     ----------
@@ -152,7 +160,8 @@ def damerau(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def damerau(a: Any, b: Any) -> Int64Array: ...
 def damerau(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the least numbers of insertions, deletions, substitutions and transpositions of neighbours.
+    """Return the least numbers of insertions, deletions, substitutions and transpositions of
+    neighbours.
 
     Parameters
     ----------
@@ -192,7 +201,8 @@ def osa(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def osa(a: Any, b: Any) -> Int64Array: ...
 def osa(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the optimal string alignment distances: those of `damerau`, but no part of a string is edited twice.
+    """Return the optimal string alignment distances: those of `damerau`, but no part of a string is
+    edited twice.
 
     It is not a metric: ca, ac and abc have the distances 1 and 1, and 3 from the first to the last.
 

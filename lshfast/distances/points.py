@@ -17,11 +17,12 @@ PIECE_NUMBERS = 2**17
 
 
 def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | Float64Array:
-    """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points; r = inf stands for max |a_i - b_i|.
+    """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points; r = inf stands for
+    max |a_i - b_i|.
 
-    For fixed points, the distance falls or stays as r increases; it stays if the points differ in one coordinate at
-    most. For r below 1, the triangle inequality fails, so r is refused. Nothing overflows but a distance that a float64
-    cannot hold, which is inf.
+    For fixed points, the distance falls or stays as r increases; it stays if the points differ in
+    one coordinate at most. For r below 1, the triangle inequality fails, so r is refused. Nothing
+    overflows but a distance that a float64 cannot hold, which is inf.
 
     Parameters
     ----------
@@ -68,7 +69,9 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | 
             if r == np.inf:
                 distances[rows] = greatest
             else:
-                shares = apart / np.where((greatest > 0) & (greatest < np.inf), greatest, 1)[:, None]
+                shares = (
+                    apart / np.where((greatest > 0) & (greatest < np.inf), greatest, 1)[:, None]
+                )
                 distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (1 / r)
     return in_form(distances, single)
 
@@ -86,7 +89,8 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
     Returns
     -------
     ndarray of float64, shape (n,)
-        In 0..pi, also exact for small angles (Kahan's formula). For two single vectors one number, a float64.
+        In 0..pi, also exact for small angles (Kahan's formula). For two single vectors one number,
+        a float64.
 
     Raises
     ------
@@ -112,9 +116,11 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
 
 
 def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-    """Return 1 - cos of the angles between pairs of vectors, which is often called the cosine distance.
+    """Return 1 - cos of the angles between pairs of vectors, which is often called the cosine
+    distance.
 
-    It is not a metric. Directions at 0, 45 and 90 degrees have 1 - cos 90 = 1, more than 2 (1 - cos 45) = .586.
+    It is not a metric. Directions at 0, 45 and 90 degrees have 1 - cos 90 = 1, more than 2 (1 - cos
+    45) = .586.
 
     Parameters
     ----------
@@ -181,7 +187,8 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
     cosines = 1 - _one_minus_cosines(left, right)
     for rows, one, other in _pieces(left, right):
         products = (one * other).sum(axis=1)
-        wide = np.abs(products) < 0.5  # there the sum of products is exact to 1e-16 of the cosine, not of 1
+        # There the sum of products is exact to 1e-16 of the cosine, not of 1.
+        wide = np.abs(products) < 0.5
         cosines[rows][wide] = products[wide]
     return cosines[0].item() if single else cosines
 
@@ -190,7 +197,8 @@ def _angles(a: Float64Array, b: Float64Array) -> Float64Array:
     """Return the angles between pairs of directions."""
     found = np.empty(check_pairs(len(a), len(b)))
     for rows, left, right in _pieces(a, b):
-        apart, together = np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1)
+        apart = np.linalg.norm(left - right, axis=1)
+        together = np.linalg.norm(left + right, axis=1)
         found[rows] = 2 * np.arctan2(apart, together)
     return found
 
@@ -209,14 +217,19 @@ def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Ar
         if array.dtype.kind not in "iuf":
             raise TypeError(f"{name} must be numbers, not {array.dtype}")
         if array.ndim not in (1, 2) or not array.shape[-1]:
-            raise ValueError(f"{name} must have shape (n, dim) or (dim,) with dim at least 1, not {array.shape}")
+            raise ValueError(
+                f"{name} must have shape (n, dim) or (dim,) with dim at least 1, not {array.shape}"
+            )
         dimensions.add(array.ndim)
         numbers = np.atleast_2d(array.astype(np.float64))
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
         found.append(numbers)
     if found[0].shape[1] != found[1].shape[1]:
-        raise ValueError(f"a and b must have equally many coordinates, not {found[0].shape[1]} and {found[1].shape[1]}")
+        raise ValueError(
+            f"a and b must have equally many coordinates, not {found[0].shape[1]} and "
+            f"{found[1].shape[1]}"
+        )
     return found[0], found[1], dimensions == {1}
 
 
@@ -227,7 +240,9 @@ def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float
     for name, points in (("a", left), ("b", right)):
         greatest = np.abs(points).max(axis=1, initial=0.0)
         if (greatest == 0).any():
-            raise ValueError(f"{name} must have no vector of zeros, and row {greatest.argmin()} is one")
+            raise ValueError(
+                f"{name} must have no vector of zeros, and row {greatest.argmin()} is one"
+            )
         scaled = np.ldexp(points, -np.frexp(greatest)[1][:, None])
         found.append(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
     return found[0], found[1], single
@@ -235,7 +250,8 @@ def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float
 
 def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
     """Yield slices of pairs with the points of each side."""
-    n, step = check_pairs(len(a), len(b)), max(1, PIECE_NUMBERS // a.shape[1])
+    n = check_pairs(len(a), len(b))
+    step = max(1, PIECE_NUMBERS // a.shape[1])
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))
         yield rows, a if len(a) == 1 else a[rows], b if len(b) == 1 else b[rows]

@@ -23,7 +23,8 @@ def hamming(a: Any, b: Any) -> np.int64 | Int64Array:
     Parameters
     ----------
     a, b : array_like, shape (n, length) or (length,), or str, bytes, or sequence of these
-        One of them may be a single item. Elements must equal themselves, so NaN and NaT are refused.
+        One of them may be a single item. Elements must equal themselves, so NaN and NaT are
+        refused.
 
     Returns
     -------
@@ -54,13 +55,19 @@ def hamming(a: Any, b: Any) -> np.int64 | Int64Array:
         pairs = paired(strings_of(a, "a"), strings_of(b, "b"))
         for i, (x, y) in enumerate(pairs):
             if len(x) != len(y):
-                raise ValueError(f"a and b must have equal lengths, and pair {i} has {len(x)} and {len(y)}")
-        differences = np.array([sum(p != q for p, q in zip(x, y, strict=True)) for x, y in pairs], np.int64)
+                raise ValueError(
+                    f"a and b must have equal lengths, and pair {i} has {len(x)} and {len(y)}"
+                )
+        differences = np.array(
+            [sum(p != q for p, q in zip(x, y, strict=True)) for x, y in pairs], np.int64
+        )
         return in_form(differences, are_strings(a, b))
     items = _items(a, "a"), _items(b, "b")
     rows = [np.atleast_2d(one) for one in items]
     if rows[0].shape[1] != rows[1].shape[1]:
-        raise ValueError(f"a and b must have equal lengths, not {rows[0].shape[1]} and {rows[1].shape[1]}")
+        raise ValueError(
+            f"a and b must have equal lengths, not {rows[0].shape[1]} and {rows[1].shape[1]}"
+        )
     check_pairs(len(rows[0]), len(rows[1]))
     differences = np.asarray(np.count_nonzero(rows[0] != rows[1], axis=1), np.int64)
     return in_form(differences, items[0].ndim == items[1].ndim == 1)

@@ -1,4 +1,6 @@
-"""Distances and similarities of sets: all of them follow from the sizes of two sets and of what both share."""
+"""Distances and similarities of sets: all of them follow from the sizes of two sets and of what
+both share.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ def jaccard_similarity(a: AbstractSet[Any], b: AbstractSet[Any]) -> float: ...
 @overload
 def jaccard_similarity(a: Any, b: Any) -> Float64Array: ...
 def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
-    """Return the Jaccard similarities |A n B| / |A u B| of pairs of sets; 1 if both are empty, since these are equal.
+    """Return the Jaccard similarities |A n B| / |A u B| of pairs of sets; 1 if both are empty,
+    since these are equal.
 
     Elements count once, however often a set of TokenSets repeats them.
 
@@ -113,10 +116,11 @@ def containment(a: AbstractSet[Any], b: AbstractSet[Any]) -> float: ...
 @overload
 def containment(a: Any, b: Any) -> Float64Array: ...
 def containment(a: Any, b: Any) -> float | Float64Array:
-    """Return the shares |A n B| / |A| of sets that other sets contain; 1 if A is empty, since each set contains it.
+    """Return the shares |A n B| / |A| of sets that other sets contain; 1 if A is empty, since each
+    set contains it.
 
-    `lshfast.dedup` with ``measure="containment"`` compares the smaller set of a pair with the larger one. This is the
-    greater one of ``containment(a, b)`` and ``containment(b, a)``.
+    `lshfast.dedup` with ``measure="containment"`` compares the smaller set of a pair with the
+    larger one. This is the greater one of ``containment(a, b)`` and ``containment(b, a)``.
 
     Parameters
     ----------
@@ -193,7 +197,9 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
 
 
 class _Sizes(NamedTuple):
-    """The sizes of pairs of sets, int64 (n,) each, and whether the pair is one of two single sets."""
+    """The sizes of pairs of sets, int64 (n,) each, and whether the pair is one of two
+    single sets.
+    """
 
     first: Int64Array
     second: Int64Array
@@ -213,11 +219,18 @@ def _sizes_of(a: Any, b: Any) -> _Sizes:
         return _Sizes(sides[0], sides[1], shared, False)
     pairs = paired(_sets(a, "a"), _sets(b, "b"))
     counts = np.array([(len(x), len(y), len(x & y)) for x, y in pairs], np.int64).reshape(-1, 3)
-    return _Sizes(counts[:, 0], counts[:, 1], counts[:, 2], isinstance(a, AbstractSet) and isinstance(b, AbstractSet))
+    return _Sizes(
+        counts[:, 0],
+        counts[:, 1],
+        counts[:, 2],
+        isinstance(a, AbstractSet) and isinstance(b, AbstractSet),
+    )
 
 
 def _sets(items: Any, name: str) -> list[AbstractSet[Any]]:
-    """Return one set as a list, or a sequence of sets; or raise TypeError that says what to do instead."""
+    """Return one set as a list, or a sequence of sets; or raise TypeError that says what to do
+    instead.
+    """
     if isinstance(items, AbstractSet):
         return [items]
     if isinstance(items, (Mapping, WeightedSets)):

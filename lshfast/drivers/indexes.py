@@ -49,10 +49,11 @@ class Indexes:
     against : path, optional
         The index of earlier rows with which the rows of the run are compared.
     save : path, optional
-        The file to which this index, or a new index without `against`, is written after adding the kept rows: the same
-        file, or another.
+        The file to which this index, or a new index without `against`, is written after adding the
+        kept rows: the same file, or another.
     on_duplicate : {"error", "skip", "replace"}
-        How to treat a kept row whose key is in the index: raise DataError, do not add it, or replace the entry.
+        How to treat a kept row whose key is in the index: raise DataError, do not add it, or
+        replace the entry.
     dry : bool
         Perform all steps that can fail before an index is written, but do not write it.
     """
@@ -81,10 +82,15 @@ class Indexes:
         replaced = ", which replaced the file" if os.path.exists(self.save) else ""
         if self.against is None:
             return f"kept rows in the new index {path}{replaced}"
-        return f"kept rows added to the entries of {printable(self.against)} in the new index {path}{replaced}"
+        return (
+            f"kept rows added to the entries of {printable(self.against)} in the new index "
+            f"{path}{replaced}"
+        )
 
     def state(self) -> list[Any]:
-        """Return the size, the version and the checksum of both ends of the index of earlier rows."""
+        """Return the size, the version and the checksum of both ends of the index of
+        earlier rows.
+        """
         assert self.against is not None
         source = LocalFile(self.against)
         size, version = source.state()
@@ -92,7 +98,9 @@ class Indexes:
 
     @contextmanager
     def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
-        """Open the index of earlier rows, or create a new index to save; the end of the block writes nothing."""
+        """Open the index of earlier rows, or create a new index to save; the end of the block
+        writes nothing.
+        """
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
@@ -107,8 +115,12 @@ class Indexes:
         """The name of the index in messages."""
         return str(self.against or self.save)
 
-    def checked(self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]) -> Iterator[Texts]:
-        """Yield batches; after the first, raise an error if the keys of the corpus have another type than the index."""
+    def checked(
+        self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]
+    ) -> Iterator[Texts]:
+        """Yield batches; after the first, raise an error if the keys of the corpus have another
+        type than the index.
+        """
         unchecked = index is not None and self.save is not None
         for batch in batches:
             if index is not None and unchecked and corpus.accepted:
@@ -116,7 +128,9 @@ class Indexes:
                 unchecked = False
             yield batch
 
-    def add(self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
+    def add(
+        self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
+    ) -> int:
         """Insert rows of a corpus, and return the number of entries that are new or replaced."""
         parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
         return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
@@ -144,10 +158,14 @@ def plan_of_items(
     others : mapping of str
         Options that an index does not store.
     outside : mapping of str
-        Further options, which may not be for this kind of items: the radius, the index, and what is no part of a plan.
+        Further options, which may not be for this kind of items: the radius, the index, and what is
+        no part of a plan.
     """
     if outside.get("memory") is not None:
-        refuse("cap", [name for name in ("group_by", "item", "weight") if getattr(inputs, name) is not None])
+        refuse(
+            "cap",
+            [name for name in ("group_by", "item", "weight") if getattr(inputs, name) is not None],
+        )
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, outside)
     against = outside.get("against")
@@ -182,7 +200,11 @@ def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if seed != own:
             raise ValueError(f"{path}: seed is {own} in this index, not {seed}")
         threshold = given.get("threshold")
-        return {**given, "seed": own, "threshold": index.parameters.threshold if threshold is None else threshold}
+        return {
+            **given,
+            "seed": own,
+            "threshold": index.parameters.threshold if threshold is None else threshold,
+        }
 
 
 @contextmanager
@@ -202,10 +224,15 @@ def opened_weighted(
 
 
 def holds_weighted(index: LSHIndex) -> bool:
-    """Return whether the entries of an index are weighted sets; one made in Python may leave out the name."""
+    """Return whether the entries of an index are weighted sets; one made in Python may leave out
+    the name.
+    """
     from lshfast.families.sets import WeightedMinHashFamily
 
-    return isinstance(index.family, WeightedMinHashFamily) and index.parameters.shingles in (WEIGHTED, "")
+    return isinstance(index.family, WeightedMinHashFamily) and index.parameters.shingles in (
+        WEIGHTED,
+        "",
+    )
 
 
 @contextmanager
@@ -233,7 +260,8 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
 
 
 def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
-    """Raise an error that names a row if its key, and thus each key of the corpus, has another type than those before.
+    """Raise an error that names a row if its key, and thus each key of the corpus, has another type
+    than those before.
 
     `kind` is the type of the keys of the index with this name.
     """
@@ -242,15 +270,23 @@ def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
 
 
-def add_rows(index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
+def add_rows(
+    index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
+) -> int:
     """Insert rows of a corpus under their keys; see `add_entries`."""
     return add_entries(index.insert, index.store.kind, name, corpus, rows, signatures)
 
 
 def add_entries(
-    insert: Callable[[Column, Any], int], kind: str | None, name: str, corpus: Corpus, rows: Int64Array, items: Any
+    insert: Callable[[Column, Any], int],
+    kind: str | None,
+    name: str,
+    corpus: Corpus,
+    rows: Int64Array,
+    items: Any,
 ) -> int:
-    """Insert rows of a corpus into an index under their keys, and return the number of new or replaced entries.
+    """Insert rows of a corpus into an index under their keys, and return the number of new or
+    replaced entries.
 
     Parameters
     ----------
@@ -277,5 +313,7 @@ def add_entries(
     try:
         return insert(as_column([corpus.key(row) for row in rows.tolist()]), items)
     except DuplicateKeyError as error:
-        reason = f"key {error.key!r} is in {name} already (on-duplicate skip or replace allows that)"
+        reason = (
+            f"key {error.key!r} is in {name} already (on-duplicate skip or replace allows that)"
+        )
         raise corpus.fault(int(rows[error.position]), reason) from None

@@ -18,7 +18,13 @@ from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.plan import Keep, Plan
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
-from lshfast.kinds.kind import ambiguous, choice_of_kind, decoded_lists, kind_of_arrow, kind_of_value
+from lshfast.kinds.kind import (
+    ambiguous,
+    choice_of_kind,
+    decoded_lists,
+    kind_of_arrow,
+    kind_of_value,
+)
 from lshfast.kinds.measures import PointPlan
 from lshfast.kinds.sets import SetReader
 from lshfast.readers import Corpus, DataError, Output, OutputFormat, open_corpus
@@ -70,12 +76,17 @@ class Inputs:
     group_by: str | None = None
     item: str | None = None
     weight: str | None = None
-    listed: list[File] = field(default_factory=list, repr=False, compare=False)  # for the next corpus
+    # For the next corpus.
+    listed: list[File] = field(default_factory=list, repr=False, compare=False)
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
         left = ("paths", "kind", "group_by", "item", "weight", "listed")
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
+        options = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in left
+        }
         files = self.listed.copy()
         self.listed.clear()
         return open_corpus(self.paths, **options | others, files=files or None)
@@ -90,15 +101,20 @@ class Inputs:
     ) -> tuple[Corpus, AnyReader | None]:
         """List the inputs as a corpus of the items of a plan.
 
-        For points, also return the reader of their format; all of them must have the `format`, if one is given. If the
-        run has an index, `indexed`, elements of weighted sets are hashed under the seed of the plan.
+        For points, also return the reader of their format; all of them must have the `format`, if
+        one is given. If the run has an index, `indexed`, elements of weighted sets are hashed under
+        the seed of the plan.
         """
         if isinstance(plan, PointPlan):
             from lshfast.kinds.reading import reader_of
 
             seed = {"seed": plan.seed} if indexed else {}
             reader = reader_of(plan.kind, plan.measure, format, **seed, threads=plan.threads)
-            how: dict[str, Any] = {"kind": plan.kind, "convert": reader.read, "advice": lambda: reader.advice}
+            how: dict[str, Any] = {
+                "kind": plan.kind,
+                "convert": reader.read,
+                "advice": lambda: reader.advice,
+            }
             if plan.kind == "weighted":
                 how["batch_bytes"] = SET_BYTES
             corpus = self.open(**how | others)
@@ -108,7 +124,8 @@ class Inputs:
         return self.open(**(_of_sets() if plan.sets else {}) | others), None
 
     def kind_of_items(self) -> Kind:
-        """Return the kind of items in the column: what the user says, or else what its type or first value says.
+        """Return the kind of items in the column: what the user says, or else what its type or
+        first value says.
 
         Raises
         ------
@@ -128,7 +145,8 @@ class Inputs:
             return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
             return self.kind
-        with suppress(DataError, OSError, MemoryError):  # the run raises it again, after its options were checked
+        # The run raises it again, after its options were checked.
+        with suppress(DataError, OSError, MemoryError):
             self.listed[:] = self.open().files
             found = [first_value(file) for file in self.listed[:1] if file.format == "jsonl"]
             if found:
@@ -140,7 +158,9 @@ class Inputs:
         return "text"
 
     def _has_weights(self) -> bool:
-        """Return whether the sets of the column are weighted, by its type or its first value that is not empty."""
+        """Return whether the sets of the column are weighted, by its type or its first value that
+        is not empty.
+        """
         with suppress(DataError, OSError, MemoryError):
             self.listed[:] = self.open().files
             for file in self.listed[:1]:
@@ -148,7 +168,9 @@ class Inputs:
                     found = kind_of_arrow(type_of(file, schema_of(file), self.column))
                     if found != "text":
                         return found == "weighted"
-                values = iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                values = (
+                    iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                )
                 first = next((item for item in decoded_lists(values) if item), None)
                 return isinstance(first, dict)
         return False
@@ -161,10 +183,11 @@ class Inputs:
             yield from batch.strings()
 
     def sample(self, plan: AnyPlan | None = None) -> Corpus:
-        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes.
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its
+        first few megabytes.
 
-        The items are those of the plan, by default texts. The values of `by` of these rows are known after
-        `measure_inputs`.
+        The items are those of the plan, by default texts. The values of `by` of these rows are
+        known after `measure_inputs`.
         """
         source = replace(self, id_column=None)
         if plan is None:
@@ -182,39 +205,63 @@ def _of_sets() -> dict[str, Any]:
 def _kind_of_type(file: File, found: Any) -> Kind:
     kind = kind_of_arrow(found)
     if kind is None and ambiguous(found):
-        raise file.fault(None, choice_of_kind(f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"))
+        raise file.fault(
+            None,
+            choice_of_kind(f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"),
+        )
     return kind or "text"
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.
 _WRITTEN_AS: dict[Format | None, OutputFormat] = {
-    "jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "arrow": "parquet", "npy": "parquet",
-}  # fmt: skip
+    "jsonl": "jsonl",
+    "csv": "csv",
+    "tsv": "tsv",
+    "parquet": "parquet",
+    "arrow": "parquet",
+    "npy": "parquet",
+}
 
 
-@overload
-def output_of(path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False) -> Output: ...
 @overload
 def output_of(
-    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+    path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output: ...
+@overload
+def output_of(
+    path: str | os.PathLike[str] | None,
+    inputs: Inputs,
+    kind: OutputFormat | None = None,
+    defuse: bool = False,
 ) -> Output | None: ...
 def output_of(
-    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+    path: str | os.PathLike[str] | None,
+    inputs: Inputs,
+    kind: OutputFormat | None = None,
+    defuse: bool = False,
 ) -> Output | None:
-    """Return an output with its options; a pipe without a format gets that of the first input, or else JSONL."""
+    """Return an output with its options; a pipe without a format gets that of the first input, or
+    else JSONL.
+    """
     if path is None:
         return None
     if kind is None and is_stream(path) and file_format(path) is None:
         first = inputs.format
         if first is None and inputs.paths:
             known = file_format(inputs.paths[0])
-            first = known[0] if known else replace(inputs, paths=inputs.paths[:1], listed=[]).open().files[0].format
+            first = (
+                known[0]
+                if known
+                else replace(inputs, paths=inputs.paths[:1], listed=[]).open().files[0].format
+            )
         kind = _WRITTEN_AS.get(first, "jsonl")
     return Output(os.fspath(path), kind, defuse)
 
 
 def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
-    """Read a corpus of texts once; `progress` is called with ("read", bytes of input read, total bytes)."""
+    """Read a corpus of texts once; `progress` is called with ("read", bytes of input read, total
+    bytes).
+    """
     for batch in _batches(corpus, progress):
         texts = Texts(batch.texts)
         yield texts if batch.places is None else ReadTexts(texts, batch.places)
@@ -235,7 +282,9 @@ def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
 
 
 def measure_inputs(corpus: Corpus) -> tuple[int, int]:
-    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few megabytes."""
+    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few
+    megabytes.
+    """
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0
@@ -259,14 +308,19 @@ class ReadFiles(Protocol):
 
 
 def input_notes(*sources: ReadFiles) -> dict[str, Any]:
-    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread` and `lines`.
+    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread`
+    and `lines`.
 
     It has also `advice`, if there is some about the values that were read.
     """
     files = [file for source in sources for file in source.files if isinstance(file, File)]
-    advice = dict.fromkeys(source.advice for source in sources if isinstance(source, Corpus) and source.advice)
+    advice = dict.fromkeys(
+        source.advice for source in sources if isinstance(source, Corpus) and source.advice
+    )
     return {
-        "delimiters": {name: delimiter for source in sources for name, delimiter in source.delimiters.items()},
+        "delimiters": {
+            name: delimiter for source in sources for name, delimiter in source.delimiters.items()
+        },
         "unread": left_out_of(files),
         "lines": files_of_lines(files),
         **({"advice": "; ".join(advice)} if advice else {}),
@@ -285,9 +339,11 @@ def faults_of(corpus: Corpus) -> Iterator[None]:
 def texts_again(
     corpus: Corpus, rows: Int64Array, nbytes: Int64Array, progress: Progress | None = None
 ) -> Iterator[tuple[Int64Array, Texts]]:
-    """Read the texts of some rows again, and check that they have the lengths that they had, `nbytes` of all rows.
+    """Read the texts of some rows again, and check that they have the lengths that they had,
+    `nbytes` of all rows.
 
-    Yields some of the rows and their texts. `progress` is called with ("texts", bytes of input read, total bytes).
+    Yields some of the rows and their texts. `progress` is called with ("texts", bytes of input
+    read, total bytes).
     """
     done = 0
     for found, batch, source_bytes in corpus.texts_of(rows):
@@ -302,10 +358,14 @@ def texts_again(
 
 
 def policy_of(keep: str) -> tuple[str, str | None]:
-    """Return the policy of a value of `keep`, and the column by whose values max and min prefer rows."""
+    """Return the policy of a value of `keep`, and the column by whose values max and min prefer
+    rows.
+    """
     policy, _, column = keep.partition(":")
     if bool(column) != (policy in ("max", "min")) or policy not in (*get_args(Keep), "max", "min"):
-        raise ValueError(f"keep must be {', '.join(get_args(Keep))}, max:COLUMN or min:COLUMN, not {keep!r}")
+        raise ValueError(
+            f"keep must be {', '.join(get_args(Keep))}, max:COLUMN or min:COLUMN, not {keep!r}"
+        )
     return policy, column or None
 
 
@@ -315,10 +375,14 @@ def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
 
 
 def ranks_of(values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str) -> Int64Array:
-    """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the column."""
+    """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the
+    column.
+    """
     if isinstance(values, StringFile):
         ranks = values.ranks()
-    elif isinstance(values, list):  # an array of strings would take the length of the longest one for each
+    elif isinstance(
+        values, list
+    ):  # an array of strings would take the length of the longest one for each
         rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
         ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
     else:

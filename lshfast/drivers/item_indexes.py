@@ -1,7 +1,8 @@
-"""`ItemIndex`: what runs and jobs do with an index of weighted sets, vectors or codes, in a file or a new one.
+"""`ItemIndex`: what runs and jobs do with an index of weighted sets, vectors or codes, in a file or
+a new one.
 
-Items are words of uint64: points, or the signatures of weighted sets. An index is written after the outputs; until then
-its file keeps its old state.
+Items are words of uint64: points, or the signatures of weighted sets. An index is written after the
+outputs; until then its file keeps its old state.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ BATCH_ROWS = 1 << 14
 
 
 class ItemAnswers(NamedTuple):
-    """The entries near to some items; those near to item i have the numbers ``offsets[i]:offsets[i + 1]``.
+    """The entries near to some items; those near to item i have the numbers ``offsets[i]:offsets[i
+    + 1]``.
 
     Attributes
     ----------
@@ -90,10 +92,16 @@ class ItemIndex(ABC, Generic[Made]):
         return self.index
 
     def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
-        """Make the index for items of a format, of which there are so many at first, if it is None."""
+        """Make the index for items of a format, of which there are so many at first, if it
+        is None.
+        """
 
-    def choose_bound(self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int) -> PointPlan:
-        """Return a plan with a bound within which 95 % of the items have k others; only vectors have one."""
+    def choose_bound(
+        self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int
+    ) -> PointPlan:
+        """Return a plan with a bound within which 95 % of the items have k others; only vectors
+        have one.
+        """
         raise NotImplementedError
 
     # ---- plans ----
@@ -109,9 +117,11 @@ class ItemIndex(ABC, Generic[Made]):
         unbounded: bool = False,
         threads: int | None = None,
     ) -> PointPlan:
-        """Return the plan of rows of a kind that are looked up in the index: those within a threshold, or a radius.
+        """Return the plan of rows of a kind that are looked up in the index: those within a
+        threshold, or a radius.
 
-        By default these are the kind and the bound of the index; if it is unbounded, all entries are near enough.
+        By default these are the kind and the bound of the index; if it is unbounded, all entries
+        are near enough.
         """
 
     @abstractmethod
@@ -119,7 +129,9 @@ class ItemIndex(ABC, Generic[Made]):
         """Return a reader of items that have the format of the entries."""
 
     def check_reader(self, reader: AnyReader) -> None:
-        """Raise ValueError if the items of opened inputs are known to be other ones than the entries."""
+        """Raise ValueError if the items of opened inputs are known to be other ones than the
+        entries.
+        """
 
     @abstractmethod
     def recall(self, plan: PointPlan) -> float:
@@ -129,24 +141,36 @@ class ItemIndex(ABC, Generic[Made]):
 
     @abstractmethod
     def points_of(self, words: UInt64Array) -> Any:
-        """Return items, of which these are the words in the format of the entries, as the index takes them."""
+        """Return items, of which these are the words in the format of the entries, as the index
+        takes them.
+        """
 
     @abstractmethod
     def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
-        """Return the entries within the bound of each item, or the k nearest of them, the nearest first."""
+        """Return the entries within the bound of each item, or the k nearest of them, the nearest
+        first.
+        """
 
     @abstractmethod
     def check_run(self, items: PointRows, plan: PointPlan) -> None:
-        """Raise ValueError if the index does not promise to find the entries near to the rows of a run."""
+        """Raise ValueError if the index does not promise to find the entries near to the rows of a
+        run.
+        """
 
     @abstractmethod
-    def pieces_of(self, items: PointRows, places: Int64Array, plan: PointPlan) -> Iterator[tuple[Int64Array, Any]]:
-        """Yield the places of some rows of a run at a time, and these rows as the index takes them."""
+    def pieces_of(
+        self, items: PointRows, places: Int64Array, plan: PointPlan
+    ) -> Iterator[tuple[Int64Array, Any]]:
+        """Yield the places of some rows of a run at a time, and these rows as the index
+        takes them.
+        """
 
     def earlier(self, items: PointRows, plan: PointPlan) -> Earlier:
         """Return the rows that are near to an entry, each with its nearest entry."""
         self.check_run(items, plan)
-        rows, keys, values = [np.empty(0, np.int64)], list[Any](), [np.empty(0)]
+        rows = [np.empty(0, np.int64)]
+        keys = list[Any]()
+        values = [np.empty(0)]
         for places, points in self.pieces_of(items, np.arange(len(items), dtype=np.int64), plan):
             found = self.answers(points, plan, k=1)
             rows.append(places[np.flatnonzero(np.diff(found.offsets))])
@@ -157,7 +181,9 @@ class ItemIndex(ABC, Generic[Made]):
     # ---- changing ----
 
     def add(self, numbers: Int64Array, words: UInt64Array, plan: PointPlan, corpus: Corpus) -> int:
-        """Insert items under the keys of their rows, and return the number of entries that are new or replaced."""
+        """Insert items under the keys of their rows, and return the number of entries that are new
+        or replaced.
+        """
         added = 0
         for start in range(0, len(numbers), BATCH_ROWS):
             some = slice(start, start + BATCH_ROWS)
@@ -165,15 +191,26 @@ class ItemIndex(ABC, Generic[Made]):
         return added
 
     def _add(self, numbers: Int64Array, points: Any, plan: PointPlan, corpus: Corpus) -> int:
-        return add_entries(partial(self.insert, threads=plan.threads), self.kind, self.name, corpus, numbers, points)
+        return add_entries(
+            partial(self.insert, threads=plan.threads),
+            self.kind,
+            self.name,
+            corpus,
+            numbers,
+            points,
+        )
 
     def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
         """Insert items, and return the number of entries that are new or replaced."""
         added: int = self._made.insert(keys, points)
         return added
 
-    def add_rows(self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus) -> int:
-        """Insert rows of a run under their keys, and return the number of entries that are new or replaced."""
+    def add_rows(
+        self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus
+    ) -> int:
+        """Insert rows of a run under their keys, and return the number of entries that are new or
+        replaced.
+        """
         self.begin(items.format, plan, len(places))
         pieces = self.pieces_of(items, places, plan)
         return sum(self._add(items.numbers[some], points, plan, corpus) for some, points in pieces)
@@ -212,5 +249,7 @@ class ItemIndex(ABC, Generic[Made]):
 
 
 def key_kind(index: LSHIndex | ItemIndex[Any]) -> str | None:
-    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it has no keys."""
+    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it
+    has no keys.
+    """
     return index.kind if isinstance(index, ItemIndex) else index.store.kind

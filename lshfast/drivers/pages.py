@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageOutput:
-    """A page to be written: its path, whether it shows texts, the command that it names, and the column that it shows.
+    """A page to be written: its path, whether it shows texts, the command that it names, and the
+    column that it shows.
 
     Without a column it shows that of the items, unless they are vectors.
     """
@@ -31,12 +32,16 @@ class PageOutput:
 
 
 def refusal_of(error: TooManyRemovedError | None) -> str:
-    """Return what a page says of the error that ends a run before its outputs are written, or ""."""
+    """Return what a page says of the error that ends a run before its outputs are written,
+    or "".
+    """
     return "" if error is None else f"No rows were written: {error}."
 
 
 def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
-    """Check that a page can be written, before the work: its place, its name, and the packages that it needs."""
+    """Check that a page can be written, before the work: its place, its name, and the packages that
+    it needs.
+    """
     from lshfast.reports.page import check_page
 
     check_page(output.path)
@@ -56,7 +61,9 @@ class NoPage:
 
     @contextmanager
     def even_if_refused(self, overwrite: bool) -> Iterator[None]:
-        """Write the page of `refused`, without other outputs, if the block ends because too many rows are removed."""
+        """Write the page of `refused`, without other outputs, if the block ends because too many
+        rows are removed.
+        """
         try:
             yield
         except TooManyRemovedError as error:

@@ -16,7 +16,8 @@ from lshfast.engine.listed_pairs import PairArray
 from lshfast.join.jaccard import PAIR
 from lshfast.readers import write_tables
 
-# The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in a file.
+# The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in
+# a file.
 ROWS_AT_ONCE = 1 << 16
 KEY_BYTES_AT_ONCE = 8 << 20
 
@@ -43,7 +44,9 @@ def write_pairs(
     overwrite: bool,
     kinds: Mapping[str, str],
 ) -> None:
-    """Write batches of pairs (key_i, key_j, similarity); `similarity` is the name of the third column."""
+    """Write batches of pairs (key_i, key_j, similarity); `similarity` is the name of the third
+    column.
+    """
 
     def tables() -> Iterator[Table]:
         for found in chain([np.empty(0, PAIR)], batches):
@@ -60,7 +63,8 @@ def write_pairs(
 
 def portions(keyed: Keyed, *columns: Int64Array) -> Iterator[slice]:
     """Yield slices of a table that has the keys of these rows in its columns: one at least."""
-    at, n = 0, len(columns[0])
+    at = 0
+    n = len(columns[0])
     while True:
         window = slice(at, at + ROWS_AT_ONCE)
         nbytes = np.cumsum(sum(keyed.key_bytes(rows[window]) for rows in columns), dtype=np.int64)

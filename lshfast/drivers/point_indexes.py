@@ -1,7 +1,8 @@
-"""The index of vectors or codes in a file, and in a run over files: near entries, and what is added to it.
+"""The index of vectors or codes in a file, and in a run over files: near entries, and what is added
+to it.
 
-Vectors are in the file of a `NearNeighbors`, codes in that of a `HammingIndex` or `TanimotoIndex`. All store the items,
-so distances to entries are exact.
+Vectors are in the file of a `NearNeighbors`, codes in that of a `HammingIndex` or `TanimotoIndex`.
+All store the items, so distances to entries are exact.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
 
-# The most vectors by which a bound for k neighbors is chosen: 256 times as many distances take about a second.
+# The most vectors by which a bound for k neighbors is chosen: 256 times as many distances take
+# about a second.
 SAMPLE_POINTS = 1 << 14
 
 # The bounds that all entries keep.
@@ -54,7 +56,9 @@ BEYOND = 1e-7
 
 @dataclass
 class PointIndex(ItemIndex["IndexOfPoints | None"]):
-    """An index of points, or a new one, whose index is None until the format of the points is known."""
+    """An index of points, or a new one, whose index is None until the format of the points is
+    known.
+    """
 
     known_kind: str | None = None  # that of the keys of codes
     sample: PointSample | None = None  # by which a new index of vectors is planned
@@ -74,7 +78,9 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if isinstance(self.index, NearNeighbors):
             return self.index.plan.points
         name = self._made.image_hash
-        return PointFormat("hamming", self._made.bits, "float32", None, hash_named(name) if name else None)
+        return PointFormat(
+            "hamming", self._made.bits, "float32", None, hash_named(name) if name else None
+        )
 
     @property
     def of(self) -> PointKind:
@@ -94,13 +100,17 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             assert format is not None
             self.index = self.new(format, plan, rows)
 
-    def choose_bound(self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int) -> PointPlan:
+    def choose_bound(
+        self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int
+    ) -> PointPlan:
         count = sum(map(len, words))
         if k >= count:
             raise ValueError(f"k must be less than the number of vectors, {count:,}, not {k}")
         every = np.concatenate(words)
         if count > SAMPLE_POINTS:
-            every = every[np.random.default_rng(plan.seed).choice(count, SAMPLE_POINTS, replace=False)]
+            every = every[
+                np.random.default_rng(plan.seed).choice(count, SAMPLE_POINTS, replace=False)
+            ]
         self.sample = PointSample(format, every, plan.seed)
         radius = self.sample.radius_for(k, count)
         return replace(plan, bound=math.cos(radius) if plan.measure == "cosine" else radius)
@@ -121,12 +131,16 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             self._check_kind(kind)
             measure = usual_measure(measure)
             if measure is not None and measure not in self.measures:
-                raise ValueError(f"measure must be {' or '.join(self.measures)} for this index, not {measure!r}")
+                raise ValueError(
+                    f"measure must be {' or '.join(self.measures)} for this index, not {measure!r}"
+                )
             measure = measure or self.measures[0]
             given = threshold is not None or radius is not None
             if not given and is_distance(measure):
                 radius = 1.0  # replaced below
-            plan = make_point_plan(self.of, measure=measure, threshold=threshold, radius=radius, threads=threads)
+            plan = make_point_plan(
+                self.of, measure=measure, threshold=threshold, radius=radius, threads=threads
+            )
             return plan if given else replace(plan, bound=self._bound(measure, unbounded))
 
     def check_reader(self, reader: AnyReader) -> None:
@@ -134,7 +148,9 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             self._check_hash(getattr(reader, "image_hash", None))
 
     def _check_hash(self, hash: ImageHash | None) -> None:
-        """Raise ValueError if codes are hashes of images of another kind than the entries are known to be."""
+        """Raise ValueError if codes are hashes of images of another kind than the entries are known
+        to be.
+        """
         if len(self):
             check_same_hash(self.format.image_hash, hash)
 
@@ -178,20 +194,26 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             found: Any = index.query(points, k=k, threads=plan.threads)
         elif isinstance(index, NearNeighbors):
             beyond = BEYOND if plan.measure == "cosine" else 0.0
-            found = index.within(points, min(format.longest, plan.distance_of(format) + beyond), threads=plan.threads)
+            found = index.within(
+                points, min(format.longest, plan.distance_of(format) + beyond), threads=plan.threads
+            )
         elif isinstance(index, HammingIndex):
             found = index.within(points, int(min(plan.bound, index.bits)), threads=plan.threads)
         else:
             found = index.within(points, plan.bound, threads=plan.threads)
         values = plan.of_distances(found.values.astype(np.float64))
-        within: BoolArray = values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
+        within: BoolArray = (
+            values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
+        )
         keys = listed(found.keys)
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
         offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[found.offsets]
         return ItemAnswers(offsets, keys, values[within])
 
-    def pieces_of(self, items: PointRows, places: Int64Array, plan: PointPlan) -> Iterator[tuple[Int64Array, Any]]:
+    def pieces_of(
+        self, items: PointRows, places: Int64Array, plan: PointPlan
+    ) -> Iterator[tuple[Int64Array, Any]]:
         assert items.format is not None
         for start in range(0, len(places), BATCH_ROWS):
             some = places[start : start + BATCH_ROWS]
@@ -204,8 +226,11 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             self._check(items.format, plan)
 
     def _check(self, format: PointFormat, plan: PointPlan) -> None:
-        """Raise ValueError if the index holds other points, or does not promise to find those within the radius."""
-        own, unit = self.format, "bits" if plan.kind == "code" else "coordinates"
+        """Raise ValueError if the index holds other points, or does not promise to find those
+        within the radius.
+        """
+        own = self.format
+        unit = "bits" if plan.kind == "code" else "coordinates"
         self._check_kind(plan.kind)
         if plan.measure not in self.measures:
             raise ValueError(f"the measure of this index is {self.measures[0]}, not {plan.measure}")
@@ -213,9 +238,12 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
         self._check_hash(format.image_hash)
         index = self.index
-        if isinstance(index, NearNeighbors) and plan.distance_of(format) > index.plan.radius * (1 + 1e-12):
+        if isinstance(index, NearNeighbors) and plan.distance_of(format) > index.plan.radius * (
+            1 + 1e-12
+        ):
             raise ValueError(
-                f"this index promises to find points within distance {index.plan.radius:g}, and the bound of this run "
+                f"this index promises to find points within distance {index.plan.radius:g}, and "
+                "the bound of this run "
                 f"is {plan.distance_of(format):g}"
             )
 
@@ -232,19 +260,29 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if kind is not NearNeighbors:
             codes: HammingIndex | TanimotoIndex
             if kind is TanimotoIndex:
-                codes = TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
+                codes = TanimotoIndex(
+                    format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate
+                )
             else:
-                codes = HammingIndex(format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate)
+                codes = HammingIndex(
+                    format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate
+                )
             if format.image_hash is not None:
                 codes.image_hash = format.image_hash.name
             return codes
         dtype: Any = format.dtype
         sample = None if self.sample is None else format.points_of(self.sample.words)
         return NearNeighbors(
-            cast(Any, format.metric), plan.distance_of(format), dim=format.dim, n=max(1000, GROWTH * rows),
-            recall=0.95 if plan.complete else plan.recall, dtype=dtype, seed=plan.seed, on_duplicate=self.on_duplicate,
+            cast(Any, format.metric),
+            plan.distance_of(format),
+            dim=format.dim,
+            n=max(1000, GROWTH * rows),
+            recall=0.95 if plan.complete else plan.recall,
+            dtype=dtype,
+            seed=plan.seed,
+            on_duplicate=self.on_duplicate,
             sample=sample,
-        )  # fmt: skip
+        )
 
     def contains(self, keys: Column) -> BoolArray:
         if isinstance(self.index, NearNeighbors):
@@ -285,7 +323,9 @@ def index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[PointIndex]:
         return
     with any_index(indexes.against, "c", indexes.on_duplicate) as index:
         if isinstance(index, LSHIndex):
-            raise ValueError(f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s")
+            raise ValueError(
+                f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s"
+            )
         yield PointIndex(indexes.against, index, indexes.on_duplicate)
 
 
@@ -293,4 +333,6 @@ def _cosine_at(angle: float) -> float:
     """Return the cosine of an angle: the shortest number that has this angle, if one has it."""
     value = math.cos(angle)
     rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
-    return next((number for number in rounded if abs(number) <= 1 and math.acos(number) == angle), value)
+    return next(
+        (number for number in rounded if abs(number) <= 1 and math.acos(number) == angle), value
+    )

@@ -1,4 +1,6 @@
-"""The page of a run over files: what becomes of the rows of each input, and the texts of some rows."""
+"""The page of a run over files: what becomes of the rows of each input, and the texts of
+some rows.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from lshfast.drivers.pages import NoPage, PageOutput, named
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.columns import Column, ShingledTexts
 from lshfast.engine.dedup_page import page_of, radius_of
-from lshfast.engine.evidence import TEXT_CHARACTERS, InputRows, SampledPairs, TextsOf, evidence_of, evidence_of_pairs
+from lshfast.engine.evidence import (
+    TEXT_CHARACTERS,
+    InputRows,
+    SampledPairs,
+    TextsOf,
+    evidence_of,
+    evidence_of_pairs,
+)
 from lshfast.engine.listed_pairs import PairArray
 from lshfast.engine.report import DedupResult
 from lshfast.kernels.text import Texts
@@ -44,7 +53,8 @@ class RowPage(NoPage):
     texts_of: TextsOf
 
     def __init__(self, output: PageOutput, corpus: Corpus, listing: bool, plan: AnyPlan) -> None:
-        self._output, self._corpus = output, corpus
+        self._output = output
+        self._corpus = corpus
         self._radius = radius_of(plan)
         self._sample = SampledPairs(self._radius) if listing else None
         self.texts_of = partial(texts_by_row, corpus)
@@ -75,9 +85,11 @@ class RowPage(NoPage):
         texts = self.texts_of if self._output.texts else None
         inputs = inputs_of(self._corpus, result)
         if self._sample is None:
-            what, evidence = "Near-duplicates", evidence_of(result, texts, inputs, self._radius)
+            what = "Near-duplicates"
+            evidence = evidence_of(result, texts, inputs, self._radius)
         else:
-            what, evidence = "Similar pairs", evidence_of_pairs(self._sample, result, texts, inputs)
+            what = "Similar pairs"
+            evidence = evidence_of_pairs(self._sample, result, texts, inputs)
         page = page_of(
             result.summary,
             result.options,
@@ -103,14 +115,19 @@ def values_by_row(corpus: Corpus, column: str, rows: Int64Array) -> dict[int, st
     """Read the values of a column of some ascending rows again, as they are shown."""
     found: dict[int, str] = {}
     for some, values in corpus.values_of(rows, column):
-        found |= dict(zip(some.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True))
+        found |= dict(
+            zip(some.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True)
+        )
     return found
 
 
 def _beginnings(rows: Int64Array, texts: Texts) -> dict[int, str]:
     """Return the beginnings of texts by their rows."""
     most = 4 * TEXT_CHARACTERS  # bytes
-    return {row: texts[place][:most].decode("utf-8", "replace") for place, row in enumerate(rows.tolist())}
+    return {
+        row: texts[place][:most].decode("utf-8", "replace")
+        for place, row in enumerate(rows.tolist())
+    }
 
 
 def inputs_of(corpus: Corpus, result: DedupResult) -> list[InputRows]:
@@ -118,5 +135,11 @@ def inputs_of(corpus: Corpus, result: DedupResult) -> list[InputRows]:
     rows = []
     for number, file in enumerate(corpus.files):
         low, high = corpus.span(number)
-        rows.append(InputRows(without_secrets(file.name), high - low, int(np.count_nonzero(~result.keep[low:high]))))
+        rows.append(
+            InputRows(
+                without_secrets(file.name),
+                high - low,
+                int(np.count_nonzero(~result.keep[low:high])),
+            )
+        )
     return rows

@@ -1,7 +1,7 @@
 """The options of a run, stored with its table of removed rows.
 
-Parquet holds them in its metadata. Those of other tables are in a file beside the table, and those of a folder that
-Spark writes in a file among its parts.
+Parquet holds them in its metadata. Those of other tables are in a file beside the table, and those
+of a folder that Spark writes in a file among its parts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from lshfast.engine.any_plan import plan_of_options
 from lshfast.readers.output import open_file, output_format
 from lshfast.readers.streams import is_stream
 
-# The key of the metadata of Parquet, the end of the name of the file beside others, and the name of the file in a
-# folder, which Spark and pyarrow ignore when they read it; the most bytes of a file.
+# The key of the metadata of Parquet, the end of the name of the file beside others, and the name of
+# the file in a folder, which Spark and pyarrow ignore when they read it; the most bytes of a file.
 KEY = "lshfast"
 BESIDE = ".options.json"
 OF_FOLDER = "_options.json"
@@ -52,16 +52,22 @@ class StoredOptions:
 
     def as_json(self) -> str:
         """Return the options as JSON."""
-        return json.dumps({"options": self.options, "reading": self.reading}, indent=1, sort_keys=True)
+        return json.dumps(
+            {"options": self.options, "reading": self.reading}, indent=1, sort_keys=True
+        )
 
 
 def beside(path: str) -> str | None:
-    """Return the file beside a table for its options; None for Parquet, which holds them, and for streams."""
+    """Return the file beside a table for its options; None for Parquet, which holds them, and for
+    streams.
+    """
     return None if is_stream(path) or output_format(path)[0] == "parquet" else f"{path}{BESIDE}"
 
 
 def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
-    """Write the options of the run whose table of removed rows this is, unless the table holds them."""
+    """Write the options of the run whose table of removed rows this is, unless the table holds
+    them.
+    """
     name = beside(path)
     if name is not None:
         with open_file(name, overwrite) as stream:
@@ -69,7 +75,8 @@ def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
 
 
 def read_options(path: str) -> StoredOptions | None:
-    """Return the options that are stored with a table, or in a folder of tables; None if there are none.
+    """Return the options that are stored with a table, or in a folder of tables; None if there are
+    none.
 
     Raises
     ------
@@ -80,7 +87,11 @@ def read_options(path: str) -> StoredOptions | None:
         own = os.path.join(path, OF_FOLDER)
         if os.path.exists(own):
             return _parsed(_read(own), printable(own))
-        tables = [name.removesuffix(BESIDE) for name in sorted(os.listdir(path)) if name.endswith((".parquet", BESIDE))]
+        tables = [
+            name.removesuffix(BESIDE)
+            for name in sorted(os.listdir(path))
+            if name.endswith((".parquet", BESIDE))
+        ]
         found = (read_options(os.path.join(path, name)) for name in tables)
         return next((stored for stored in found if stored is not None), None)
     if output_format(path)[0] == "parquet":
@@ -111,7 +122,8 @@ def _parsed(data: bytes, name: str) -> StoredOptions:
         if len(data) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
         found = json.loads(data)
-        options, reading = dict(found["options"]), dict(found["reading"])
+        options = dict(found["options"])
+        reading = dict(found["reading"])
         for key, value in reading.items():
             if key not in READING or not isinstance(value, READING[key]) or isinstance(value, bool):
                 raise ValueError(f"{key} must not be {value!r}")

@@ -1,7 +1,8 @@
-"""The index of weighted sets in a file, and in a run over files: an `LSHIndex` of their weighted MinHash signatures.
+"""The index of weighted sets in a file, and in a run over files: an `LSHIndex` of their weighted
+MinHash signatures.
 
-Elements are hashed under the seed of the index, so that all runs make the same signatures. The index does not hold the
-sets, so similarities to entries are estimates, as for texts and sets.
+Elements are hashed under the seed of the index, so that all runs make the same signatures. The
+index does not hold the sets, so similarities to entries are estimates, as for texts and sets.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ NUM_PERM = 128
 
 
 class WeightedIndex(ItemIndex[LSHIndex]):
-    """An index of weighted sets, of the family `WeightedMinHashFamily`; its words are signatures."""
+    """An index of weighted sets, of the family `WeightedMinHashFamily`; its words are
+    signatures.
+    """
 
     @property
     def format(self) -> WeightedMinHasher:
@@ -72,11 +75,17 @@ class WeightedIndex(ItemIndex[LSHIndex]):
                 threshold = None
             if kind is None and not self.index.parameters.shingles:
                 raise ValueError(
-                    "this index does not say what its items are: kind='weighted' (--as weighted) says that they are "
+                    "this index does not say what its items are: kind='weighted' (--as weighted) "
+                    "says that they are "
                     "weighted sets, and LSHIndex(shingles='weighted') stores it"
                 )
             plan = make_point_plan(
-                "weighted", measure=measure, threshold=threshold, radius=radius, threads=threads, seed=self.seed
+                "weighted",
+                measure=measure,
+                threshold=threshold,
+                radius=radius,
+                threads=threads,
+                seed=self.seed,
             )
             if threshold is not None:
                 return plan
@@ -102,7 +111,8 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         own = self.index.parameters.threshold
         if own is not None and plan.bound < own:
             raise ValueError(
-                f"{self.name}: this index promises to find sets of similarity {own:g}, and the threshold of this run "
+                f"{self.name}: this index promises to find sets of similarity {own:g}, and the "
+                "threshold of this run "
                 f"is {plan.bound:g}"
             )
 
@@ -110,7 +120,8 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         self, items: PointRows, places: Int64Array, plan: PointPlan
     ) -> Iterator[tuple[Int64Array, UInt64Array]]:
         assert items.offsets is not None
-        sets, hasher = HeldSets(items.offsets, items.words), self.format
+        sets = HeldSets(items.offsets, items.words)
+        hasher = self.format
         row_bytes = 8 * hasher.num_perm
         for taken in pieces(row_bytes + COPIED_BYTES * sets.lengths[places], PIECE_BYTES):
             for piece, part in sets.take(places[taken]).weighted(row_bytes):
@@ -119,7 +130,8 @@ class WeightedIndex(ItemIndex[LSHIndex]):
 
 
 def bands_of_new(plan: PointPlan) -> Bands | None:
-    """Return the bands of a new index, which find a set at the threshold with the recall of the plan.
+    """Return the bands of a new index, which find a set at the threshold with the recall of the
+    plan.
 
     None if the slots do not reach this recall; then there can be no index.
     """
@@ -131,9 +143,13 @@ def bands_of_new(plan: PointPlan) -> Bands | None:
 def new_weighted_index(name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> WeightedIndex:
     """Return an empty index in memory for weighted sets with this threshold, recall and seed."""
     index = LSHIndex(
-        plan.bound, NUM_PERM, recall=_recall(plan), family=WeightedMinHashFamily(seed=plan.seed), shingles=WEIGHTED,
+        plan.bound,
+        NUM_PERM,
+        recall=_recall(plan),
+        family=WeightedMinHashFamily(seed=plan.seed),
+        shingles=WEIGHTED,
         on_duplicate=on_duplicate,
-    )  # fmt: skip
+    )
     return WeightedIndex(name, index, on_duplicate)
 
 

@@ -1,4 +1,6 @@
-"""What a run has found, and its figures: the one place where the result and the summary of a run are made."""
+"""What a run has found, and its figures: the one place where the result and the summary of a run
+are made.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Findings:
     pairs : structured ndarray
         Similar pairs, copies included.
     pairs_found : int
-        Those that were written where all similar pairs are written to a file, else the length of `pairs`.
+        Those that were written where all similar pairs are written to a file, else the length of
+        `pairs`.
     candidates, copies, empty : int
         As in `Summary`.
     group_sizes : ndarray of int64
@@ -69,7 +72,9 @@ class Findings:
         candidates: int,
         empty: int,
     ) -> Findings:
-        """Return the findings, given the first copy of each row; rows removed for an entry are put into the groups."""
+        """Return the findings, given the first copy of each row; rows removed for an entry are put
+        into the groups.
+        """
         rows = np.arange(len(copies), dtype=np.int64)
         own = np.ones(len(copies), np.bool_)
         if earlier is not None:
@@ -77,7 +82,16 @@ class Findings:
         sizes = np.bincount(groups.labels[own], minlength=1)
         if earlier is not None:
             earlier.fill_in(groups)
-        return cls(groups, pairs, pairs_found, candidates, int((copies != rows).sum()), empty, sizes, earlier)
+        return cls(
+            groups,
+            pairs,
+            pairs_found,
+            candidates,
+            int((copies != rows).sum()),
+            empty,
+            sizes,
+            earlier,
+        )
 
     @property
     def kept(self) -> BoolArray:
@@ -119,7 +133,9 @@ class Findings:
         by : ValueCodes, optional
             The values of the rows in a column.
         """
-        kept, sizes, groups = self.kept, self.group_sizes, self.groups
+        kept = self.kept
+        sizes = self.group_sizes
+        groups = self.groups
         summary = summary_of(
             plan,
             clock.stages,
@@ -144,7 +160,15 @@ class Findings:
         earlier = None if self.earlier is None else self.earlier.column(len(kept))
         pairs = named_pairs(self.pairs, plan.measure)
         return DedupResult(
-            kept, groups.labels, groups.keeper, groups.similarity, pairs, summary, keys, earlier, plan.arguments
+            kept,
+            groups.labels,
+            groups.keeper,
+            groups.similarity,
+            pairs,
+            summary,
+            keys,
+            earlier,
+            plan.arguments,
         )
 
 
@@ -153,6 +177,10 @@ def named_pairs(pairs: npt.NDArray[np.void], measure: ItemMeasure) -> npt.NDArra
     return pairs.view(DISTANCE_PAIR) if is_distance(measure) else pairs
 
 
-def summary_of(plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any) -> Summary:
-    """Return the summary of a run from its plan, its stages and its other figures, which are attributes of it."""
+def summary_of(
+    plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any
+) -> Summary:
+    """Return the summary of a run from its plan, its stages and its other figures, which are
+    attributes of it.
+    """
     return Summary(**figures, **plan.figures, stages=dict(stages), seconds=seconds)

@@ -1,8 +1,9 @@
-"""Runs against an index of earlier rows: rows removed for earlier entries, and rows inserted into the index.
+"""Runs against an index of earlier rows: rows removed for earlier entries, and rows inserted into
+the index.
 
-An earlier entry takes precedence over every new row under every `keep` policy, because an earlier run has kept it. The
-index stores only the signature of its text, so the similarity to it is an estimate. A row that was removed for an
-earlier entry is not compared with other rows.
+An earlier entry takes precedence over every new row under every `keep` policy, because an earlier
+run has kept it. The index stores only the signature of its text, so the similarity to it is an
+estimate. A row that was removed for an earlier entry is not compared with other rows.
 """
 
 from __future__ import annotations
@@ -30,14 +31,18 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Earlier:
-    """The rows that are removed for an earlier entry, the key of the entry, and the estimated similarity to it."""
+    """The rows that are removed for an earlier entry, the key of the entry, and the estimated
+    similarity to it.
+    """
 
     rows: Int64Array
     keys: list[Any]
     similarity: Float64Array
 
     def fill_in(self, groups: Groups) -> None:
-        """Put the rows, each a group of its own before, into groups of rows that were removed for the same entry."""
+        """Put the rows, each a group of its own before, into groups of rows that were removed for
+        the same entry.
+        """
         first: dict[Any, int] = {}
         groups.keeper[self.rows] = -1
         groups.similarity[self.rows] = self.similarity
@@ -45,7 +50,9 @@ class Earlier:
             groups.labels[row] = first.setdefault(key, row)
 
     def column(self, n: int) -> list[Any]:
-        """Return for each of n rows the key of its earlier entry, or None if it was not removed for one."""
+        """Return for each of n rows the key of its earlier entry, or None if it was not removed for
+        one.
+        """
         column: list[Any] = [None] * n
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             column[row] = key
@@ -65,23 +72,34 @@ class Earlier:
         """Return the rows that `arrays` describes."""
         if "keys" in arrays:
             return cls(arrays["rows"], arrays["keys"].tolist(), arrays["similarity"])
-        data, ends = arrays["bytes"].tobytes(), arrays["ends"].tolist()
+        data = arrays["bytes"].tobytes()
+        ends = arrays["ends"].tolist()
         parts = (data[low:high] for low, high in zip([0, *ends], ends, strict=False))
-        return cls(arrays["rows"], [part.decode(errors="surrogatepass") for part in parts], arrays["similarity"])
+        return cls(
+            arrays["rows"],
+            [part.decode(errors="surrogatepass") for part in parts],
+            arrays["similarity"],
+        )
 
 
 NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))
 
 
 def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlier:
-    """Return the rows that are similar to an entry, each with its most similar entry; the smallest key breaks ties.
+    """Return the rows that are similar to an entry, each with its most similar entry; the smallest
+    key breaks ties.
 
-    A row is similar if the estimate is at least the threshold. With verify="none", every candidate is similar.
+    A row is similar if the estimate is at least the threshold. With verify="none", every candidate
+    is similar.
     """
     least = 0.0 if plan.verify == "none" else plan.threshold
-    rows, keys, similarity = [NOTHING_EARLIER.rows], [], [NOTHING_EARLIER.similarity]
+    rows = [NOTHING_EARLIER.rows]
+    keys = []
+    similarity = [NOTHING_EARLIER.similarity]
     for start in range(0, len(signatures), BATCH_ROWS):
-        best = index.query(signatures[start : start + BATCH_ROWS], k=1, threshold=least, threads=plan.threads)
+        best = index.query(
+            signatures[start : start + BATCH_ROWS], k=1, threshold=least, threads=plan.threads
+        )
         rows.append(np.flatnonzero(np.diff(best.offsets)) + start)
         keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
         similarity.append(best.similarity)
@@ -103,13 +121,17 @@ class EarlierRows:
         self._known: dict[Any, Any] = {}
 
     def take_from(self, keys: UInt64Array, signatures: UInt64Array) -> Earlier:
-        """Return the rows of a piece, whose bucket keys are emptied; several threads may call this."""
+        """Return the rows of a piece, whose bucket keys are emptied; several threads may
+        call this.
+        """
         found = find_earlier(self._index, signatures, self._plan)
         keys[found.rows] = EMPTY
         return found
 
     def add(self, found: Earlier, first_row: int) -> None:
-        """Add the rows of a piece that begins with this row. A key is in memory once, however many rows have it."""
+        """Add the rows of a piece that begins with this row. A key is in memory once, however many
+        rows have it.
+        """
         keys = [self._known.setdefault(key, key) for key in found.keys]
         self._found.append(Earlier(found.rows + first_row, keys, found.similarity))
 
@@ -117,7 +139,8 @@ class EarlierRows:
         """Return the rows of all pieces."""
         keys = list(chain.from_iterable(part.keys for part in self._found))
         rows, similarity = (
-            np.concatenate([getattr(part, name) for part in self._found]) for name in ("rows", "similarity")
+            np.concatenate([getattr(part, name) for part in self._found])
+            for name in ("rows", "similarity")
         )
         return Earlier(rows, keys, similarity)
 
@@ -137,7 +160,8 @@ def new_keys(index: LSHIndex, keys: Sequence[Any], rows: Int64Array) -> Column:
     if known.any() and index.on_duplicate == "error":
         row = int(rows[known.argmax()])
         raise ValueError(
-            f"keys[{row}] = {keys[row]!r} is in the index already: use an index with on_duplicate='replace' or "
+            f"keys[{row}] = {keys[row]!r} is in the index already: use an index with "
+            "on_duplicate='replace' or "
             "'skip' to allow this"
         )
     return column

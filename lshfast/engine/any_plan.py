@@ -14,15 +14,26 @@ AnyPlan: TypeAlias = Plan | PointPlan
 
 # The arguments of `make_point_plan`.
 OF_POINTS = (
-    "measure", "threshold", "radius", "recall", "exact", "groups", "threads", "seed", "top", "most", "max_candidates",
-)  # fmt: skip
+    "measure",
+    "threshold",
+    "radius",
+    "recall",
+    "exact",
+    "groups",
+    "threads",
+    "seed",
+    "top",
+    "most",
+    "max_candidates",
+)
 
 # Those of them that are none of `make_plan`.
 ONLY_OF_POINTS = ("radius", "max_candidates")
 
 
 def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
-    """Check the options of a run over items of a kind; an option that was not given has its default, or is missing.
+    """Check the options of a run over items of a kind; an option that was not given has its
+    default, or is missing.
 
     Raises
     ------
@@ -40,7 +51,8 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
         given = {name: value for name, value in options.items() if name in OF_POINTS}
         return make_point_plan(cast(PointKind, kind), **given | {"measure": measure})
     return make_plan(
-        **{name: value for name, value in options.items() if name not in ONLY_OF_POINTS} | {"measure": measure}
+        **{name: value for name, value in options.items() if name not in ONLY_OF_POINTS}
+        | {"measure": measure}
     )
 
 

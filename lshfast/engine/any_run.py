@@ -54,8 +54,25 @@ def run_items(
         from lshfast.engine.points import run_points
 
         return run_points(
-            batches, format_of, plan, clock, keep=keep, similar=similar, folder=folder, memory=memory,
-            earlier=None if against is None else against.earlier, progress=progress,
-        )  # fmt: skip
+            batches,
+            format_of,
+            plan,
+            clock,
+            keep=keep,
+            similar=similar,
+            folder=folder,
+            memory=memory,
+            earlier=None if against is None else against.earlier,
+            progress=progress,
+        )
     take = None if similar is None else lambda every, _: similar(every.batches())
-    return run_part(batches, plan, clock, keep=keep, against=against, indexed=indexed, similar=take, progress=progress)
+    return run_part(
+        batches,
+        plan,
+        clock,
+        keep=keep,
+        against=against,
+        indexed=indexed,
+        similar=take,
+        progress=progress,
+    )

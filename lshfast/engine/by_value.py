@@ -1,4 +1,6 @@
-"""The account of a run by the values of a column: how many rows of each value were read and removed."""
+"""The account of a run by the values of a column: how many rows of each value were read and
+removed.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class ValueRows(NamedTuple):
 
 
 class OtherRows(NamedTuple):
-    """Rows with other values than those that are listed: the number of these values, or the least; the rows."""
+    """Rows with other values than those that are listed: the number of these values, or the least;
+    the rows.
+    """
 
     values: int
     read: int
@@ -75,7 +79,9 @@ class RemovedBy:
     Examples
     --------
     >>> import lshfast
-    >>> by = lshfast.dedup(["a b c", "a b c!", "d e"], size=2, by=["web", "web", "books"]).summary.by
+    >>> by = lshfast.dedup(
+    ...     ["a b c", "a b c!", "d e"], size=2, by=["web", "web", "books"]
+    ... ).summary.by
     >>> by.values
     (ValueRows(value='web', read=2, removed=1), ValueRows(value='books', read=1, removed=0))
     """
@@ -85,22 +91,29 @@ class RemovedBy:
     others: OtherRows | None = None
 
     def figures(self) -> Iterator[Figure]:
-        """Yield the lines of a table: the values with most removed rows, and the sum of the others."""
+        """Yield the lines of a table: the values with most removed rows, and the sum of the
+        others.
+        """
         yield figure(visible(f"by {self.column}"[:SHOWN_CHARACTERS]))
         for name, read, removed in self.shown():
             share = f"{removed / max(read, 1):.1%}"
-            shown = visible(name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…")
+            shown = visible(
+                name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…"
+            )
             yield figure("", removed, f"removed of {read:,} read, {share}: {shown}")
 
     def shown(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the name, the rows read and the rows removed of the first values, and of the others together."""
+        """Yield the name, the rows read and the rows removed of the first values, and of the others
+        together.
+        """
         for one in self.values[:MOST_SHOWN]:
             yield one.name, one.read, one.removed
         rest = self.values[MOST_SHOWN:]
         more = self.others or OtherRows(0, 0, 0)
         number = len(rest) + more.values
         if number:
-            read, removed = sum(one.read for one in rest), sum(one.removed for one in rest)
+            read = sum(one.read for one in rest)
+            removed = sum(one.removed for one in rest)
             yield counted(number, "other value"), read + more.read, removed + more.removed
 
 
@@ -143,19 +156,29 @@ class CountsByValue:
         return cls.of_totals(column, names, read, removed)
 
     @classmethod
-    def of_totals(cls, column: str, names: Sequence[str], read: Int64Array, removed: Int64Array) -> CountsByValue:
-        """Return the counts of OTHER, of MISSING and of each name; the place of a value is its code - MISSING."""
+    def of_totals(
+        cls, column: str, names: Sequence[str], read: Int64Array, removed: Int64Array
+    ) -> CountsByValue:
+        """Return the counts of OTHER, of MISSING and of each name; the place of a value is its code
+        - MISSING.
+        """
         missing = MISSING - OTHER
-        return cls(column, [None, *names], read[missing:], removed[missing:], int(read[0]), int(removed[0]))
+        return cls(
+            column, [None, *names], read[missing:], removed[missing:], int(read[0]), int(removed[0])
+        )
 
     def order(self, chosen: BoolArray | None = None) -> list[int]:
-        """Return the places of MOST_LISTED values, of some or of all that have rows: most removed rows first."""
+        """Return the places of MOST_LISTED values, of some or of all that have rows: most removed
+        rows first.
+        """
         places = np.flatnonzero(self.read > 0 if chosen is None else chosen)
         places = places[np.lexsort((-self.read[places], -self.removed[places]))]
         if len(places) > MOST_LISTED:  # with all that are equal to the last one
             last = places[MOST_LISTED - 1]
             ahead = self.removed[places] > self.removed[last]
-            equal = (self.removed[places] == self.removed[last]) & (self.read[places] >= self.read[last])
+            equal = (self.removed[places] == self.removed[last]) & (
+                self.read[places] >= self.read[last]
+            )
             places = places[ahead | equal]
         return nsmallest(MOST_LISTED, map(int, places), key=self._rank)
 

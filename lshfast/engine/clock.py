@@ -1,4 +1,6 @@
-"""The seconds and bytes of the stages of a run, and errors that name the stage in which memory ran out."""
+"""The seconds and bytes of the stages of a run, and errors that name the stage in which memory ran
+out.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class OutOfMemoryError(MemoryError):
 
 @contextmanager
 def naming_stage(name: str) -> Iterator[None]:
-    """Raise an OutOfMemoryError that names the stage for a MemoryError, or for an OSError with errno ENOMEM."""
+    """Raise an OutOfMemoryError that names the stage for a MemoryError, or for an OSError with
+    errno ENOMEM.
+    """
     try:
         yield
     except OutOfMemoryError:

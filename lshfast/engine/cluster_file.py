@@ -1,7 +1,9 @@
-"""The file of groups with lasting ids: Parquet with a row for each row, which a run reads, and replaces at its end.
+"""The file of groups with lasting ids: Parquet with a row for each row, which a run reads, and
+replaces at its end.
 
-The columns are key, cluster and first_seen, in the order in which rows were first seen. The metadata has the version,
-the number of the last run, the next id, the options of the last run, and checksums of these and of the columns.
+The columns are key, cluster and first_seen, in the order in which rows were first seen. The
+metadata has the version, the number of the last run, the next id, the options of the last run, and
+checksums of these and of the columns.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ class ClusterOutput:
         return replace(self, changes=None, dry=True)
 
     def check(self, inputs: Sequence[str], others: Sequence[str | None]) -> None:
-        """Check that the file can be replaced, and is neither an input nor another output, before the work."""
+        """Check that the file can be replaced, and is neither an input nor another output, before
+        the work.
+        """
         optional("pyarrow")
         if output_format(self.path)[0] != "parquet":
             raise ValueError(f"{printable(self.path)}: clusters must be a file named .parquet")
@@ -76,7 +80,8 @@ class ClusterOutput:
 
     @contextmanager
     def opened(self) -> Iterator[OpenClusters]:
-        """Read the groups of earlier runs; until the block ends, other runs with this file are refused.
+        """Read the groups of earlier runs; until the block ends, other runs with this file are
+        refused.
 
         Raises
         ------
@@ -85,19 +90,28 @@ class ClusterOutput:
         ValueError
             If another run uses the file.
         """
-        real, name = os.path.realpath(self.path), printable(self.path)
-        lock = nullcontext() if self.dry else locked(f"{real}.lock", f"{name}: another run uses this file", remove=True)
+        real = os.path.realpath(self.path)
+        name = printable(self.path)
+        lock = (
+            nullcontext()
+            if self.dry
+            else locked(f"{real}.lock", f"{name}: another run uses this file", remove=True)
+        )
         with lock:
             earlier = read_clusters(self.path) if os.path.exists(real) else ClusterTable()
             _check_room(name, earlier.runs + 1, earlier.next_id)
             yield OpenClusters(self, earlier)
 
 
-def cluster_output(path: str | os.PathLike[str] | None, changes: str | None) -> ClusterOutput | None:
+def cluster_output(
+    path: str | os.PathLike[str] | None, changes: str | None
+) -> ClusterOutput | None:
     """Return the file of groups of a run from plain arguments, None for none."""
     if path is None:
         if changes is not None:
-            raise ValueError("changes (--changes) needs clusters (--clusters), the file whose groups change")
+            raise ValueError(
+                "changes (--changes) needs clusters (--clusters), the file whose groups change"
+            )
         return None
     return ClusterOutput(os.fspath(path), changes)
 
@@ -132,12 +146,17 @@ class OpenClusters:
         return update
 
     def updated_by(self, result: DedupResult) -> tuple[ClusterUpdate, DedupResult]:
-        """Return the groups after a run with this result, and the result with their figures in its summary.
+        """Return the groups after a run with this result, and the result with their figures in its
+        summary.
 
-        If the run used an index of earlier rows, its rows are new ones, and rows that were removed for an entry join
-        the group of this entry.
+        If the run used an index of earlier rows, its rows are new ones, and rows that were removed
+        for an entry join the group of this entry.
         """
-        keys = range(len(result)) if result.keys is None else [result.keys[row] for row in range(len(result))]
+        keys = (
+            range(len(result))
+            if result.keys is None
+            else [result.keys[row] for row in range(len(result))]
+        )
         links = None
         if result.earlier is not None:
             rows = np.flatnonzero(result.keeper < 0)
@@ -146,7 +165,8 @@ class OpenClusters:
         return update, replace(result, summary=replace(result.summary, clusters=update.figures))
 
     def write(self, update: ClusterUpdate, options: Mapping[str, Any], overwrite: bool) -> None:
-        """Write the groups, and the table of changes if it is wanted; `overwrite` is for the latter.
+        """Write the groups, and the table of changes if it is wanted; `overwrite` is for the
+        latter.
 
         `options` are those of the run, as values of JSON.
         """
@@ -162,7 +182,12 @@ class OpenClusters:
 def write_clusters(path: str, table: ClusterTable, options: Mapping[str, Any]) -> None:
     """Write groups to a file, which is replaced."""
     kind = _KINDS[type(table.keys[0])] if table.keys else "string"
-    own = {"runs": table.runs, "next_id": table.next_id, "rows": len(table.keys), "columns": _sum_of(table)}
+    own = {
+        "runs": table.runs,
+        "next_id": table.next_id,
+        "rows": len(table.keys),
+        "columns": _sum_of(table),
+    }
     columns: Columns = dict(zip(COLUMNS, (table.keys, table.ids, table.first_seen), strict=True))
     metadata = {METADATA: _MANIFEST.pack(own, options, indent=None).decode()}
     write_tables(path, [columns], True, {"key": kind}, metadata)
@@ -176,7 +201,8 @@ def read_clusters(path: str) -> ClusterTable:
     FormatError
         If it is damaged, or no file of groups.
     """
-    name, real = printable(path), os.path.realpath(path)
+    name = printable(path)
+    real = os.path.realpath(path)
     try:
         (file,) = list_files([real], Layout(format="parquet"))
         schema = schema_of(file)

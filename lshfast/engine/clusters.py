@@ -1,8 +1,9 @@
-"""Groups whose ids last from run to run: the ids of new groups, by the members that earlier groups had.
+"""Groups whose ids last from run to run: the ids of new groups, by the members that earlier groups
+had.
 
-A group keeps the oldest id that it can claim. The earlier id of some rows is claimed by the group that now has the
-first-seen of these rows. So an id stays where its oldest member is, groups that are connected get the older id, and a
-group that falls apart keeps its id in one part.
+A group keeps the oldest id that it can claim. The earlier id of some rows is claimed by the group
+that now has the first-seen of these rows. So an id stays where its oldest member is, groups that
+are connected get the older id, and a group that falls apart keeps its id in one part.
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ class ClusterFigures:
         changed = [(name, getattr(self, name)) for name in CHANGES if getattr(self, name)]
         shown = [f"{number:,} {name}" for name, number in changed]
         shown[:1] = [f"{counted(number, 'row')} {name}" for name, number in changed[:1]]
-        return f"of {counted(self.rows, 'row')} in run {self.run}; {', '.join(shown) or 'nothing changed'}"
+        return (
+            f"of {counted(self.rows, 'row')} in run {self.run}; "
+            f"{', '.join(shown) or 'nothing changed'}"
+        )
 
     def figures(self) -> Iterator[Figure]:
         """Yield the line of a table."""
@@ -108,7 +112,8 @@ class ClusterUpdate:
     table : ClusterTable
         The groups after the run.
     keys : list
-        All rows, those that are not there any more included, in the order in which they were first seen.
+        All rows, those that are not there any more included, in the order in which they were first
+        seen.
     ids, old_ids : ndarray of int64, shape (m,)
         The id of the group of each of these rows after and before the run; 0 for none.
     change : ndarray of int8, shape (m,)
@@ -129,9 +134,11 @@ class ClusterUpdate:
         return ClusterFigures(table.runs, len(table.keys), len(np.unique(table.ids)), *numbers)
 
     def changes(self, at_once: int = ROWS_AT_ONCE) -> Iterator[dict[str, list[Any]]]:
-        """Yield the table of changes in parts, the first of which may be empty: id, change, old_id and key.
+        """Yield the table of changes in parts, the first of which may be empty: id, change, old_id
+        and key.
 
-        The rows are in the order in which they were first seen, `at_once` in each part. Ids that do not exist are None.
+        The rows are in the order in which they were first seen, `at_once` in each part. Ids that do
+        not exist are None.
         """
         rows = np.flatnonzero(self.change != UNCHANGED)
         for start in range(0, max(1, len(rows)), at_once):
@@ -161,18 +168,18 @@ def update_clusters(
     labels : ndarray of int64, shape (n,)
         The smallest row of the group of each row.
     links : tuple of ndarray of int64, shape (m,), and sequence of length m, optional
-        Rows of this run, and for each the key of an earlier row of its group. Without it, the rows of this run are all
-        rows that there are: earlier rows that are not among them are removed, and the groups are those of this run.
-        With it, the rows are new ones: the earlier rows and their groups stay, and rows join them by these links. A
-        row whose key an earlier row has is this row. An earlier row that no run has recorded is recorded before the
-        rows of this run.
+        Rows of this run, and for each the key of an earlier row of its group. Without it, the rows
+        of this run are all rows that there are: earlier rows that are not among them are removed,
+        and the groups are those of this run. With it, the rows are new ones: the earlier rows and
+        their groups stay, and rows join them by these links. A row whose key an earlier row has is
+        this row. An earlier row that no run has recorded is recorded before the rows of this run.
 
     Returns
     -------
     ClusterUpdate
-        A row is "new" in a group without earlier rows, "joined" in a group with an earlier row. An earlier row is
-        "merged" if its group got an older id because the two are connected, "split" if the group with its old id is
-        another one now, and "removed" if it is not there any more.
+        A row is "new" in a group without earlier rows, "joined" in a group with an earlier row. An
+        earlier row is "merged" if its group got an older id because the two are connected, "split"
+        if the group with its old id is another one now, and "removed" if it is not there any more.
 
     Examples
     --------
@@ -199,7 +206,8 @@ def update_clusters(
         nodes[at] = node = place.setdefault(key, len(names))
         if node == len(names):
             names.append(key)
-    linked, own = nodes[: len(entries)], nodes[len(entries) :]
+    linked = nodes[: len(entries)]
+    own = nodes[len(entries) :]
     edges = [(own, own[labels]), (own[rows], linked)]
     present = np.ones(len(names), np.bool_)
     if links is None:
@@ -212,9 +220,14 @@ def update_clusters(
     return _named(earlier, names, groups, present)
 
 
-def _named(earlier: ClusterTable, names: list[Any], groups: Int64Array, present: BoolArray) -> ClusterUpdate:
-    """Give ids to groups, of which `groups` has the first-seen row for each row; some rows are not present."""
-    n, known = len(names), len(earlier.keys)
+def _named(
+    earlier: ClusterTable, names: list[Any], groups: Int64Array, present: BoolArray
+) -> ClusterUpdate:
+    """Give ids to groups, of which `groups` has the first-seen row for each row; some rows are not
+    present.
+    """
+    n = len(names)
+    known = len(earlier.keys)
     old = np.zeros(n, np.int64)
     old[:known] = earlier.ids
     held = np.flatnonzero(present & (old > 0))

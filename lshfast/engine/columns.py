@@ -1,8 +1,9 @@
 """The rows of a run: texts, sets of the user's elements, or sets of tokens.
 
-A column hashes the requested rows: once with the seed, for signatures, and again with the secret key of the run for
-rows that are compared exactly. Hashing again takes less time and memory than keeping all tokens. The key is drawn for
-each run, so that texts or elements with colliding tokens cannot be constructed.
+A column hashes the requested rows: once with the seed, for signatures, and again with the secret
+key of the run for rows that are compared exactly. Hashing again takes less time and memory than
+keeping all tokens. The key is drawn for each run, so that texts or elements with colliding tokens
+cannot be constructed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Column(Protocol):
 
     @property
     def lengths(self) -> Int64Array:
-        """The length of each row, used to keep the longest or shortest row: bytes of a text, elements of a set."""
+        """The length of each row, used to keep the longest or shortest row: bytes of a text,
+        elements of a set.
+        """
 
     @property
     def nbytes(self) -> Int64Array:
@@ -75,10 +78,14 @@ class Column(Protocol):
         """Return the token sets of all rows, hashed with a seed or a secret key."""
 
     def hashes(self, seed: int) -> UInt64Array:
-        """Return a hash of the bytes of each text, or of the elements of each set independent of their order."""
+        """Return a hash of the bytes of each text, or of the elements of each set independent of
+        their order.
+        """
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Return which pairs of rows are known to be equal without hashing them, bool; others may be equal too."""
+        """Return which pairs of rows are known to be equal without hashing them, bool; others may
+        be equal too.
+        """
 
 
 @dataclass(frozen=True)
@@ -103,13 +110,18 @@ class ShingledTexts:
     def sizes(self) -> Int64Array:
         lengths = self.lengths
         words = self.shingles.unit != "char"
-        return np.asarray(lengths // 6 + 1 if words else lengths)  # English has about six bytes per word
+        # English has about six bytes per word.
+        return np.asarray(lengths // 6 + 1 if words else lengths)
 
     def take(self, rows: Chosen) -> ShingledTexts:
         return ShingledTexts(self.texts.take(rows), self.shingles)
 
     def released(self) -> ShingledTexts:
-        return ShingledTexts(self.texts.stored, self.shingles) if isinstance(self.texts, ReadTexts) else self
+        return (
+            ShingledTexts(self.texts.stored, self.shingles)
+            if isinstance(self.texts, ReadTexts)
+            else self
+        )
 
     def tokens(self, key: int | HashKey) -> TokenSets:
         return self.shingles.tokens_of(self._read(), key)
@@ -158,7 +170,9 @@ class _Sets:
 
 @dataclass(frozen=True)
 class Elements(_Sets):
-    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the first set."""
+    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the
+    first set.
+    """
 
     rows: Sequence[Collection[Any]]
     first_row: int = 0
@@ -196,12 +210,18 @@ class ArrowLists(_Sets):
     def take(self, rows: Chosen) -> ArrowLists:
         if isinstance(rows, slice):
             offsets = self.offsets[rows.start : rows.stop + 1]
-            return ArrowLists(offsets - offsets[0], self._elements(slice(int(offsets[0]), int(offsets[-1]))))
+            return ArrowLists(
+                offsets - offsets[0], self._elements(slice(int(offsets[0]), int(offsets[-1])))
+            )
         offsets, places = places_of_rows(self.offsets, rows)
         return ArrowLists(offsets, self._elements(places))
 
     def _elements(self, places: Chosen) -> Texts | UInt64Array:
-        return self.elements.take(places) if isinstance(self.elements, Texts) else self.elements[places]
+        return (
+            self.elements.take(places)
+            if isinstance(self.elements, Texts)
+            else self.elements[places]
+        )
 
     def tokens(self, key: int | HashKey) -> TokenSets:
         if isinstance(self.elements, Texts):
@@ -255,7 +275,9 @@ class Tokens(_Sets):
 
     def take(self, rows: Chosen) -> Tokens:
         if isinstance(rows, slice):
-            return Tokens(TokenSets(self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens))
+            return Tokens(
+                TokenSets(self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens)
+            )
         return Tokens(self.sets.take(rows))
 
     def tokens(self, key: int | HashKey) -> TokenSets:
@@ -264,7 +286,9 @@ class Tokens(_Sets):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Rows whose tokens are computed again with the key of a run; `verify` takes its token sets from here."""
+    """Rows whose tokens are computed again with the key of a run; `verify` takes its token sets
+    from here.
+    """
 
     column: Column
     key: RunKey
@@ -276,14 +300,19 @@ class KeyedRows:
     def take(self, rows: Int64Array) -> TokenSets:
         return self.column.take(rows).tokens(self.key.tokens)
 
-    def in_pieces(self, work: Callable[[Int64Array], Result], rows: Int64Array, threads: int) -> Iterator[Result]:
-        """Yield work(some) for some of the rows at a time, in order; several threads process them at once.
+    def in_pieces(
+        self, work: Callable[[Int64Array], Result], rows: Int64Array, threads: int
+    ) -> Iterator[Result]:
+        """Yield work(some) for some of the rows at a time, in order; several threads process them
+        at once.
 
         A very long row is processed alone.
         """
         nbytes = self.column.nbytes
         parts = (rows[part] for part in pieces(nbytes[rows], PIECE_BYTES))
-        return ordered_map(work, parts, threads, lambda part: int(nbytes[part].sum()) > VERY_LONG * PIECE_BYTES)
+        return ordered_map(
+            work, parts, threads, lambda part: int(nbytes[part].sum()) > VERY_LONG * PIECE_BYTES
+        )
 
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
         """Return the first copy of each row, given for each row the row it may be a copy of."""
@@ -296,17 +325,26 @@ class KeyedRows:
             return np.concatenate(list(self.in_pieces(of_part, rows, threads)))
 
         rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
-        rows = rows[np.argsort(copies[rows], kind="stable")]  # then a part takes each first copy once
+        # Then a part takes each first copy once.
+        rows = rows[np.argsort(copies[rows], kind="stable")]
         equal = self.in_pieces(lambda part: self.column.equal(part, copies[part]), rows, threads)
-        return confirm_copies(copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints)
+        return confirm_copies(
+            copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints
+        )
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts, or of packed sets, as one column; a single column as it is."""
+    """Return the rows of several columns of texts, or of packed sets, as one column; a single
+    column as it is.
+    """
     if len(columns) == 1:
         return columns[0]
     if isinstance(columns[0], PackedSets):
-        return PackedSets(Texts.concatenate([column.texts for column in columns if isinstance(column, PackedSets)]))
+        return PackedSets(
+            Texts.concatenate(
+                [column.texts for column in columns if isinstance(column, PackedSets)]
+            )
+        )
     shingled = [column for column in columns if isinstance(column, ShingledTexts)]
     texts = [column.texts for column in shingled]
     held = [part for part in texts if isinstance(part, Texts)]
@@ -317,16 +355,18 @@ def joined(columns: Sequence[Column]) -> Column:
 def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Column:
     """Return the user's data as a column: TokenSets, a sequence of sets of elements, or texts.
 
-    A sequence contains sets if its first item that is not missing is an iterable other than a str or bytes, or if it is
-    an Arrow column of lists. A missing set (null, None or NaN) is an empty set. `kind` is what the user says.
+    A sequence contains sets if its first item that is not missing is an iterable other than a str
+    or bytes, or if it is an Arrow column of lists. A missing set (null, None or NaN) is an empty
+    set. `kind` is what the user says.
 
     Raises
     ------
     TypeError
-        If an item of a sequence of sets is not a set, or an Arrow column holds neither texts nor lists of elements.
+        If an item of a sequence of sets is not a set, or an Arrow column holds neither texts nor
+        lists of elements.
     ValueError
-        If the data are sets, and the unit or the size is not the default, or lists of integers that can be several
-        kinds of items.
+        If the data are sets, and the unit or the size is not the default, or lists of integers that
+        can be several kinds of items.
     """
     if isinstance(source, TokenSets):
         _check_no_shingles(shingles)
@@ -347,8 +387,12 @@ def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Colu
     return ShingledTexts(Texts(source), shingles)
 
 
-def _arrow_lists(offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[Any]], kind: Kind | None) -> ArrowLists:
-    """Return the sets of an Arrow column of lists, or raise ValueError if the user has to say that they are sets."""
+def _arrow_lists(
+    offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[Any]], kind: Kind | None
+) -> ArrowLists:
+    """Return the sets of an Arrow column of lists, or raise ValueError if the user has to say that
+    they are sets.
+    """
     if isinstance(elements, Texts):
         return ArrowLists(offsets, elements)
     kinds = kinds_of_numbers(elements.dtype, one_length=False)
@@ -358,21 +402,36 @@ def _arrow_lists(offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[A
 
 
 def _holds_objects(source: Any) -> bool:
-    """Return whether this is a pandas column of Python objects, for which the Arrow interface would guess one type."""
+    """Return whether this is a pandas column of Python objects, for which the Arrow interface would
+    guess one type.
+    """
     dtype = getattr(source, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _may_hold_sets(source: Any) -> bool:
-    """Return whether this is a sequence of Python objects, or an array of more than one dimension."""
-    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # dtype of numpy or pandas
-    return objects or isinstance(source, (list, tuple)) or (isinstance(source, np.ndarray) and source.ndim > 1)
+    """Return whether this is a sequence of Python objects, or an array of more than one
+    dimension.
+    """
+    # Dtype of numpy or pandas.
+    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"
+    return (
+        objects
+        or isinstance(source, (list, tuple))
+        or (isinstance(source, np.ndarray) and source.ndim > 1)
+    )
 
 
 def _check_no_shingles(shingles: Shingles) -> None:
-    for name, value, default in (("unit", shingles.unit, "word"), ("size", shingles.size, DEFAULT_SIZES["word"])):
+    for name, value, default in (
+        ("unit", shingles.unit, "word"),
+        ("size", shingles.size, DEFAULT_SIZES["word"]),
+    ):
         if value != default:
-            raise ValueError(f"{name} is for texts, and these are sets, compared by their elements: not {value!r}")
+            raise ValueError(
+                f"{name} is for texts, and these are sets, compared by their elements: not "
+                f"{value!r}"
+            )
 
 
 def _set_of(item: Any, row: int) -> Collection[Any]:
@@ -380,7 +439,12 @@ def _set_of(item: Any, row: int) -> Collection[Any]:
     if is_missing(item):
         return ()
     if isinstance(item, Mapping):
-        raise TypeError(f"texts[{row}] is of type {type(item).__name__}; pass its texts, [row['text'] for row in rows]")
+        raise TypeError(
+            f"texts[{row}] is of type {type(item).__name__}; pass its texts, [row['text'] for row "
+            "in rows]"
+        )
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
-        raise TypeError(f"texts[{row}] is of type {type(item).__name__}, not a set of elements as others are")
+        raise TypeError(
+            f"texts[{row}] is of type {type(item).__name__}, not a set of elements as others are"
+        )
     return item if isinstance(item, Collection) else list(item)

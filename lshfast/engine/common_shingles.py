@@ -1,8 +1,10 @@
-"""The shingles that occur in more than a given share of the texts: exactly these, in bounded memory.
+"""The shingles that occur in more than a given share of the texts: exactly these, in bounded
+memory.
 
-The texts are read twice. The first reading counts in a table, whose entries are shared by the shingles with the same
-highest bits of their tokens: a shingle whose entry is small enough is not common. The second reading counts the others
-one by one. The tokens are made with a secret key, so nobody can choose which shingles share an entry.
+The texts are read twice. The first reading counts in a table, whose entries are shared by the
+shingles with the same highest bits of their tokens: a shingle whose entry is small enough is not
+common. The second reading counts the others one by one. The tokens are made with a secret key, so
+nobody can choose which shingles share an entry.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ from lshfast.kernels.text import HashKey, Texts
 from lshfast.shingling import CommonShingles
 from lshfast.tokens import TokenSets
 
-# The table has 2**TABLE_BITS entries of 4 bytes. A text adds 1 to an entry at most, however many shingles it has.
+# The table has 2**TABLE_BITS entries of 4 bytes. A text adds 1 to an entry at most, however many
+# shingles it has.
 TABLE_BITS = 22
 
-# What the counts of a run within a given amount of memory take: the table, and the tokens of pieces that wait.
+# What the counts of a run within a given amount of memory take: the table, and the tokens of pieces
+# that wait.
 COUNT_BYTES = 64 << 20
 
 # Tokens of pieces that wait to be counted together.
@@ -39,7 +43,9 @@ Counts: TypeAlias = tuple[UInt64Array, Int64Array]
 
 
 class TableCounts(NamedTuple):
-    """Upper bounds of the number of texts with each shingle, by the highest bits of its token; and all texts."""
+    """Upper bounds of the number of texts with each shingle, by the highest bits of its token; and
+    all texts.
+    """
 
     table: npt.NDArray[np.uint32]
     texts: int
@@ -68,7 +74,8 @@ def above_share(counts: npt.NDArray[np.integer], share: float, texts: int) -> Bo
 def ignoring_common(
     batches: Iterable[Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> tuple[Iterable[Texts | Column], Plan]:
-    """Return rows and a plan in which common shingles do not count, if the plan says so; see `find_common`.
+    """Return rows and a plan in which common shingles do not count, if the plan says so; see
+    `find_common`.
 
     Texts that can be read again are not held meanwhile.
     """
@@ -76,11 +83,18 @@ def ignoring_common(
         return batches, plan
     held: list[Column] = []
     plan = find_common(lambda: held or noted(batches, plan, held), plan, clock, progress)
-    return [replace(column, shingles=plan.shingles) for column in held if isinstance(column, ShingledTexts)], plan
+    return [
+        replace(column, shingles=plan.shingles)
+        for column in held
+        if isinstance(column, ShingledTexts)
+    ], plan
 
 
 def find_common(
-    read: Callable[[], Iterable[Texts | Column]], plan: Plan, clock: Clock, progress: Progress | None = None
+    read: Callable[[], Iterable[Texts | Column]],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None = None,
 ) -> Plan:
     """Find the common shingles, and return the plan of a run in which they do not count.
 
@@ -116,7 +130,9 @@ def count_places(
     progress: Progress | None = None,
 ) -> TableCounts:
     """Count the texts in a table; `numbers` are those of the secret key of the tokens."""
-    key, table, texts = HashKey(*numbers), new_table(), 0
+    key = HashKey(*numbers)
+    table = new_table()
+    texts = 0
 
     def places_of(column: Column) -> TokenSets:
         sets = _sets_of(column, key)
@@ -136,24 +152,34 @@ def count_likely(
     clock: Clock,
     progress: Progress | None = None,
 ) -> Counts:
-    """Count the texts of each shingle whose entry in the table is large enough, as `likely` tells."""
+    """Count the texts of each shingle whose entry in the table is large enough, as `likely`
+    tells.
+    """
     key = HashKey(*numbers)
 
     def counts_of(column: Column) -> Counts:
         tokens = _sets_of(column, key).distinct().tokens
-        different, counts = np.unique(tokens[likely[tokens >> np.uint64(64 - TABLE_BITS)]], return_counts=True)
+        different, counts = np.unique(
+            tokens[likely[tokens >> np.uint64(64 - TABLE_BITS)]], return_counts=True
+        )
         return different, counts.astype(np.int64)
 
-    found, waiting, held = summed([]), list[Counts](), 0
+    found = summed([])
+    waiting = list[Counts]()
+    held = 0
     for part in processed(batches, plan, clock, counts_of, progress, "count"):
         waiting.append(part)
         held += len(part[0])
         if held > len(found[0]) + HELD_TOKENS:
-            found, waiting, held = summed([found, *waiting]), [], 0
+            found = summed([found, *waiting])
+            waiting = []
+            held = 0
     return summed([found, *waiting])
 
 
 def _sets_of(column: Column, key: HashKey) -> TokenSets:
     if not isinstance(column, ShingledTexts):
-        raise ValueError("ignore_common is for texts, and these are sets, compared by their elements")
+        raise ValueError(
+            "ignore_common is for texts, and these are sets, compared by their elements"
+        )
     return column.tokens(key)

@@ -51,7 +51,8 @@ class Limited:
         if not self.rows:
             return f"rows with more than {self.most:,} candidates"
         return (
-            f"rows with more than {self.most:,} candidates: about {self.left_out:,} comparisons of them were left out, "
+            f"rows with more than {self.most:,} candidates: about {self.left_out:,} comparisons "
+            "of them were left out, "
             "so some similar ones may be missing"
         )
 

@@ -1,4 +1,6 @@
-"""The page of a deduplication, made of its figures and of the evidence, and drawings of some of these."""
+"""The page of a deduplication, made of its figures and of the evidence, and drawings of some of
+these.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from lshfast.common.display import Figure, counted
 from lshfast.common.types import Int64Array
 from lshfast.engine.any_plan import AnyPlan, plan_of_options
 from lshfast.engine.display import SIMILARITY_NAMES, bound_name
-from lshfast.engine.evidence import COLUMNS, Decided, Evidence, InputRows, closeness, counts_of, group_sizes_of
+from lshfast.engine.evidence import (
+    COLUMNS,
+    Decided,
+    Evidence,
+    InputRows,
+    closeness,
+    counts_of,
+    group_sizes_of,
+)
 from lshfast.engine.libraries import LibraryDefaults
 from lshfast.engine.plan import Plan
 from lshfast.engine.summary import Summary
@@ -101,13 +111,21 @@ def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) ->
 
 
 def drawing_of_plan(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> Drawing:
-    """Return a drawing of the probability that a pair is found, over its Jaccard similarity; and that of libraries."""
+    """Return a drawing of the probability that a pair is found, over its Jaccard similarity; and
+    that of libraries.
+    """
     bands = counted(plan.bands.bands, "band"), counted(plan.bands.rows_per_band, "row")
     title = f"Probability that a pair is found: {bands[0]} of {bands[1]}"
     label = f"Jaccard similarity; the vertical line is the threshold, {plan.equal_jaccard:.4g}"
     others = {library.name: _curve(library) for library in libraries}
     drawn = histogram(
-        [], title, axis=(0.0, 1.0), x_label=label, curve=_curve(plan.bands), mark=plan.equal_jaccard, others=others
+        [],
+        title,
+        axis=(0.0, 1.0),
+        x_label=label,
+        curve=_curve(plan.bands),
+        mark=plan.equal_jaccard,
+        others=others,
     )
     return Drawing([Panel(title, drawn, HEIGHT)])
 
@@ -137,19 +155,29 @@ def _funnel(summary: Summary) -> Any:
 
 
 def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str) -> Any:
-    """Return the histogram of similarities, or of distances, and over it the probability that a pair is found."""
+    """Return the histogram of similarities, or of distances, and over it the probability that a
+    pair is found.
+    """
     edges = np.arange(COLUMNS + 1, dtype=np.float64) / COLUMNS
-    radius, rows = radius_of(plan), counts[:-1]
+    radius = radius_of(plan)
+    rows = counts[:-1]
     if radius is not None:
-        edges, rows = edges * (radius or 1.0), rows[::-1]
-    columns = [Bin(*column) for column in zip(edges[:-1].tolist(), edges[1:].tolist(), rows.tolist(), strict=True)]
-    name, bound = SIMILARITY_NAMES[summary.measure], bound_name(summary.measure)
+        edges = edges * (radius or 1.0)
+        rows = rows[::-1]
+    columns = [
+        Bin(*column)
+        for column in zip(edges[:-1].tolist(), edges[1:].tolist(), rows.tolist(), strict=True)
+    ]
+    name = SIMILARITY_NAMES[summary.measure]
+    bound = bound_name(summary.measure)
     return histogram(
         columns,
         f"{what} by {name}",
         axis=(0.0, float(edges[-1])),
         x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
-        curve=_curve(plan.bands) if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard" else (),
+        curve=_curve(plan.bands)
+        if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard"
+        else (),
         mark=plan.threshold,
     )
 
@@ -174,7 +202,9 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
 
 
 def _sources(summary: Summary, evidence: Evidence) -> Iterator[tuple[str, list[InputRows]]]:
-    """Yield what rows are told apart by, and the rows: the inputs if there are several, and the values of a column."""
+    """Yield what rows are told apart by, and the rows: the inputs if there are several, and the
+    values of a column.
+    """
     if len(evidence.inputs) > 1:
         yield "input", _inputs(evidence.inputs)
     if summary.by is not None:
@@ -188,14 +218,20 @@ def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
     ordered = sorted(inputs, key=lambda one: -one.removed)
     rest = ordered[MOST_SOURCES - 1 :]
     others = InputRows(
-        counted(len(rest), "other input"), sum(one.read for one in rest), sum(one.removed for one in rest)
+        counted(len(rest), "other input"),
+        sum(one.read for one in rest),
+        sum(one.removed for one in rest),
     )
     return [*ordered[: MOST_SOURCES - 1], others]
 
 
 def _options(options: Mapping[str, Any], plan: AnyPlan) -> list[tuple[str, str]]:
     """Return the options with their values as text."""
-    values = {name: value for name, value in options.items() if value is not None and name != "stop_words"}
+    values = {
+        name: value for name, value in options.items() if value is not None and name != "stop_words"
+    }
     if isinstance(plan, Plan) and plan.shingles.stop_words is not None:
-        values["stop_words"] = plan.shingles.stop_words.language or f"{len(plan.shingles.stop_words.words)} words"
+        values["stop_words"] = (
+            plan.shingles.stop_words.language or f"{len(plan.shingles.stop_words.words)} words"
+        )
     return [(name, str(value)) for name, value in values.items()]

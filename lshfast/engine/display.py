@@ -22,10 +22,12 @@ SIMILARITY_KINDS = {
 
 # The name of the similarity or distance for each value of `measure`.
 SIMILARITY_NAMES: dict[ItemMeasure, str] = {
-    "jaccard": "similarity", "containment": "containment", "cosine": "similarity",
+    "jaccard": "similarity",
+    "containment": "containment",
+    "cosine": "similarity",
     "tanimoto": "similarity",
     **dict.fromkeys(("angle", "euclidean", "manhattan", "hamming"), "distance"),
-}  # fmt: skip
+}
 
 # The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
@@ -39,7 +41,8 @@ SHOWN_SUFFIXES = 8
 class Account(Shown):
     """What became of the rows of a run, and how long it took: what all summaries have in common.
 
-    Two accounts are equal if all attributes except `stages` and `seconds` are. A notebook shows a table.
+    Two accounts are equal if all attributes except `stages` and `seconds` are. A notebook shows a
+    table.
 
     Attributes
     ----------
@@ -49,11 +52,14 @@ class Account(Shown):
     stages : dict of str to Stage
         Seconds and bytes of the stages that were measured.
     delimiters : dict of str to str
-        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names
+        of the files.
     unread : dict of str to int
-        How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
+        How many files of folders were not read, by the end of their names, such as ".docx"; ""
+        stands for none.
     lines : dict of str to int
-        Files that were read as one text each and may have a text on each line, with their numbers of lines.
+        Files that were read as one text each and may have a text on each line, with their numbers
+        of lines.
     advice : str
         What would be better for these rows, or "".
 
@@ -109,25 +115,36 @@ class Account(Shown):
         return input_figures(self.delimiters, self.unread, self.lines)
 
 
-def input_figures(delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]) -> list[Figure]:
-    """Return lines for delimiters that are not those of a format, files that were not read, and texts of many lines."""
+def input_figures(
+    delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]
+) -> list[Figure]:
+    """Return lines for delimiters that are not those of a format, files that were not read, and
+    texts of many lines.
+    """
     figures = [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
     if left_out:
         named = [f"{count:,} {suffix or 'without a suffix'}" for suffix, count in left_out.items()]
         if len(named) > SHOWN_SUFFIXES:
-            named[SHOWN_SUFFIXES:] = [counted(len(named) - SHOWN_SUFFIXES, "more suffix", "more suffixes")]
+            named[SHOWN_SUFFIXES:] = [
+                counted(len(named) - SHOWN_SUFFIXES, "more suffix", "more suffixes")
+            ]
         note = f"files of folders that are not read: {', '.join(named)}"
         figures.append(figure("left out", sum(left_out.values()), note))
     if lines:
         name, count = next(iter(lines.items()))
         more_files = f" and {len(lines) - 1:,} more" if len(lines) > 1 else ""
-        note = f"lines of {name} are one text{more_files}; format lines (--format lines) reads a text from each line"
+        note = (
+            f"lines of {name} are one text{more_files}; format lines (--format lines) reads a "
+            "text from each line"
+        )
         figures.append(figure("lines", count, note))
     return figures
 
 
 def groups_figure(groups: int, largest: int, noun: str) -> Figure:
-    """Return the line for groups, and for the number of rows, or of what else they hold, of the largest."""
+    """Return the line for groups, and for the number of rows, or of what else they hold, of the
+    largest.
+    """
     return figure("groups", groups, f"the largest has {counted(largest, noun)}" if groups else "")
 
 
@@ -158,15 +175,20 @@ def place_of_recall(measure: ItemMeasure) -> str:
 
 
 def delimiter_notes(delimiters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each delimiter, and how many files have it; `delimiters` are those of files, by name."""
+    """Yield each delimiter, and how many files have it; `delimiters` are those of files, by
+    name.
+    """
     for delimiter in dict.fromkeys(delimiters.values()):
         files = [name for name, other in delimiters.items() if other == delimiter]
         more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
         yield "tab" if delimiter == "\t" else delimiter, f"separates the cells of {files[0]}{more}"
 
 
-def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, measure: ItemMeasure) -> str:
-    """Return the first of `count` removed rows as a table in HTML, or an empty string if there is none.
+def removed_as_html(
+    removals: Iterator[tuple[Any, Any, float]], count: int, measure: ItemMeasure
+) -> str:
+    """Return the first of `count` removed rows as a table in HTML, or an empty string if there is
+    none.
 
     A removal is the key of a row, that of the row kept instead, and their similarity.
     """

@@ -1,4 +1,6 @@
-"""What the page of a deduplication shows besides its account: counts, and some rows with their texts."""
+"""What the page of a deduplication shows besides its account: counts, and some rows with their
+texts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from lshfast.join.jaccard import PAIR
 from lshfast.reports.differences import Span, compare, excerpt
 from lshfast.reports.page import short
 
-# Rows that are shown with their texts: the least similar ones, some over the whole range, and of each large group.
+# Rows that are shown with their texts: the least similar ones, some over the whole range, and of
+# each large group.
 LEAST = 8
 OVER_RANGE = 8
 LARGE_GROUPS = 6
@@ -88,7 +91,8 @@ class Evidence:
     Attributes
     ----------
     similarities : ndarray of int64, shape (COLUMNS + 1,)
-        Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at 1.
+        Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at
+        1.
     group_sizes : dict of int to int
         How many groups of two or more rows there are of each size.
     examples : dict of str to list of ExamplePair
@@ -106,7 +110,10 @@ TextsOf: TypeAlias = Callable[[Int64Array], Mapping[int, str]]
 
 
 def evidence_of(
-    result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = (), radius: float | None = None
+    result: Decided,
+    texts_of: TextsOf | None,
+    inputs: Sequence[InputRows] = (),
+    radius: float | None = None,
 ) -> Evidence:
     """Return what the page shows of the removed rows of a result.
 
@@ -123,21 +130,29 @@ def evidence_of(
     similarity = closeness(np.nan_to_num(result.similarity[removed]), radius)
     sizes = np.bincount(result.labels, minlength=1)
     chosen = {
-        reason: [Compared(row, int(result.keeper[row]), float(result.similarity[row])) for row in rows.tolist()]
+        reason: [
+            Compared(row, int(result.keeper[row]), float(result.similarity[row]))
+            for row in rows.tolist()
+        ]
         for reason, rows in _choices(result, removed, similarity, sizes)
     }
     return _evidence(result, counts_of(similarity), chosen, texts_of, inputs)
 
 
 def evidence_of_pairs(
-    sample: SampledPairs, result: Decided, texts_of: TextsOf | None, inputs: Sequence[InputRows] = ()
+    sample: SampledPairs,
+    result: Decided,
+    texts_of: TextsOf | None,
+    inputs: Sequence[InputRows] = (),
 ) -> Evidence:
     """Return what the page shows of similar pairs; parameters as for `evidence_of`."""
     return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
 
 
 def texts_of_column(column: Sequence[Any]) -> TextsOf:
-    """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or polars."""
+    """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or
+    polars.
+    """
     checked_column(column, "texts")
 
     def texts_of(rows: Int64Array) -> dict[int, str]:
@@ -162,7 +177,8 @@ def _text(item: Any) -> str:
 
 
 class SampledPairs:
-    """A sample of similar pairs that are looked at in batches: the least similar ones, and some of each similarity.
+    """A sample of similar pairs that are looked at in batches: the least similar ones, and some of
+    each similarity.
 
     Parameters
     ----------
@@ -189,7 +205,9 @@ class SampledPairs:
             near = closeness(pairs["similarity"], self._radius)
             self.counts += counts_of(near)
             least = np.concatenate((self._least, pairs))
-            self._least = least[np.argsort(closeness(least["similarity"], self._radius), kind="stable")[:LEAST]]
+            self._least = least[
+                np.argsort(closeness(least["similarity"], self._radius), kind="stable")[:LEAST]
+            ]
             columns, first = np.unique(columns_of(near), return_index=True)
             for column, place in zip(columns.tolist(), first.tolist(), strict=True):
                 self._of_column.setdefault(column, Compared(*pairs[place].tolist()))
@@ -212,7 +230,9 @@ def spread(n: int) -> Int64Array:
 
 
 def of_large_group(size: int, first: object) -> str:
-    """Return what rows are examples of that are shown of a large group; `first` is the key of its first row."""
+    """Return what rows are examples of that are shown of a large group; `first` is the key of its
+    first row.
+    """
     return f"Of the group of {size:,} rows that begins with {short(first, 60)}"
 
 
@@ -243,12 +263,22 @@ def _evidence(
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows],
 ) -> Evidence:
-    rows = {row for some in chosen.values() for pair in some for row in (pair.row, pair.other) if row >= 0}
+    rows = {
+        row
+        for some in chosen.values()
+        for pair in some
+        for row in (pair.row, pair.other)
+        if row >= 0
+    }
     texts = None if texts_of is None else texts_of(np.array(sorted(rows), np.int64)) if rows else {}
     return Evidence(
         counts,
         group_sizes_of(result),
-        {reason: [_example(result, pair, texts) for pair in some] for reason, some in chosen.items() if some},
+        {
+            reason: [_example(result, pair, texts) for pair in some]
+            for reason, some in chosen.items()
+            if some
+        },
         inputs,
     )
 
@@ -263,7 +293,9 @@ def group_sizes_of(result: Decided) -> dict[int, int]:
 def _choices(
     result: Decided, removed: Int64Array, similarity: Float64Array, sizes: Int64Array
 ) -> Iterator[tuple[str, Int64Array]]:
-    """Yield why rows are shown, and the rows: no more than one of each group, except of the largest groups."""
+    """Yield why rows are shown, and the rows: no more than one of each group, except of the largest
+    groups.
+    """
     order = removed[np.argsort(similarity, kind="stable")]
     _, first = np.unique(result.labels[order], return_index=True)
     apart = order[np.sort(first)]  # the least similar row of each group
@@ -278,13 +310,19 @@ def _choices(
 
 
 def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> ExamplePair:
-    keys = [str(row if result.keys is None else result.keys[row]) for row in (pair.row, max(pair.other, 0))]
+    keys = [
+        str(row if result.keys is None else result.keys[row])
+        for row in (pair.row, max(pair.other, 0))
+    ]
     if pair.other < 0:
         keys[1] = str(result.kept_key(pair.row))
     left: list[Span] = []
     right: list[Span] = []
     if texts is not None and pair.other >= 0:
-        left, right = compare(texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS])
+        left, right = compare(
+            texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS]
+        )
     elif texts is not None:
-        left, right = excerpt(texts[pair.row]), [Span("gap", "an entry of the index, which stores no texts")]
+        left = excerpt(texts[pair.row])
+        right = [Span("gap", "an entry of the index, which stores no texts")]
     return ExamplePair(keys[0], keys[1], pair.similarity, left, right)

@@ -27,26 +27,32 @@ BATCH_ROW_PAIRS = 16
 
 
 class ExactPairs:
-    """The similar pairs of different rows, ascending, in batches; it has the interface of `AllPairs`.
+    """The similar pairs of different rows, ascending, in batches; it has the interface of
+    `AllPairs`.
 
-    Up to a number of pairs for each row they are one batch, which one exact join finds. More are found row by row, so
-    that memory does not grow with the number of pairs. This takes about twice as long.
+    Up to a number of pairs for each row they are one batch, which one exact join finds. More are
+    found row by row, so that memory does not grow with the number of pairs. This takes about twice
+    as long.
 
     Parameters
     ----------
     sketches : SketchedRows
-        Only first copies are compared, and no rows that were set aside. The tokens of all of them are in memory.
+        Only first copies are compared, and no rows that were set aside. The tokens of all of them
+        are in memory.
     plan : Plan
     """
 
     def __init__(self, sketches: SketchedRows, plan: Plan) -> None:
-        self._sketches, self._plan = sketches, plan
+        self._sketches = sketches
+        self._plan = plan
         self._batches: Iterator[npt.NDArray[np.void]] | None = None
         self._batch: npt.NDArray[np.void] = np.empty(0, PAIR)
         self.candidates: int = 0
         self.done: bool = False
 
-    def at_most(self, most: int, report: Callable[[int, int], None] | None = None) -> npt.NDArray[np.void] | None:
+    def at_most(
+        self, most: int, report: Callable[[int, int], None] | None = None
+    ) -> npt.NDArray[np.void] | None:
         """Return the similar pairs, sorted; None as soon as there are more than `most`."""
         return self._at_most(self._join(), most, report)
 
@@ -69,7 +75,8 @@ class ExactPairs:
         from lshfast.join.exact_join import Join
         from lshfast.join.thresholds import rule_of
 
-        rule, threads = rule_of(self._plan.measure, self._plan.threshold), self._plan.threads
+        rule = rule_of(self._plan.measure, self._plan.threshold)
+        threads = self._plan.threads
         return Join.of([collection_of(self._sketches, threads)], rule, "auto", threads)
 
     def _at_most(
@@ -98,7 +105,8 @@ class ExactPairs:
                 yield batch.finished()
                 batch = GrowingArray(PAIR)
             batch.extend(part)
-        self.candidates, self.done = join.candidates, True
+        self.candidates = join.candidates
+        self.done = True
         yield batch.finished()
 
 
@@ -114,4 +122,6 @@ def collection_of(sketches: SketchedRows, threads: int) -> Collection:
     some = tokens_of(sketches.rows, rows, threads)
     offsets = np.zeros(len(sketches) + 1, np.int64)
     offsets[rows + 1] = some.counts
-    return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), sketches.copies, rows)
+    return Collection(
+        TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), sketches.copies, rows
+    )

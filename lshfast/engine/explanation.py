@@ -23,7 +23,8 @@ from lshfast.reports.differences import Differences, Span, compare
 from lshfast.reports.page import short
 from lshfast.shingling import Shingles
 
-# Other rows of a group, and passages that both texts have, that are named; characters of a passage that are shown.
+# Other rows of a group, and passages that both texts have, that are named; characters of a passage
+# that are shown.
 MOST_ROWS = 10
 MOST_PASSAGES = 5
 PASSAGE_CHARACTERS = 200
@@ -44,9 +45,11 @@ class SharedShingles(NamedTuple):
     similarity : float
         The measure of the run for these two, exact.
     found : float
-        Probability, over all seeds, that bands find a pair with this similarity; 1 for an exact join.
+        Probability, over all seeds, that bands find a pair with this similarity; 1 for an exact
+        join.
     passages : list of str
-        The longest passages of the row all of whose shingles the other row has; empty for shingles of stop words.
+        The longest passages of the row all of whose shingles the other row has; empty for shingles
+        of stop words.
     exact : bool
         Whether the run found its pairs by an exact join.
     """
@@ -80,7 +83,8 @@ class Explanation(Shown):
         None if a text is not known, or there is nothing to compare with.
     differences : Differences or None
     measure : str
-        What the similarity is; if it is a distance, `similarity` and `threshold` are the distance and the radius.
+        What the similarity is; if it is a distance, `similarity` and `threshold` are the distance
+        and the radius.
     note : str
         What limits the explanation, or "".
     """
@@ -104,13 +108,18 @@ class Explanation(Shown):
         """Yield what follows the table: passages that both have, and the differences."""
         if self.shared is not None and self.shared.passages:
             yield "\n  Passages that both have:"
-            yield from (f"    {visible(short(passage, PASSAGE_CHARACTERS))}" for passage in self.shared.passages)
+            yield from (
+                f"    {visible(short(passage, PASSAGE_CHARACTERS))}"
+                for passage in self.shared.passages
+            )
         if self.differences is not None:
             left, right = self.differences
             legend = "words of this row only are between [- and -], moved ones between < and >"
             yield f"\n  {_shown_key(self.key)}  ({legend})"
             yield _indented(marked(left, "[-", "-]"))
-            yield f"\n  {_shown_key(self.kept_key)}  (words of this row only are between {{+ and +}})"
+            yield (
+                f"\n  {_shown_key(self.kept_key)}  (words of this row only are between {{+ and +}})"
+            )
             yield _indented(marked(right, "{+", "+}"))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
@@ -122,19 +131,29 @@ class Explanation(Shown):
     def _figures(self) -> Iterator[Figure]:
         name = SIMILARITY_NAMES[self.measure]
         if self.similarity is not None and not self.kept:
-            yield figure(name, f"{self.similarity:.4f}", f"the {bound_name(self.measure)} is {self.threshold:g}")
+            yield figure(
+                name,
+                f"{self.similarity:.4f}",
+                f"the {bound_name(self.measure)} is {self.threshold:g}",
+            )
         if self.group_size > 1:
             others = self.group_size - 1 - (not self.kept) - len(self.group)  # that are not named
             named = [*map(_shown_key, self.group), *([f"{others:,} more"] if others > 0 else [])]
             kept = "this row is kept" if self.kept else f"{_shown_key(self.kept_key)} is kept"
-            also = f"also removed: {', '.join(named)}" if named else "no other row was removed for it"
+            also = (
+                f"also removed: {', '.join(named)}" if named else "no other row was removed for it"
+            )
             yield figure("group", counted(self.group_size, "row"), kept, also)
         elif self.kept:
             yield figure("group", "1 row", "no row was removed for this one")
         if self.shared is not None:
             s = self.shared
-            yield figure("shingles", s.shared, f"in both; {s.own:,} in this row, {s.other:,} in the other")
-            below = "" if s.similarity >= self.threshold else f"below the threshold {self.threshold:g}"
+            yield figure(
+                "shingles", s.shared, f"in both; {s.own:,} in this row, {s.other:,} in the other"
+            )
+            below = (
+                "" if s.similarity >= self.threshold else f"below the threshold {self.threshold:g}"
+            )
             yield figure("exact", f"{s.similarity:.4f}", f"{name} of the two texts", below)
             if s.exact:
                 yield figure("join", "exact", "every similar pair is found")
@@ -149,15 +168,21 @@ def _shown_key(key: object) -> str:
 
 
 def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:
-    """Explain what a run decided for a row; `texts_of` returns the texts of some ascending rows, by row."""
+    """Explain what a run decided for a row; `texts_of` returns the texts of some ascending rows, by
+    row.
+    """
     keeper = int(result.keeper[row])
     members = np.flatnonzero(result.labels == result.labels[row])
     others = members[(members != row) & (members != keeper)]
-    keys = [int(other) if result.keys is None else result.keys[other] for other in others[:MOST_ROWS].tolist()]
+    keys = [
+        int(other) if result.keys is None else result.keys[other]
+        for other in others[:MOST_ROWS].tolist()
+    ]
     shared = differences = None
     if texts_of is not None and isinstance(plan, Plan) and keeper >= 0 and keeper != row:
         texts = texts_of(np.unique(np.array([row, keeper], np.int64)))
-        shared, differences = shared_of(texts[row], texts[keeper], plan), compare(texts[row], texts[keeper])
+        shared = shared_of(texts[row], texts[keeper], plan)
+        differences = compare(texts[row], texts[keeper])
     return Explanation(
         row if result.keys is None else result.keys[row],
         result.kept_key(row),
@@ -180,29 +205,39 @@ def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     rows = [tokens.tokens[tokens.offsets[row] : tokens.offsets[row + 1]] for row in (0, 1)]
     own, second = map(np.unique, rows)
     common = np.intersect1d(own, second)
-    least = min(len(own), len(second)) if plan.measure == "containment" else len(own) + len(second) - len(common)
+    least = (
+        min(len(own), len(second))
+        if plan.measure == "containment"
+        else len(own) + len(second) - len(common)
+    )
     similarity = len(common) / least if least else 0.0
     jaccard = len(common) / max(len(own) + len(second) - len(common), 1)
     found = 1.0 if plan.exact else float(plan.bands.probability(jaccard))
     passages: list[str] = []
     if plan.shingles.unit != "stopword":
         passages = _passages(texts, np.isin(rows[0], common), plan.shingles)
-    return SharedShingles(len(own), len(second), len(common), similarity, found, passages, plan.exact)
+    return SharedShingles(
+        len(own), len(second), len(common), similarity, found, passages, plan.exact
+    )
 
 
 def _passages(texts: Texts, shared: BoolArray, shingles: Shingles) -> list[str]:
     """Return the longest runs of shingles of the first text that are shared, as text."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], shared, [False]))))
-    first, end = edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
+    first = edges[::2].astype(np.int64)
+    end = edges[1::2].astype(np.int64)
     longest = np.argsort(first - end, kind="stable")[:MOST_PASSAGES]
     if not len(longest):
         return []
-    units = int(shingles._replace(size=1).all_tokens_of(texts, 0).offsets[1])  # words, or characters
+    # Words, or characters.
+    units = int(shingles._replace(size=1).all_tokens_of(texts, 0).offsets[1])
     first = first[longest]
-    last = np.minimum(end[longest] + shingles.size - 2, units - 1)  # a short text has one shingle with fewer words
+    # A short text has one shingle with fewer words.
+    last = np.minimum(end[longest] + shingles.size - 2, units - 1)
     wanted, places = np.unique(np.concatenate((first, last)), return_inverse=True)
     bounds = locate(texts, np.zeros(len(wanted), np.int64), wanted, shingles.unit == "word")[places]
-    begins, ends = bounds[: len(first), 0].copy(), bounds[len(first) :, 1].copy()
+    begins = bounds[: len(first), 0].copy()
+    ends = bounds[len(first) :, 1].copy()
     found = slices(texts, np.zeros(len(first), np.int64), begins, ends)
     return [passage.decode("utf-8", "replace") for passage in found]
 

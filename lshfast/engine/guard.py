@@ -1,4 +1,6 @@
-"""The guard against runs that remove more than was expected: it compares shares of removed rows with a limit."""
+"""The guard against runs that remove more than was expected: it compares shares of removed rows
+with a limit.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,16 @@ from lshfast.common.value_codes import MISSING, ValueCodes
 from lshfast.engine.by_value import CountsByValue
 from lshfast.engine.report import DedupResult
 
-# Values with fewer rows are not compared with the limit: one template removes most rows of a small value.
+# Values with fewer rows are not compared with the limit: one template removes most rows of a small
+# value.
 LEAST_ROWS = 20
 
 # Values whose largest groups are looked up, and groups of each.
 MOST_EXAMPLES = 5
 MOST_GROUPS = 3
 
-# Returns (key of the kept row, rows removed for it) of the largest groups: of all rows (None), or of those with the
-# value at a place of `CountsByValue`.
+# Returns (key of the kept row, rows removed for it) of the largest groups: of all rows (None), or
+# of those with the value at a place of `CountsByValue`.
 GroupsOf: TypeAlias = Callable[[int | None], list[tuple[Any, int]]]
 
 
@@ -33,7 +36,8 @@ def check_max_removed(limit: float | None) -> None:
 def check_removed(
     limit: float | None, read: int, removed: int, counts: CountsByValue | None, groups_of: GroupsOf
 ) -> None:
-    """Raise `TooManyRemovedError` if more than a share of all rows, or of the rows of a value, were removed.
+    """Raise `TooManyRemovedError` if more than a share of all rows, or of the rows of a value, were
+    removed.
 
     Parameters
     ----------
@@ -42,7 +46,8 @@ def check_removed(
     read, removed : int
         Good rows, and removed rows.
     counts : CountsByValue or None
-        The rows of each value. Values with fewer than LEAST_ROWS are not compared, nor those that are not told apart.
+        The rows of each value. Values with fewer than LEAST_ROWS are not compared, nor those that
+        are not told apart.
     groups_of : callable
         See `GroupsOf`.
     """

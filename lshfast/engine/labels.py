@@ -1,16 +1,18 @@
-"""A threshold from labels of some pairs: which pairs to label, and what the labels say of precision and recall.
+"""A threshold from labels of some pairs: which pairs to label, and what the labels say of precision
+and recall.
 
-Similar pairs are counted by bands of similarity, and some pairs of each band, drawn at random, are labelled "same" or
-"different". The bands are the strata of a stratified sample.
+Similar pairs are counted by bands of similarity, and some pairs of each band, drawn at random, are
+labelled "same" or "different". The bands are the strata of a stratified sample.
 
-Estimates assume that the share of "same" does not fall as the similarity rises: they are the means of Beta(1/2, 1/2),
-Jeffreys' prior, given the labels, projected onto such shares by isotonic regression.
+Estimates assume that the share of "same" does not fall as the similarity rises: they are the means
+of Beta(1/2, 1/2), Jeffreys' prior, given the labels, projected onto such shares by isotonic
+regression.
 
-Intervals assume nothing. Of s "same" and d "different" labels of a band, the share is at least a draw of
-Beta(s + 1/4, d + 3/4), or 0 if s is 0, and at most one of Beta(s + 3/4, d + 1/4), or 1 if d is 0: between the bounds of
-Jeffreys and of Clopper and Pearson (Brown, Cai and DasGupta, Statistical Science 2001). The pairs without a label are
-"same" by chance with this share, so a band that is labelled completely is known. The bounds of a rate are quantiles
-over draws of all bands.
+Intervals assume nothing. Of s "same" and d "different" labels of a band, the share is at least a
+draw of Beta(s + 1/4, d + 3/4), or 0 if s is 0, and at most one of Beta(s + 3/4, d + 1/4), or 1 if d
+is 0: between the bounds of Jeffreys and of Clopper and Pearson (Brown, Cai and DasGupta,
+Statistical Science 2001). The pairs without a label are "same" by chance with this share, so a band
+that is labelled completely is known. The bounds of a rate are quantiles over draws of all bands.
 """
 
 from __future__ import annotations
@@ -30,19 +32,24 @@ from lshfast.engine.pair_sample import band_of
 # Labels that a band gets before the bands are weighed against each other.
 FIRST_LABELS = 2
 
-# The parameter of the prior, Beta(PRIOR, PRIOR), and how far bounds are from it; draws; the probability of an interval.
+# The parameter of the prior, Beta(PRIOR, PRIOR), and how far bounds are from it; draws; the
+# probability of an interval.
 PRIOR = 0.5
 SHIFT = 0.25
 DRAWS = 2000
 CONFIDENCE = 0.95
 TAILS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
 
-# Labels suffice for most purposes once the interval of the precision at the threshold is at most ± this.
+# Labels suffice for most purposes once the interval of the precision at the threshold is at most ±
+# this.
 ENOUGH = 0.05
 
 Numbers = TypeVar("Numbers", Float64Array, Int64Array)
 
-NOTE = "Pairs below {:g} are not known: recall is the share of the same pairs from there on that is found."
+NOTE = (
+    "Pairs below {:g} are not known: recall is the share of the same pairs from there on that "
+    "is found."
+)
 
 
 class Interval(NamedTuple):
@@ -103,8 +110,8 @@ class ThresholdEstimate(Shown):
     precision_intervals, recall_intervals : list of Interval
         Each holds the value with a probability of 95 %.
     threshold : float or None
-        The threshold of the largest F1, or the least one with the wanted precision; None if there are no labels, or
-        no threshold has this precision.
+        The threshold of the largest F1, or the least one with the wanted precision; None if there
+        are no labels, or no threshold has this precision.
     interval : Interval or None
         Holds the best threshold with a probability of 95 %.
     wanted : float or None
@@ -145,7 +152,9 @@ class ThresholdEstimate(Shown):
         header = f"{'threshold':>9}{'pairs':>13}{'same':>7}{'of':>4}"
         yield f"{header}  {'precision':<19}{'recall':<19}{'F1':>4}"
         for row, threshold in enumerate(self.thresholds.tolist()):
-            counts = f"{threshold:>9g}{self.pairs[row]:>13,}{self.same[row]:>7}{self.labelled[row]:>4}"
+            counts = (
+                f"{threshold:>9g}{self.pairs[row]:>13,}{self.same[row]:>7}{self.labelled[row]:>4}"
+            )
             rates = "".join(
                 f"{value[row]:>6.2f} {f'({intervals[row].low:.2f}-{intervals[row].high:.2f})':<12}"
                 for value, intervals in (
@@ -153,17 +162,25 @@ class ThresholdEstimate(Shown):
                     (self.recall, self.recall_intervals),
                 )
             )
-            yield f"{counts}{rates}{self.f1[row]:>6.2f}{' *' if threshold == self.threshold else ''}"
+            mark = " *" if threshold == self.threshold else ""
+            yield f"{counts}{rates}{self.f1[row]:>6.2f}{mark}"
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         why = "largest F1" if self.wanted is None else f"least with precision {self.wanted:g}"
         if self.threshold is not None:
-            title = f"threshold {self.threshold:g} ({why}; {self.interval} with probability {CONFIDENCE:g})"
+            title = (
+                f"threshold {self.threshold:g} ({why}; {self.interval} with probability "
+                f"{CONFIDENCE:g})"
+            )
         elif self.labelled.any():
             title = f"no threshold has precision {self.wanted:g}"
         else:
             title = "no pairs are labelled"
-        return f"{title}, from {counted(int(self.labelled.sum()), 'label')}", self._figures(), self.note
+        return (
+            f"{title}, from {counted(int(self.labelled.sum()), 'label')}",
+            self._figures(),
+            self.note,
+        )
 
     @property
     def note(self) -> str:
@@ -185,14 +202,17 @@ class ThresholdEstimate(Shown):
             )
 
 
-def next_band(labels: Labels, asked: Int64Array, left: Int64Array, wanted: float | None = None) -> int | None:
+def next_band(
+    labels: Labels, asked: Int64Array, left: Int64Array, wanted: float | None = None
+) -> int | None:
     """Return the band from which a pair is labelled next; None if no pair is left.
 
-    Each band gets FIRST_LABELS labels, the most similar ones first. Then it is the band in which one more label is
-    expected to reduce the variance of F1 at the threshold with the largest F1 most; if a precision is wanted, the
-    variance of the precision one band below the least threshold that has it. A label in a band of N pairs, n of them
-    labelled, reduces the variance of the share of "same" by var / (n + 2), and F1 changes with the share by N times its
-    derivative (delta method).
+    Each band gets FIRST_LABELS labels, the most similar ones first. Then it is the band in which
+    one more label is expected to reduce the variance of F1 at the threshold with the largest F1
+    most; if a precision is wanted, the variance of the precision one band below the least threshold
+    that has it. A label in a band of N pairs, n of them labelled, reduces the variance of the share
+    of "same" by var / (n + 2), and F1 changes with the share by N times its derivative (delta
+    method).
 
     Parameters
     ----------
@@ -218,7 +238,8 @@ def next_band(labels: Labels, asked: Int64Array, left: Int64Array, wanted: float
     if wanted is not None:
         chosen = max(0, (chosen if chosen >= 0 else len(used)) - 1)
     above = np.arange(len(used), dtype=np.int64) >= chosen
-    pairs, total = rates.pairs[chosen], rates.pairs[chosen] + rates.same
+    pairs = rates.pairs[chosen]
+    total = rates.pairs[chosen] + rates.same
     change = above / pairs if wanted is not None else (2 * above - rates.f1[chosen]) / total
     size = own.weights
     variance = share * (1 - share) / (size + 1)
@@ -241,7 +262,8 @@ def threshold_of(
     Parameters
     ----------
     similarity : array_like of float, shape (m,)
-        The similarities of the labelled pairs: of each band, some pairs drawn at random, whatever their labels are.
+        The similarities of the labelled pairs: of each band, some pairs drawn at random, whatever
+        their labels are.
     same : array_like of bool, shape (m,)
         Whether the two rows of a pair are the same.
     edges : array_like of float, shape (bands + 1,)
@@ -249,7 +271,8 @@ def threshold_of(
     counts : array_like of int, shape (bands,)
         The number of all pairs of each band.
     precision : float, optional
-        Choose the least threshold with this precision, in (0, 1], instead of the one with the largest F1.
+        Choose the least threshold with this precision, in (0, 1], instead of the one with the
+        largest F1.
     seed : int, default 1
         Of the draws from the posterior distribution.
 
@@ -260,8 +283,8 @@ def threshold_of(
     Raises
     ------
     ValueError
-        If the shapes do not fit each other, a similarity is outside of the bands, or more pairs of a band are labelled
-        than there are.
+        If the shapes do not fit each other, a similarity is outside of the bands, or more pairs of
+        a band are labelled than there are.
 
     See Also
     --------
@@ -281,29 +304,58 @@ def threshold_of(
         raise ValueError(f"precision must be in (0, 1], not {precision}")
     ends = np.asarray(edges, np.float64)
     labels = _counted(
-        np.asarray(similarity, np.float64), np.asarray(same, np.bool_), ends, np.asarray(counts, np.int64)
+        np.asarray(similarity, np.float64),
+        np.asarray(same, np.bool_),
+        ends,
+        np.asarray(counts, np.int64),
     )
     used = np.flatnonzero(labels.pairs > 0)
-    own, thresholds = Labels(*(values[used] for values in labels)), ends[used].copy()
+    own = Labels(*(values[used] for values in labels))
+    thresholds = ends[used].copy()
     if not len(used):
         empty = thresholds
         return ThresholdEstimate(
-            empty, own.pairs, own.known, own.same, empty, empty, empty, [], [], None, None, precision
+            empty,
+            own.pairs,
+            own.known,
+            own.same,
+            empty,
+            empty,
+            empty,
+            [],
+            [],
+            None,
+            None,
+            precision,
         )
     thresholds[0] = ends[0]
     rates = _rates(own.pairs, own.same + (own.pairs - own.known) * _shares(own))
     random = np.random.default_rng(seed)
     low, high = _drawn(own, random)
-    precisions = _intervals(_precision(low, own.pairs), _precision(high, own.pairs), rates.precision)
-    best, interval = int(_chosen(rates, precision)) if own.known.any() else -1, None
+    precisions = _intervals(
+        _precision(low, own.pairs), _precision(high, own.pairs), rates.precision
+    )
+    best = int(_chosen(rates, precision)) if own.known.any() else -1
+    interval = None
     if best >= 0:
         places = _best_f1(own, random) if precision is None else _reaching(precisions, precision)
-        interval = Interval(float(thresholds[min(places[0], best)]), float(thresholds[max(places[1], best)]))
+        interval = Interval(
+            float(thresholds[min(places[0], best)]), float(thresholds[max(places[1], best)])
+        )
     return ThresholdEstimate(
-        thresholds, rates.pairs, own.known, own.same, rates.precision, rates.recall, rates.f1,
-        precisions, _intervals(_recall(low, high), _recall(high, low), rates.recall),
-        float(thresholds[best]) if best >= 0 else None, interval, precision,
-    )  # fmt: skip
+        thresholds,
+        rates.pairs,
+        own.known,
+        own.same,
+        rates.precision,
+        rates.recall,
+        rates.f1,
+        precisions,
+        _intervals(_recall(low, high), _recall(high, low), rates.recall),
+        float(thresholds[best]) if best >= 0 else None,
+        interval,
+        precision,
+    )
 
 
 class _Rates(NamedTuple):
@@ -316,16 +368,30 @@ class _Rates(NamedTuple):
     f1: Float64Array
 
 
-def _counted(similarity: Float64Array, same: BoolArray, edges: Float64Array, counts: Int64Array) -> Labels:
+def _counted(
+    similarity: Float64Array, same: BoolArray, edges: Float64Array, counts: Int64Array
+) -> Labels:
     """Return the labels of each band."""
     if similarity.ndim != 1 or similarity.shape != same.shape:
-        raise ValueError(f"one label per similarity: {similarity.shape} similarities, {same.shape} labels")
-    if edges.ndim != 1 or counts.shape != (len(edges) - 1,) or not (np.diff(edges) > 0).all() or (counts < 0).any():
-        raise ValueError("edges must ascend, and there must be one count, at least 0, between two of them")
+        raise ValueError(
+            f"one label per similarity: {similarity.shape} similarities, {same.shape} labels"
+        )
+    if (
+        edges.ndim != 1
+        or counts.shape != (len(edges) - 1,)
+        or not (np.diff(edges) > 0).all()
+        or (counts < 0).any()
+    ):
+        raise ValueError(
+            "edges must ascend, and there must be one count, at least 0, between two of them"
+        )
     if not ((similarity >= edges[0]) & (similarity <= edges[-1])).all():
         raise ValueError(f"similarity must be in {edges[0]:g}..{edges[-1]:g}, the edges")
-    bands, size = band_of(similarity, edges), len(counts)
-    labels = Labels(counts, np.bincount(bands[same], minlength=size), np.bincount(bands[~same], minlength=size))
+    bands = band_of(similarity, edges)
+    size = len(counts)
+    labels = Labels(
+        counts, np.bincount(bands[same], minlength=size), np.bincount(bands[~same], minlength=size)
+    )
     if (labels.known > counts).any():
         raise ValueError("more pairs of a band are labelled than counts has")
     return labels
@@ -337,7 +403,9 @@ def _shares(labels: Labels) -> Float64Array:
 
 
 def _drawn(labels: Labels, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
-    """Return draws of the least and the greatest number of "same" pairs of each band, shape (DRAWS, bands)."""
+    """Return draws of the least and the greatest number of "same" pairs of each band, shape (DRAWS,
+    bands).
+    """
     least = np.where(labels.same == 0, 0.0, _posterior(labels, random, -SHIFT))
     most = np.where(labels.different == 0, 1.0, _posterior(labels, random, SHIFT))
     return _filled(labels, least, random), _filled(labels, most, random)
@@ -355,7 +423,9 @@ def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -
 
 
 def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
-    """Return the first and the last band where the largest F1 may be, from draws of shares that do not fall."""
+    """Return the first and the last band where the largest F1 may be, from draws of shares that do
+    not fall.
+    """
     shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
     low, high = np.quantile(places, TAILS, method="closest_observation").astype(np.int64).tolist()
@@ -363,33 +433,45 @@ def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
 
 
 def _reaching(precisions: list[Interval], wanted: float) -> tuple[int, int]:
-    """Return the first band whose precision may be what is wanted, and the first where it is not less."""
+    """Return the first band whose precision may be what is wanted, and the first where it is not
+    less.
+    """
     last = len(precisions) - 1
     first = next((place for place, (_, high) in enumerate(precisions) if high >= wanted), last)
     return first, next((place for place, (low, _) in enumerate(precisions) if low >= wanted), last)
 
 
 def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
-    """Return the isotonic regression of each row: the largest, over starts, of the least mean over ends."""
+    """Return the isotonic regression of each row: the largest, over starts, of the least mean over
+    ends.
+    """
     n = values.shape[1]
     sums = np.cumsum(np.pad(values * weights, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
     sizes = np.cumsum(np.pad(weights, (1, 0)), dtype=np.float64)
     found = np.full(values.shape, -np.inf, np.float64)
     for start in range(n):
-        means = (sums[:, start + 1 :] - sums[:, start : start + 1]) / (sizes[start + 1 :] - sizes[start])
-        least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]  # over the ends from each place on
+        means = (sums[:, start + 1 :] - sums[:, start : start + 1]) / (
+            sizes[start + 1 :] - sizes[start]
+        )
+        # Over the ends from each place on.
+        least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
         np.maximum(found[:, start:], least, out=found[:, start:])
     return np.asarray(np.clip(found, 0.0, 1.0), np.float64)
 
 
 def _rates(pairs: Int64Array, same: Float64Array) -> _Rates:
     """Return the rates for numbers of "same" pairs, of shape (..., bands)."""
-    above, true = _above(pairs), _above(same)
-    return _Rates(above, true[..., 0], true / above, _recall(same, same), 2 * true / (above + true[..., :1]))
+    above = _above(pairs)
+    true = _above(same)
+    return _Rates(
+        above, true[..., 0], true / above, _recall(same, same), 2 * true / (above + true[..., :1])
+    )
 
 
 def _chosen(rates: _Rates, wanted: float | None) -> Int64Array:
-    """Return the band of the best threshold, for each draw: -1 if none has the precision that is wanted."""
+    """Return the band of the best threshold, for each draw: -1 if none has the precision that is
+    wanted.
+    """
     if wanted is None:
         return np.asarray(np.argmax(rates.f1, axis=-1), np.int64)
     enough = rates.precision >= wanted
@@ -407,7 +489,9 @@ def _precision(same: Float64Array, pairs: Int64Array) -> Float64Array:
 
 
 def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
-    """Return the recall at the lower end of each band, for numbers of "same" pairs from there on and below it."""
+    """Return the recall at the lower end of each band, for numbers of "same" pairs from there on
+    and below it.
+    """
     true = _above(same)
     every = true + np.cumsum(below, axis=-1, dtype=np.float64) - below
     return np.divide(true, every, out=np.zeros_like(true), where=every > 0)
@@ -416,4 +500,10 @@ def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
 def _intervals(low: Float64Array, high: Float64Array, estimates: Float64Array) -> list[Interval]:
     """Return the intervals of rates from draws of the bounds; they hold the estimates too."""
     ends = np.quantile(low, TAILS[0], axis=0), np.quantile(high, TAILS[1], axis=0)
-    return [*map(Interval, np.minimum(ends[0], estimates).tolist(), np.maximum(ends[1], estimates).tolist())]
+    return [
+        *map(
+            Interval,
+            np.minimum(ends[0], estimates).tolist(),
+            np.maximum(ends[1], estimates).tolist(),
+        )
+    ]

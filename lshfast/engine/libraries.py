@@ -1,6 +1,8 @@
-"""What the default settings of other libraries find: their bands and rows, each once, with where they are set.
+"""What the default settings of other libraries find: their bands and rows, each once, with where
+they are set.
 
-`lshfast tune --like` prints them beside a plan. They were read in the released packages of these versions.
+`lshfast tune --like` prints them beside a plan. They were read in the released packages of these
+versions.
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ class LibraryDefaults:
     shingles : str
         What the sets are that it compares.
     decision : {"candidate", "estimate", "exact"}
-        What makes a pair similar: that it shares a band, or that its estimated or exact similarity reaches the
-        threshold.
+        What makes a pair similar: that it shares a band, or that its estimated or exact similarity
+        reaches the threshold.
     threshold : float or None
-        The threshold of the estimate, or for which bands and rows are chosen; None if there is none.
+        The threshold of the estimate, or for which bands and rows are chosen; None if there is
+        none.
     source : str
         Where the settings are: a class or function, and its parameters.
 
@@ -102,50 +105,124 @@ class LibraryDefaults:
         return self.banding.probability(similarity)
 
 
-# data-juicer and text-dedup take datasketch's choice for their threshold and number of slots, computed at run time.
+# data-juicer and text-dedup take datasketch's choice for their threshold and number of slots,
+# computed at run time.
 LIBRARIES: dict[str, LibraryDefaults] = {
     library.name: library
     for library in (
         LibraryDefaults(
-            "datatrove", "0.10.1", 112, 14, 8, "word", 5,
-            "5 words; case, punctuation and accents do not count, and all numbers are equal", "candidate", None,
-            "datatrove.pipeline.dedup.minhash.MinhashConfig: num_buckets, hashes_per_bucket, n_grams",
+            "datatrove",
+            "0.10.1",
+            112,
+            14,
+            8,
+            "word",
+            5,
+            "5 words; case, punctuation and accents do not count, and all numbers are equal",
+            "candidate",
+            None,
+            "datatrove.pipeline.dedup.minhash.MinhashConfig: num_buckets, hashes_per_bucket, "
+            "n_grams",
         ),
         LibraryDefaults(
-            "curator", "1.4.0", 260, 20, 13, "char", 24,
-            "24 characters; case, punctuation and white space count", "candidate", None,
-            "nemo_curator.stages.deduplication.fuzzy.workflow.FuzzyDeduplicationWorkflow: num_bands, "
+            "curator",
+            "1.4.0",
+            260,
+            20,
+            13,
+            "char",
+            24,
+            "24 characters; case, punctuation and white space count",
+            "candidate",
+            None,
+            "nemo_curator.stages.deduplication.fuzzy.workflow.FuzzyDeduplicationWorkflow: "
+            "num_bands, "
             "minhashes_per_band, char_ngrams",
         ),
         LibraryDefaults(
-            "text-dedup", "0.4.0", 250, 25, 10, "word", 5,
-            "5 words; case does not count, and two separators have an empty word between them", "candidate", 0.7,
+            "text-dedup",
+            "0.4.0",
+            250,
+            25,
+            10,
+            "word",
+            5,
+            "5 words; case does not count, and two separators have an empty word between them",
+            "candidate",
+            0.7,
             "text_dedup.utils.args.MinHashArgs: num_perm, threshold, ngram",
         ),
         LibraryDefaults(
-            "data-juicer", "1.6.1", 256, 25, 10, "word", 5,
-            "5 words between white space; case does not count, punctuation does", "candidate", 0.7,
-            "data_juicer.ops.deduplicator.document_minhash_deduplicator.DocumentMinhashDeduplicator: "
+            "data-juicer",
+            "1.6.1",
+            256,
+            25,
+            10,
+            "word",
+            5,
+            "5 words between white space; case does not count, punctuation does",
+            "candidate",
+            0.7,
+            "data_juicer.ops.deduplicator.document_minhash_deduplicator."
+            "DocumentMinhashDeduplicator: "
             "num_permutations, jaccard_threshold, window_size",
         ),
         LibraryDefaults(
-            "datasketch", "2.0.0", 128, 5, 25, None, None, "the sets that are passed", "candidate", 0.9,
+            "datasketch",
+            "2.0.0",
+            128,
+            5,
+            25,
+            None,
+            None,
+            "the sets that are passed",
+            "candidate",
+            0.9,
             "datasketch.MinHashLSH: num_perm, threshold",
         ),
         LibraryDefaults(
-            "rensa", "0.5.0", 128, 8, 16, None, None, "the tokens that are passed", "estimate", 0.8,
-            "rensa.RMinHashDeduplicator(threshold=0.8, num_perm=128, use_lsh=True) of its README: num_bands",
+            "rensa",
+            "0.5.0",
+            128,
+            8,
+            16,
+            None,
+            None,
+            "the tokens that are passed",
+            "estimate",
+            0.8,
+            "rensa.RMinHashDeduplicator(threshold=0.8, num_perm=128, use_lsh=True) of its README: "
+            "num_bands",
         ),
         LibraryDefaults(
-            "gaoya", "0.2.2", 100, 20, 5, "word", 1, "words between white space; case and punctuation count",
-            "estimate", 0.75, "gaoya.minhash.MinHashStringIndex: num_bands, band_size, ngram_range, jaccard_threshold",
+            "gaoya",
+            "0.2.2",
+            100,
+            20,
+            5,
+            "word",
+            1,
+            "words between white space; case and punctuation count",
+            "estimate",
+            0.75,
+            "gaoya.minhash.MinHashStringIndex: num_bands, band_size, ngram_range, "
+            "jaccard_threshold",
         ),
         LibraryDefaults(
-            "spark", "4.3.0", 1, 1, 1, None, None, "the features that are passed", "exact", None,
+            "spark",
+            "4.3.0",
+            1,
+            1,
+            1,
+            None,
+            None,
+            "the features that are passed",
+            "exact",
+            None,
             "pyspark.ml.feature.MinHashLSH: numHashTables; a table is a band of one row",
         ),
     )
-}  # fmt: skip
+}
 
 
 def library_defaults(library: str) -> LibraryDefaults:
@@ -153,7 +230,9 @@ def library_defaults(library: str) -> LibraryDefaults:
 
     Parameters
     ----------
-    library : {"datatrove", "curator", "text-dedup", "data-juicer", "datasketch", "rensa", "gaoya", "spark"}
+    library : str
+        "datatrove", "curator", "text-dedup", "data-juicer", "datasketch", "rensa", "gaoya" or
+        "spark".
         curator is NVIDIA NeMo Curator, and spark is the MinHashLSH of Spark's MLlib.
 
     Returns

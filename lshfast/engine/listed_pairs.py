@@ -1,4 +1,6 @@
-"""Which of the similar pairs of a run are listed: all, those below an upper bound, or the most similar of each row."""
+"""Which of the similar pairs of a run are listed: all, those below an upper bound, or the most
+similar of each row.
+"""
 
 from __future__ import annotations
 
@@ -48,30 +50,36 @@ def not_above(pairs: PairArray, plan: Listing) -> PairArray:
 
 def renumbered(pairs: PairArray, numbers: Int64Array) -> PairArray:
     """Return pairs of rows of a part with other numbers, which need not ascend."""
-    i, j = numbers[pairs["i"]], numbers[pairs["j"]]
+    i = numbers[pairs["i"]]
+    j = numbers[pairs["j"]]
     found = pairs.copy()
     found["i"], found["j"] = np.minimum(i, j), np.maximum(i, j)
     return found
 
 
-def listed(batches: Iterable[PairArray], plan: Listing, held: int = HELD_PAIRS) -> Iterator[PairArray]:
+def listed(
+    batches: Iterable[PairArray], plan: Listing, held: int = HELD_PAIRS
+) -> Iterator[PairArray]:
     """Yield those of the similar pairs of different rows that are listed.
 
-    With `top`, a pair is listed if it is one of so many of either row: of the pairs of a row those of greater
-    similarity, and of equal ones those with smaller numbers of the other row. All are in one batch then, sorted. At
-    most `top` pairs of each row and `held` others are in memory.
+    With `top`, a pair is listed if it is one of so many of either row: of the pairs of a row those
+    of greater similarity, and of equal ones those with smaller numbers of the other row. All are in
+    one batch then, sorted. At most `top` pairs of each row and `held` others are in memory.
     """
     if plan.top is None:
         for pairs in batches:
             yield not_above(pairs, plan)
         return
-    best, waiting, room = np.empty(0, PAIR), [np.empty(0, PAIR)], held
+    best = np.empty(0, PAIR)
+    waiting = [np.empty(0, PAIR)]
+    room = held
     for pairs in batches:
         waiting.append(not_above(pairs, plan))
         room -= len(waiting[-1])
         if room <= 0:
             best = most_similar(np.concatenate([best, *waiting]), plan.top)
-            waiting, room = [np.empty(0, PAIR)], max(held, len(best))
+            waiting = [np.empty(0, PAIR)]
+            room = max(held, len(best))
     best = most_similar(np.concatenate([best, *waiting]), plan.top)
     sort_pairs(best)
     yield best
@@ -80,7 +88,8 @@ def listed(batches: Iterable[PairArray], plan: Listing, held: int = HELD_PAIRS) 
 def most_similar(pairs: PairArray, k: int) -> PairArray:
     """Return the pairs that are among the k most similar of one of their rows."""
     m = len(pairs)
-    rows, others = np.concatenate([pairs["i"], pairs["j"]]), np.concatenate([pairs["j"], pairs["i"]])
+    rows = np.concatenate([pairs["i"], pairs["j"]])
+    others = np.concatenate([pairs["j"], pairs["i"]])
     order = np.lexsort((others, np.tile(-pairs["similarity"], 2), rows))
     rows = rows[order]
     rank = np.arange(2 * m, dtype=np.int64) - np.searchsorted(rows, rows)

@@ -1,4 +1,6 @@
-"""What is kept of each row when its text is let go: its length, whether it has shingles, and two keyed hashes."""
+"""What is kept of each row when its text is let go: its length, whether it has shingles, and two
+keyed hashes.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ class RowMarks:
     Attributes
     ----------
     words : ndarray of uint64, shape (n, 3)
-        Twice the bytes of the text, and 1 more if it has shingles; and two hashes of the text. Different texts of n
-        bytes have equal hashes with probability at most (n / 2**63)**2, whoever writes them.
+        Twice the bytes of the text, and 1 more if it has shingles; and two hashes of the text.
+        Different texts of n bytes have equal hashes with probability at most (n / 2**63)**2,
+        whoever writes them.
     """
 
     words: UInt64Array
@@ -57,7 +60,9 @@ class RowMarks:
     @classmethod
     def concatenated(cls, parts: Sequence[RowMarks]) -> Self:
         """Return the marks of all rows of several parts."""
-        return cls(np.concatenate([np.empty((0, WIDTH), np.uint64), *(part.words for part in parts)]))
+        return cls(
+            np.concatenate([np.empty((0, WIDTH), np.uint64), *(part.words for part in parts)])
+        )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -76,7 +81,9 @@ class RowMarks:
         return np.asarray(self.words[:, 0] % np.uint64(2) == 0)
 
     def first(self) -> Int64Array:
-        """Return the first row with the same bytes as each row; the row itself if it has no shingles."""
+        """Return the first row with the same bytes as each row; the row itself if it has no
+        shingles.
+        """
         empty = np.flatnonzero(self.empty)
         before = self.words[empty, 0]
         self.words[empty, 0] = 0  # in place: there may be very many rows
@@ -86,7 +93,9 @@ class RowMarks:
 
 
 class MarkedRows(NamedTuple):
-    """What the first reading of a run in parts leaves of some rows: their marks, and their bucket keys (m, b)."""
+    """What the first reading of a run in parts leaves of some rows: their marks, and their bucket
+    keys (m, b).
+    """
 
     marks: RowMarks
     keys: UInt64Array

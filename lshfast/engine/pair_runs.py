@@ -1,4 +1,5 @@
-"""All similar pairs of a run in parts, as sorted files: a file for each part, and one for the pairs of copies.
+"""All similar pairs of a run in parts, as sorted files: a file for each part, and one for the pairs
+of copies.
 
 A record is the two rows of a pair, 32 bits each, and the bits of the similarity.
 """
@@ -43,7 +44,9 @@ class PairRuns:
         self.name: str = f"{name}.run"
         self.added: int = 0
         records = BUFFER_BYTES // RECORD_BYTES
-        self._runs = SortedRuns(folder, name, np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64))
+        self._runs = SortedRuns(
+            folder, name, np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64)
+        )
 
     def __enter__(self) -> PairRuns:
         return self
@@ -73,7 +76,9 @@ class PairRuns:
 
 
 def write_copies(folder: str, name: str, first: Int64Array) -> str:
-    """Write the pair of each copy with its first copy to a sorted file, and return the file's name."""
+    """Write the pair of each copy with its first copy to a sorted file, and return the
+    file's name.
+    """
     with PairRuns(folder, name) as runs:
         runs.add_copies(first)
         runs.finish()
@@ -82,7 +87,8 @@ def write_copies(folder: str, name: str, first: Int64Array) -> str:
 
 def merged_pairs(folder: str, names: Sequence[str], memory: int) -> Iterator[PairArray]:
     """Yield the pairs of all files, sorted by (i, j). The files stay."""
-    paths, made = deque(os.path.join(folder, name) for name in names), set[str]()
+    paths = deque(os.path.join(folder, name) for name in names)
+    made = set[str]()
     while len(paths) > most_files(memory):
         merged = os.path.join(folder, f"pairs-merged-{len(made)}.run")
         some = [paths.popleft() for _ in range(most_files(memory))]
@@ -101,7 +107,11 @@ def renumber(folder: str, name: str, numbers: Int64Array) -> None:
     renumbered = f"{path}.renumbered"
     batches = map(_pairs_of, merge_runs([path], BUFFER_BYTES))
     write_run(
-        renumbered, (_records_of(numbers[pairs["i"]], numbers[pairs["j"]], pairs["similarity"]) for pairs in batches)
+        renumbered,
+        (
+            _records_of(numbers[pairs["i"]], numbers[pairs["j"]], pairs["similarity"])
+            for pairs in batches
+        ),
     )
     os.replace(renumbered, path)
 

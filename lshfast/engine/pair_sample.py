@@ -1,4 +1,6 @@
-"""Similar pairs by bands of similarity: how many there are, and some of each band, drawn at random."""
+"""Similar pairs by bands of similarity: how many there are, and some of each band, drawn at
+random.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ def band_of(similarity: npt.ArrayLike, edges: Float64Array) -> Int64Array:
 class PairSample:
     """The numbers of pairs by bands of similarity, and some pairs of each band, drawn at random.
 
-    The pairs of a band are ordered by a hash of their rows, and the first ones are the sample: which pairs they are
-    does not depend on the batches that the pairs come in.
+    The pairs of a band are ordered by a hash of their rows, and the first ones are the sample:
+    which pairs they are does not depend on the batches that the pairs come in.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ class PairSample:
     """
 
     def __init__(self, edges: Float64Array, seed: int, most: int = SAMPLE_PAIRS) -> None:
-        self._edges, self._seed, self._most = edges, seed, most
+        self._edges = edges
+        self._seed = seed
+        self._most = most
         bands = len(edges) - 1
         self.counts: Int64Array = np.zeros(bands, np.int64)
         self._held = [np.empty(0, PAIR) for _ in range(bands)]
@@ -72,7 +76,8 @@ class PairSample:
             hashes = _hashes(every, self._seed)
             if len(every) > self._most:  # sorting all of them takes longer
                 first = hashes <= np.partition(hashes, self._most - 1)[self._most - 1]
-                every, hashes = every[first], hashes[first]
+                every = every[first]
+                hashes = hashes[first]
             order = np.lexsort((every["j"], every["i"], hashes))
             self._held[band] = every[order[: self._most]]
 

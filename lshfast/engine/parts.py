@@ -1,8 +1,9 @@
-"""A run in parts: rows of different components of buckets are never compared, so each part is a run of its own.
+"""A run in parts: rows of different components of buckets are never compared, so each part is a run
+of its own.
 
-The labels of components are all that has to be known of all rows at once. The rows of a part are read again, and go
-through the same stages as the rows of a run in memory; a row that shares no bucket is in no part. Of rows with the same
-bytes, only the preferred one is compared.
+The labels of components are all that has to be known of all rows at once. The rows of a part are
+read again, and go through the same stages as the rows of a run in memory; a row that shares no
+bucket is in no part. Of rows with the same bytes, only the preferred one is compared.
 """
 
 from __future__ import annotations
@@ -53,15 +54,18 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     Returns
     -------
     ndarray of int32, shape (n,)
-        The number of each row's part, from 0 in the order of components; NO_PART for a row that is alone.
+        The number of each row's part, from 0 in the order of components; NO_PART for a row that is
+        alone.
     """
-    size, total = np.bincount(labels), np.bincount(labels, weights=costs)
+    size = np.bincount(labels)
+    total = np.bincount(labels, weights=costs)
     first = np.flatnonzero(size > 1)  # the labels of components of several rows
     cost = total[first]
     del total
     alone = cost > most / 2
     shared = np.where(alone, 0.0, cost)
-    # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed `most`.
+    # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed
+    # `most`.
     number = ((np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)).astype(np.int64)
     number[alone] = number.max(initial=0) + 1 + np.arange(int(alone.sum()), dtype=np.int64)
     part_of_label = np.full(len(size), NO_PART, np.int32)
@@ -113,9 +117,12 @@ class PartResult:
     @classmethod
     def of(cls, part: PartRun) -> Self:
         """Return what a part leaves of its run."""
-        found, copies = part.found, part.sketches.copies
+        found = part.found
+        copies = part.sketches.copies
         different = found.pairs[copies[found.pairs["j"]] == found.pairs["j"]]
-        return cls(found.groups.keeper, found.groups.similarity, copies, different, found.candidates)
+        return cls(
+            found.groups.keeper, found.groups.similarity, copies, different, found.candidates
+        )
 
 
 def compare_part(
@@ -152,10 +159,18 @@ def compare_part(
         kinds = kinds_of(sketches.copies, first)
         pairs.add_all(listed((renumbered(some, kinds) for some in every.of_different_rows()), plan))
 
-    stored = nullcontext() if signatures is None else StoredSignatures(signatures, plan.hasher.num_perm)
+    stored = (
+        nullcontext() if signatures is None else StoredSignatures(signatures, plan.hasher.num_perm)
+    )
     with stored as store:
         part = run_part(
-            [texts], plan, clock, keep=keep, similar=None if pairs is None else take, store=store, progress=progress
+            [texts],
+            plan,
+            clock,
+            keep=keep,
+            similar=None if pairs is None else take,
+            store=store,
+            progress=progress,
         )
         return PartResult.of(part)
 
@@ -179,8 +194,13 @@ class Merged:
     def __init__(self, chosen: Int64Array, first: Int64Array) -> None:
         n = len(chosen)
         self.first: Int64Array = first.copy()
-        self._chosen, self._keeper, self._similarity = chosen, np.arange(n, dtype=np.int64), np.ones(n)
-        self._pairs, self._candidates = [np.empty(0, PAIR)], 0
+        self._chosen, self._keeper, self._similarity = (
+            chosen,
+            np.arange(n, dtype=np.int64),
+            np.ones(n),
+        )
+        self._pairs = [np.empty(0, PAIR)]
+        self._candidates = 0
 
     def add(self, own: Int64Array, found: PartResult) -> None:
         """Add the result of a part that has these rows, in this order."""
@@ -190,18 +210,29 @@ class Merged:
         self._pairs.append(renumbered(found.pairs, first[own]))
         self._candidates += found.candidates
 
-    def findings(self, empty: int = 0, earlier: Earlier | None = None) -> tuple[Findings, Int64Array]:
-        """Return the findings of the run and the first copy of each row; `empty` rows have no shingles.
+    def findings(
+        self, empty: int = 0, earlier: Earlier | None = None
+    ) -> tuple[Findings, Int64Array]:
+        """Return the findings of the run and the first copy of each row; `empty` rows have no
+        shingles.
 
         Rows that were removed for an earlier entry of an index are in no part.
         """
-        self._keeper, self._similarity = self._keeper[self._chosen], self._similarity[self._chosen]
+        self._keeper = self._keeper[self._chosen]
+        self._similarity = self._similarity[self._chosen]
         self.first = self.first[self._chosen]
-        pairs, self._pairs = np.concatenate(self._pairs), []
+        pairs = np.concatenate(self._pairs)
+        self._pairs = []
         pairs = with_copies(pairs, self.first)
         groups = Groups(self._keeper, self._similarity, smallest(self._keeper))
         found = Findings.of(
-            groups, pairs, self.first, earlier, pairs_found=len(pairs), candidates=self._candidates, empty=empty
+            groups,
+            pairs,
+            self.first,
+            earlier,
+            pairs_found=len(pairs),
+            candidates=self._candidates,
+            empty=empty,
         )
         return found, self.first
 
@@ -209,7 +240,8 @@ class Merged:
 def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:
     """Return, for each row of a part, the first row of the run with the same tokens.
 
-    `copies` has the first copies in the part, and `first` the first rows of the run with the same bytes.
+    `copies` has the first copies in the part, and `first` the first rows of the run with the same
+    bytes.
     """
     smallest_first = first.copy()
     np.minimum.at(smallest_first, copies, first)

@@ -33,7 +33,8 @@ class _Array(Protocol):
     def __array__(self) -> npt.NDArray[Any]: ...
 
 
-# One value per row. This is numpy's array_like without str, so that a misspelled policy is an error of type.
+# One value per row. This is numpy's array_like without str, so that a misspelled policy is an error
+# of type.
 KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 
 # The least similarity, and the probability to find a pair that has it, by default.
@@ -49,16 +50,17 @@ SLACK = 1 / 16
 # What an index of sets has in the place of the name of its shingles.
 SETS = "set"
 
-# For the estimate of memory: bytes of a str object and of its entry in the column; bytes of the place of a text that is
-# read again; 64-bit words per row of fingerprints, copies and groups; bytes of the batches and tokens of one thread;
-# bytes of the interpreter with pyarrow.
+# For the estimate of memory: bytes of a str object and of its entry in the column; bytes of the
+# place of a text that is read again; 64-bit words per row of fingerprints, copies and groups; bytes
+# of the batches and tokens of one thread; bytes of the interpreter with pyarrow.
 TEXT_OVERHEAD = 72
 PLACE_BYTES = 24
 ROW_WORDS = 24
 WORK_BYTES = 48 << 20
 BASE_BYTES = 120 << 20
 
-# For the same estimate, bytes that an exact join takes for a token, and the bytes of text of a token of words.
+# For the same estimate, bytes that an exact join takes for a token, and the bytes of text of a
+# token of words.
 EXACT_BYTES = 20
 WORD_BYTES = 6
 
@@ -70,7 +72,8 @@ class Plan:
     threshold: float
     shingles: Shingles
     hasher: MinHasher
-    chosen_bands: Bands | None  # None for an exact join; an index beside it chooses them when it needs them
+    # None for an exact join; an index beside it chooses them when it needs them.
+    chosen_bands: Bands | None
     verify: Verify
     groups: Grouping
     threads: int
@@ -80,13 +83,18 @@ class Plan:
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
     ignore_common: float | None = None  # shingles in more than this share of the texts do not count
-    top: int | None = None  # of the pairs that are listed, only those with the most similar rows of a row
+    top: int | None = (
+        None  # of the pairs that are listed, only those with the most similar rows of a row
+    )
     most: float | None = None  # of the pairs that are listed, only those that are not more similar
-    recall_of_bands: float = field(default=RECALL, compare=False)  # by which an index beside an exact join is banded
+    # By which an index beside an exact join is banded.
+    recall_of_bands: float = field(default=RECALL, compare=False)
 
     @cached_property
     def bands(self) -> Bands:
-        """The bands of a run, or of the index beside an exact join; ValueError if the index has too few slots."""
+        """The bands of a run, or of the index beside an exact join; ValueError if the index has too
+        few slots.
+        """
         if self.chosen_bands is not None:
             return self.chosen_bands
         return choose_bands(self.equal_jaccard, self.hasher.num_perm, recall=self.recall_of_bands)
@@ -98,7 +106,9 @@ class Plan:
 
     @property
     def recall(self) -> float:
-        """Probability to find a pair whose similarity equals the threshold; with containment, of sets of one size."""
+        """Probability to find a pair whose similarity equals the threshold; with containment, of
+        sets of one size.
+        """
         return 1.0 if self.exact else float(self.bands.probability(self.equal_jaccard))
 
     @property
@@ -106,11 +116,17 @@ class Plan:
         """Parameters of an index for the signatures of this run."""
         from lshfast.index.stores.values import Parameters
 
-        bands, hasher = self.bands, self.hasher
+        bands = self.bands
+        hasher = self.hasher
         return Parameters(
-            hasher.num_perm, bands.bands, bands.rows_per_band, hasher.scheme, hasher.seed, self.threshold,
+            hasher.num_perm,
+            bands.bands,
+            bands.rows_per_band,
+            hasher.scheme,
+            hasher.seed,
+            self.threshold,
             SETS if self.sets else self.shingles.name,
-        )  # fmt: skip
+        )
 
     def ignoring(self, common: CommonShingles) -> Plan:
         """Return this plan for texts in which these shingles do not count."""
@@ -118,14 +134,21 @@ class Plan:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `make_plan` that give this plan again, as values of JSON, without the threads."""
-        words, bands = self.shingles.stop_words, self.chosen_bands
+        """The arguments of `make_plan` that give this plan again, as values of JSON, without the
+        threads.
+        """
+        words = self.shingles.stop_words
+        bands = self.chosen_bands
         return {
             **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
             **{name: getattr(self.shingles, name) for name in ("unit", "size")},
             "stop_words": words and list(words.words),
             **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
-            **({} if bands is None else {"bands": bands.bands, "rows_per_band": bands.rows_per_band}),
+            **(
+                {}
+                if bands is None
+                else {"bands": bands.bands, "rows_per_band": bands.rows_per_band}
+            ),
             **({"exact": self.exact} if self.exact or self.measure == "containment" else {}),
             **{
                 name: getattr(self, name)
@@ -139,18 +162,32 @@ class Plan:
         """What the summary of a run says of its plan."""
         bands, rows = (0, 0) if self.exact else (self.bands.bands, self.bands.rows_per_band)
         common = self.shingles.common
-        return {"bands": bands, "rows_per_band": rows, "recall": self.recall, "verify": self.verify,
-                "measure": self.measure, "ignored_shingles": None if common is None else len(common),
-                "top": self.top, "most": self.most}  # fmt: skip
+        return {
+            "bands": bands,
+            "rows_per_band": rows,
+            "recall": self.recall,
+            "verify": self.verify,
+            "measure": self.measure,
+            "ignored_shingles": None if common is None else len(common),
+            "top": self.top,
+            "most": self.most,
+        }
 
     def described(self) -> dict[str, Any]:
-        """Return the parameters as plans in files have them, which name rows_per_band "rows"; see `described_plan`."""
-        return {"rows" if name == "rows_per_band" else name: value for name, value in self.arguments.items()}
+        """Return the parameters as plans in files have them, which name rows_per_band "rows"; see
+        `described_plan`.
+        """
+        return {
+            "rows" if name == "rows_per_band" else name: value
+            for name, value in self.arguments.items()
+        }
 
     def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
-        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind.
+        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return
+        bytes by kind.
 
-        `held` tells whether the texts are held in memory, or are read again if they are needed again.
+        `held` tells whether the texts are held in memory, or are read again if they are needed
+        again.
         """
         tokens = nbytes if self.shingles.unit == "char" else nbytes // WORD_BYTES
         bands = 0 if self.chosen_bands is None else self.chosen_bands.bands
@@ -186,9 +223,11 @@ def make_plan(
     top: int | None = None,
     most: float | None = None,
 ) -> Plan:
-    """Check all parameters of a run and return a Plan; errors name the argument, the value and the range.
+    """Check all parameters of a run and return a Plan; errors name the argument, the value and the
+    range.
 
-    With exact=None, pairs by containment come from an exact join: bands find few pairs of very different sizes.
+    With exact=None, pairs by containment come from an exact join: bands find few pairs of very
+    different sizes.
     """
     threshold = THRESHOLD if threshold is None else check_threshold(threshold)
     shingles = check_shingles(unit, size, stop_words)
@@ -200,7 +239,8 @@ def make_plan(
     measure = check_measure("jaccard" if measure is None else measure)
     if measure == "containment" and verify != "exact":
         raise ValueError(
-            f"verify must be 'exact' for measure='containment', not {verify!r}: signatures estimate Jaccard"
+            f"verify must be 'exact' for measure='containment', not {verify!r}: signatures "
+            "estimate Jaccard"
         )
     if ignore_common is not None and not 0 < check_number("ignore_common", ignore_common) < 1:
         raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
@@ -216,13 +256,29 @@ def make_plan(
         check_recall(recall)
     else:
         choice = Bands.choose(
-            equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+            equal_jaccard(measure, threshold),
+            num_perm,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
         )
     threads = thread_count(threads)
     return Plan(
-        threshold, shingles, hasher, choice, verify, groups, threads, joins_exactly, by_default,
-        measure=measure, ignore_common=ignore_common, top=top, most=most, recall_of_bands=recall,
-    )  # fmt: skip
+        threshold,
+        shingles,
+        hasher,
+        choice,
+        verify,
+        groups,
+        threads,
+        joins_exactly,
+        by_default,
+        measure=measure,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+        recall_of_bands=recall,
+    )
 
 
 def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None:
@@ -230,24 +286,38 @@ def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None
     if not plan.exact:
         return
     name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
-    default = f"measure={plan.measure!r} has exact=True by default, and " if plan.exact_by_default else ""
-    missed = "; they miss most pairs of very different sizes" if plan.measure == "containment" else ""
+    default = (
+        f"measure={plan.measure!r} has exact=True by default, and " if plan.exact_by_default else ""
+    )
+    missed = (
+        "; they miss most pairs of very different sizes" if plan.measure == "containment" else ""
+    )
     refusal = f"{default}exact is not an option of {name_of_driver}: {OPTIONS['exact'].without}"
     raise ValueError(
-        f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact): bands find the pairs{missed}"
+        f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact): bands find the "
+        f"pairs{missed}"
     )
 
 
 def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
-    """Return the plan with these parameters, as `Plan.described` returns them: they name rows_per_band "rows"."""
-    given = {"rows_per_band" if name == "rows" else name: value for name, value in parameters.items()}
+    """Return the plan with these parameters, as `Plan.described` returns them: they name
+    rows_per_band "rows".
+    """
+    given = {
+        "rows_per_band" if name == "rows" else name: value for name, value in parameters.items()
+    }
     return make_plan(**given, threads=threads)
 
 
 def plan_of_index(
-    parameters: Parameters, given: Mapping[str, Any] | None = None, *, kind: Kind | None = None, **others: Any
+    parameters: Parameters,
+    given: Mapping[str, Any] | None = None,
+    *,
+    kind: Kind | None = None,
+    **others: Any,
 ) -> Plan:
-    """Return the plan of a run against an index of texts or sets; the parameters of the index take effect.
+    """Return the plan of a run against an index of texts or sets; the parameters of the index take
+    effect.
 
     Parameters
     ----------
@@ -256,30 +326,36 @@ def plan_of_index(
     given : mapping of str, optional
         Arguments of `make_plan` that the user has set. They must equal those of the index.
     kind : {"text", "set"}, optional
-        What the items of the run are; by default what those of the index are. An index that does not name its shingles
-        may be one of sets.
+        What the items of the run are; by default what those of the index are. An index that does
+        not name its shingles may be one of sets.
     **others
-        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact, measure.
+        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact,
+        measure.
 
     Raises
     ------
     ValueError
-        If a given value differs from that of the index (the error names both), the index is of another family than
-        MinHash or of another kind, or it does not name its shingles, or the name is not one of shingles of words or
-        characters.
+        If a given value differs from that of the index (the error names both), the index is of
+        another family than MinHash or of another kind, or it does not name its shingles, or the
+        name is not one of shingles of words or characters.
     """
     given = given or {}
     check_index_measure(others.get("measure") or "jaccard")
     if parameters.family:
-        raise ValueError(f"this index is of the family {parameters.family}, and a run needs MinHash signatures")
+        raise ValueError(
+            f"this index is of the family {parameters.family}, and a run needs MinHash signatures"
+        )
     shingles = shingles_of_texts(parameters.shingles)
     sets = parameters.shingles == SETS or (shingles is None and kind == "set")
     if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
         raise ValueError(f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s")
     if shingles is None and not sets:
-        named = f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"
+        named = (
+            f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"
+        )
         raise ValueError(
-            f"the shingles of this index are not known, so texts cannot be used with it: it {named}; "
+            "the shingles of this index are not known, so texts cannot be used with it: it "
+            f"{named}; "
             "create it with a name such as LSHIndex(shingles='word:5')"
         )
     p = parameters
@@ -297,7 +373,10 @@ def plan_of_index(
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:
-            wanted = f"recall {given['recall']} needs {bands_and_rows(choice.bands, choice.rows_per_band)}"
+            wanted = (
+                f"recall {given['recall']} needs "
+                f"{bands_and_rows(choice.bands, choice.rows_per_band)}"
+            )
             raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows_per_band}")
     check_same_run(parameters, plan)
     return plan
@@ -307,17 +386,21 @@ def check_index_measure(measure: PairMeasure) -> None:
     """Raise ValueError if a run with this measure cannot use an index."""
     if measure != "jaccard":
         raise ValueError(
-            f"measure must be 'jaccard' with an index, not {measure!r}: an index stores the signatures of texts, which "
+            f"measure must be 'jaccard' with an index, not {measure!r}: an index stores the "
+            "signatures of texts, which "
             "estimate the Jaccard similarity"
         )
 
 
 def check_indexed(plan: Plan) -> None:
-    """Raise ValueError if a run with this plan can neither be compared with an index nor be added to one."""
+    """Raise ValueError if a run with this plan can neither be compared with an index nor be added
+    to one.
+    """
     check_index_measure(plan.measure)
     if plan.ignore_common is not None:
         raise ValueError(
-            f"ignore_common must be None with an index, not {plan.ignore_common}: which shingles are common differs "
+            f"ignore_common must be None with an index, not {plan.ignore_common}: which shingles "
+            "are common differs "
             "from run to run, and an index does not store it"
         )
 
@@ -330,7 +413,8 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
     check_indexed(plan)
     if plan.groups != "star":
         raise ValueError(
-            f"groups must be star against an index, not {plan.groups}: rows removed in earlier runs are not in the "
+            f"groups must be star against an index, not {plan.groups}: rows removed in earlier "
+            "runs are not in the "
             "index, so components through them cannot be found"
         )
     own = plan.parameters

@@ -1,6 +1,8 @@
-"""A run over weighted sets, vectors or codes: read them, find similar ones by buckets or completely, and group them.
+"""A run over weighted sets, vectors or codes: read them, find similar ones by buckets or
+completely, and group them.
 
-The rows are held as words of the kernels' measure, once. A row without a value is without a point: it is kept.
+The rows are held as words of the kernels' measure, once. A row without a value is without a point:
+it is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +37,13 @@ from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
 from lshfast.kernels.hamming import similarities
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets, choose_buckets, choose_set_buckets, crowded_codes, one_bucket
+from lshfast.kinds.buckets import (
+    PointBuckets,
+    choose_buckets,
+    choose_set_buckets,
+    crowded_codes,
+    one_bucket,
+)
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, PointFile, holder
 from lshfast.kinds.items import PointBatch
 from lshfast.kinds.measures import PointPlan, is_distance
@@ -76,12 +84,13 @@ def run_points(
     ----------
     batches : iterable of PointBatch
     format_of : callable
-        Returns the format of the words, once all batches have been read; None for weighted sets, and if no row has a
-        point.
+        Returns the format of the words, once all batches have been read; None for weighted sets,
+        and if no row has a point.
     plan : PointPlan
     clock : Clock
     keep : str, array_like of shape (n,), or callable
-        "first" or "last", or a value for each row; a callable returns the values, once all batches have been read.
+        "first" or "last", or a value for each row; a callable returns the values, once all batches
+        have been read.
     similar : callable, optional
         Called with the similar pairs that are listed, in batches.
     folder : str, optional
@@ -89,8 +98,8 @@ def run_points(
     memory : int, optional
         Bytes that the process may take; ValueError is raised if the rows need more.
     earlier : callable, optional
-        Returns the rows that are removed for an entry of an index, given all rows with a point, of which there is one,
-        and the plan. They are compared with no other rows.
+        Returns the rows that are removed for an entry of an index, given all rows with a point, of
+        which there is one, and the plan. They are compared with no other rows.
     progress : callable, optional
     """
     with clock.stage("read"):
@@ -109,10 +118,14 @@ def run_points(
     groups, forming = run.groups(_preference(values, rows))
     listing = renumbered(forming, rows.numbers) if pairs is None else pairs
     found = Findings.of(
-        rows.groups_of_all(groups, float(not is_distance(plan.measure))), listing, rows.copies_of_all(run.copies),
+        rows.groups_of_all(groups, float(not is_distance(plan.measure))),
+        listing,
+        rows.copies_of_all(run.copies),
         None if before is None else replace(before, rows=rows.numbers[before.rows]),
-        pairs_found=len(listing), candidates=run.compared, empty=rows.n - len(rows),
-    )  # fmt: skip
+        pairs_found=len(listing),
+        candidates=run.compared,
+        empty=rows.n - len(rows),
+    )
     if plan.max_candidates is not None:
         found = replace(found, limited=int(run.limited.sum()), left_out=run.left_out)
     return PointRun(found, run.plan, rows)
@@ -124,7 +137,9 @@ def _preference(keep: str | npt.ArrayLike, rows: PointRows) -> npt.ArrayLike | N
         if rows.offsets is None:
             return None
         sets = HeldSets(rows.offsets, rows.words)
-        return preference_by_length(sets.lengths if keep == "longest" else -sets.lengths, sets.hashes)
+        return preference_by_length(
+            sets.lengths if keep == "longest" else -sets.lengths, sets.hashes
+        )
     if isinstance(keep, str):
         return None if keep == "first" else np.arange(len(rows), dtype=np.int64)
     values = np.empty(rows.n, np.int64)
@@ -141,7 +156,8 @@ def pairs_of_points(
     copies: Literal["first", "all"] = "first",
     progress: Progress | None = None,
 ) -> tuple[PairArray, Limited | None]:
-    """Return the similar pairs of points that are listed, sorted, with their similarities or distances.
+    """Return the similar pairs of points that are listed, sorted, with their similarities or
+    distances.
 
     Also return the rows that had more candidates than the plan allows, if it limits them.
     """
@@ -155,7 +171,8 @@ def pairs_of_points(
 
 @dataclass(frozen=True)
 class PointRows:
-    """The rows of a run that have a point, under numbers of their own, so that rows without one take no memory.
+    """The rows of a run that have a point, under numbers of their own, so that rows without one
+    take no memory.
 
     Attributes
     ----------
@@ -180,12 +197,17 @@ class PointRows:
 
     @classmethod
     def of(
-        cls, batches: Iterable[PointBatch], format_of: Callable[[], PointFormat | None], folder: str | None = None
+        cls,
+        batches: Iterable[PointBatch],
+        format_of: Callable[[], PointFormat | None],
+        folder: str | None = None,
     ) -> PointRows:
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
         held = list[GrowingArray | PointFile]()
-        missing, marks, counts = GrowingArray(np.bool_), GrowingArray(np.uint64, 2), GrowingArray(np.int64)
+        missing = GrowingArray(np.bool_)
+        marks = GrowingArray(np.uint64, 2)
+        counts = GrowingArray(np.int64)
         sets = False
         for batch in batches:
             missing.extend(batch.missing)
@@ -221,15 +243,21 @@ class PointRows:
         return choose_buckets(self.words, self.format, plan, rows)
 
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
-        """Return groups of the rows with a point as groups of all rows; the others are kept, with this similarity."""
-        keeper, labels = np.arange(self.n, dtype=np.int64), np.arange(self.n, dtype=np.int64)
+        """Return groups of the rows with a point as groups of all rows; the others are kept, with
+        this similarity.
+        """
+        keeper = np.arange(self.n, dtype=np.int64)
+        labels = np.arange(self.n, dtype=np.int64)
         similarity = np.full(self.n, value, np.float64)
-        keeper[self.numbers], labels[self.numbers] = self.numbers[groups.keeper], self.numbers[groups.labels]
+        keeper[self.numbers] = self.numbers[groups.keeper]
+        labels[self.numbers] = self.numbers[groups.labels]
         similarity[self.numbers] = groups.similarity
         return Groups(keeper, similarity, labels)
 
     def copies_of_all(self, copies: Int64Array) -> Int64Array:
-        """Return the first copy of each row with a point as that of all rows; a row without one is never a copy."""
+        """Return the first copy of each row with a point as that of all rows; a row without one is
+        never a copy.
+        """
         every = np.arange(self.n, dtype=np.int64)
         every[self.numbers] = self.numbers[copies]
         return every
@@ -239,8 +267,12 @@ class PointRows:
         return self.held.values(right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64))
 
 
-def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array | None) -> UInt64Array:
-    """Return two hashes of the words of each row: uint64 (n, 2); of weighted sets, given the number of elements."""
+def _marks(
+    words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array | None
+) -> UInt64Array:
+    """Return two hashes of the words of each row: uint64 (n, 2); of weighted sets, given the number
+    of elements.
+    """
     n, width = words.shape
     ends = np.arange(n + 1, dtype=np.int64)
     if counts is not None:
@@ -252,8 +284,8 @@ def _marks(words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array
 class _Run:
     """The stages of a run after reading.
 
-    Within it, the similarity of a pair is 1 - its value, so that it is 1 for copies and greater for nearer points; of
-    weighted sets, it is the negative of the value.
+    Within it, the similarity of a pair is 1 - its value, so that it is 1 for copies and greater for
+    nearer points; of weighted sets, it is the negative of the value.
     """
 
     plan: PointPlan
@@ -271,12 +303,17 @@ class _Run:
         memory: int | None = None,
         earlier: Earlier | None = None,
     ) -> None:
-        self._rows, self.plan, self._clock, self._progress = rows, plan, clock, progress
+        self._rows = rows
+        self.plan = plan
+        self._clock = clock
+        self._progress = progress
         self.compared = self.left_out = 0
         self.limited = np.zeros(len(rows), np.bool_)
         with clock.stage("match", rows.words.nbytes):
             if earlier is not None:
-                rows.marks[earlier.rows, 0] = 0  # copies of such a row are removed for the same entry
+                rows.marks[earlier.rows, 0] = (
+                    0  # copies of such a row are removed for the same entry
+                )
             self.copies = equal_rows(rows.marks)
             different = self.copies == np.arange(len(rows), dtype=np.int64)
             if earlier is not None:
@@ -289,22 +326,31 @@ class _Run:
     def _check_memory(self) -> None:
         """Raise ValueError if the rows need more memory than the process may take."""
         n = len(self._rows)
-        needed = self.plan.memory_for(n, -(-self._rows.words.size // max(1, n)), self.plan.kind == "code")
+        needed = self.plan.memory_for(
+            n, -(-self._rows.words.size // max(1, n)), self.plan.kind == "code"
+        )
         if self._memory is not None and needed > self._memory:
             raise ValueError(
-                f"memory must be at least {needed:,} bytes for {n:,} {plural(self.plan.kind)}, not {self._memory:,}; "
+                f"memory must be at least {needed:,} bytes for {n:,} {plural(self.plan.kind)}, "
+                f"not {self._memory:,}; "
                 "fewer threads need less"
             )
 
     def _choose(self) -> PointBuckets | None:
-        """Return the buckets of the points; None if codes are compared completely, by blocks of bits."""
+        """Return the buckets of the points; None if codes are compared completely, by blocks of
+        bits.
+        """
         format = self._rows.format
         if not len(self._rows):
             return None
         if self.plan.kind == "code" and self.plan.complete:
             assert format is not None
             components = self.plan.groups == "components" and self.plan.measure == "hamming"
-            return crowded_codes(self._rows.words, format, self.plan, self._different) if components else None
+            return (
+                crowded_codes(self._rows.words, format, self.plan, self._different)
+                if components
+                else None
+            )
         if self.plan.complete:
             return one_bucket(len(self._rows))
         buckets = self._rows.buckets(self.plan, self._different)
@@ -315,10 +361,18 @@ class _Run:
 
     def _join(self, order: Int64Array, buckets: PointBuckets) -> BucketJoin:
         return BucketJoin(
-            self._rows.held, order, self.plan.value_of(self._rows.format), buckets.keys, buckets.bands.bands,
-            buckets.codes, buckets.most, self.plan.threads, self._progress, crowded=buckets.crowded,
+            self._rows.held,
+            order,
+            self.plan.value_of(self._rows.format),
+            buckets.keys,
+            buckets.bands.bands,
+            buckets.codes,
+            buckets.most,
+            self.plan.threads,
+            self._progress,
+            crowded=buckets.crowded,
             crowd=buckets.crowd,
-        )  # fmt: skip
+        )
 
     def _add_counts(self, join: BucketJoin) -> None:
         """Add what a join that has ended has counted."""
@@ -329,7 +383,9 @@ class _Run:
     # ---- all pairs ----
 
     def every_pair(self, copies: Literal["first", "all"] = "first") -> PairArray:
-        """Return all similar pairs that are listed, sorted, with their similarities or distances."""
+        """Return all similar pairs that are listed, sorted, with their similarities or
+        distances.
+        """
         with self._clock.stage("verify"):
             found = joined_pairs(listed(self._similar(), self.plan))
             sort_pairs(found)
@@ -343,12 +399,16 @@ class _Run:
         if not len(self._rows):
             return
         if self.plan.measure == "tanimoto":
-            alike = tanimoto_pairs(self._rows.words[order], self.plan.bound, threads=self.plan.threads)
+            alike = tanimoto_pairs(
+                self._rows.words[order], self.plan.bound, threads=self.plan.threads
+            )
             yield as_pairs(order[alike.left], order[alike.right], alike.similarity)
             self.compared += len(alike)
             return
         if self._buckets is None:
-            near = hamming_pairs(self._rows.words[order], int(self.plan.bound), threads=self.plan.threads)
+            near = hamming_pairs(
+                self._rows.words[order], int(self.plan.bound), threads=self.plan.threads
+            )
             yield as_pairs(order[near.left], order[near.right], 1.0 - near.distance)
             self.compared += len(near)
             return
@@ -360,7 +420,9 @@ class _Run:
     # ---- groups ----
 
     def groups(self, preference: npt.ArrayLike | None) -> tuple[Groups, PairArray]:
-        """Return the groups, and the similar pairs from which they were formed, sorted, with their values."""
+        """Return the groups, and the similar pairs from which they were formed, sorted, with their
+        values.
+        """
         n = len(self._rows)
         with self._clock.stage("verify"):
             similar = self._forming(preference)
@@ -370,10 +432,14 @@ class _Run:
             removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
             keepers = groups.keeper[removed]
             same = self.copies[removed] == self.copies[keepers]
-            values = np.where(same, float(not is_distance(self.plan.measure)), self._values(removed, keepers))
+            values = np.where(
+                same, float(not is_distance(self.plan.measure)), self._values(removed, keepers)
+            )
             similarity = np.full(n, float(not is_distance(self.plan.measure)), np.float64)
             similarity[removed] = values
-            return replace(groups, similarity=similarity), self._reported(with_copies(similar, self.copies))
+            return replace(groups, similarity=similarity), self._reported(
+                with_copies(similar, self.copies)
+            )
 
     def _forming(self, preference: npt.ArrayLike | None) -> PairArray:
         """Return similar pairs of different rows that determine the groups."""
@@ -393,12 +459,16 @@ class _Run:
         kept = dedup_codes(self._rows.words[order], int(self.plan.bound), threads=self.plan.threads)
         removed = np.flatnonzero(~kept.keep)
         self.compared += len(removed)
-        return sorted_pairs(order[kept.keeper[removed]], order[removed], np.float64(1) - kept.distance[removed])
+        return sorted_pairs(
+            order[kept.keeper[removed]], order[removed], np.float64(1) - kept.distance[removed]
+        )
 
     # ---- values ----
 
     def _values(self, left: Int64Array, right: Int64Array) -> Float64Array:
-        """Return the similarities or distances of pairs of rows that are reported, which are exact."""
+        """Return the similarities or distances of pairs of rows that are reported, which
+        are exact.
+        """
         rows = self._rows
         if not len(rows):
             return np.zeros(len(left))

@@ -14,17 +14,18 @@ from lshfast.engine.columns import Column
 from lshfast.engine.plan import Keep, KeepValues
 from lshfast.join.groups import preferred
 
-# The seed of the hash that orders texts of equal length. It differs from the seed of the run, so the texts that are
-# kept do not depend on that seed.
+# The seed of the hash that orders texts of equal length. It differs from the seed of the run, so
+# the texts that are kept do not depend on that seed.
 TIE_SEED = 1
 
 
 def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | None:
-    """Return the preference of each row under a `keep` policy; of two rows, the one with the greater value is kept.
+    """Return the preference of each row under a `keep` policy; of two rows, the one with the
+    greater value is kept.
 
-    Of two texts with the same length, the one with the greater hash is preferred; of equal texts, the first row. So
-    the texts that are kept do not depend on the order of the input. The author of a text can cause it to be kept, for
-    example by making it longer (shorter).
+    Of two texts with the same length, the one with the greater hash is preferred; of equal texts,
+    the first row. So the texts that are kept do not depend on the order of the input. The author of
+    a text can cause it to be kept, for example by making it longer (shorter).
     """
     if not isinstance(keep, str):
         return keep
@@ -37,8 +38,12 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     return preference_by_length(lengths, lambda tied: column.take(tied).hashes(TIE_SEED))
 
 
-def preference_by_length(lengths: Int64Array, hashes_of: Callable[[Int64Array], UInt64Array]) -> Int64Array:
-    """Return the preference of rows by their lengths; among equal ones by hashes of some rows, then by their order."""
+def preference_by_length(
+    lengths: Int64Array, hashes_of: Callable[[Int64Array], UInt64Array]
+) -> Int64Array:
+    """Return the preference of rows by their lengths; among equal ones by hashes of some rows, then
+    by their order.
+    """
     rows = np.arange(len(lengths), dtype=np.int64)
     _, group, members = np.unique(lengths, return_inverse=True, return_counts=True)
     tied = np.flatnonzero(members[group] > 1)
@@ -51,11 +56,19 @@ def preference_by_length(lengths: Int64Array, hashes_of: Callable[[Int64Array], 
 
 def check_keep_measure(keep: Keep | KeepValues | str, measure: ItemMeasure) -> None:
     """Raise ValueError if the measure contradicts a `keep` policy."""
-    if isinstance(keep, str) and keep in ("longest", "shortest") and measure not in get_args(PairMeasure):
-        raise ValueError(f"keep must not be {keep!r} for the measure {measure}: vectors and codes have one length")
+    if (
+        isinstance(keep, str)
+        and keep in ("longest", "shortest")
+        and measure not in get_args(PairMeasure)
+    ):
+        raise ValueError(
+            f"keep must not be {keep!r} for the measure {measure}: vectors and codes have one "
+            "length"
+        )
     if isinstance(keep, str) and keep == "shortest" and measure == "containment":
         raise ValueError(
-            "keep must not be 'shortest' for measure='containment', which keeps the text with more shingles"
+            "keep must not be 'shortest' for measure='containment', which keeps the text with "
+            "more shingles"
         )
 
 
@@ -64,7 +77,10 @@ def check_keep(keep: Keep | KeepValues, n: int, measure: ItemMeasure = "jaccard"
     check_keep_measure(keep, measure)
     if isinstance(keep, str):
         if keep not in get_args(Keep):
-            raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or one value per row, not {keep!r}")
+            raise ValueError(
+                f"keep must be one of {', '.join(get_args(Keep))}, or one value per row, not "
+                f"{keep!r}"
+            )
         return
     try:
         preferred(n, keep)

@@ -38,7 +38,8 @@ class Removal(NamedTuple):
     kept_key : object
         Key of the row, or of the earlier entry of an index, that is kept instead of it.
     similarity : float
-        Similarity of the two, in [0, 1]; with measure="containment", how much of the removed row the kept one contains.
+        Similarity of the two, in [0, 1]; with measure="containment", how much of the removed row
+        the kept one contains.
 
     See Also
     --------
@@ -91,10 +92,11 @@ class Decision(NamedTuple):
     keep : bool
         Whether the row is kept.
     kept_key : object
-        Key of the row, or of the earlier entry of an index, that is kept instead; `key` if the row is kept.
+        Key of the row, or of the earlier entry of an index, that is kept instead; `key` if the row
+        is kept.
     similarity : float
-        Similarity of the row to that one, in [0, 1]; 1 if the row is kept. In a run by distance, their distance; 0 if
-        the row is kept.
+        Similarity of the row to that one, in [0, 1]; 1 if the row is kept. In a run by distance,
+        their distance; 0 if the row is kept.
     group : int
         Number of the first row of the group.
     """
@@ -110,36 +112,40 @@ class Decision(NamedTuple):
 class DedupResult(Shown):
     """Hold the result of `dedup` for n rows, and the figures of the run.
 
-    ``len(result)`` is n, and iterating yields one `Decision` for each row. Two results are equal if their arrays and
-    keys are equal, and their summaries are equal. pyarrow, polars and pandas accept a result as a table (see
-    `to_arrow`), for example ``pandas.DataFrame(result)``. A terminal and a notebook show the figures.
+    ``len(result)`` is n, and iterating yields one `Decision` for each row. Two results are equal if
+    their arrays and keys are equal, and their summaries are equal. pyarrow, polars and pandas
+    accept a result as a table (see `to_arrow`), for example ``pandas.DataFrame(result)``. A
+    terminal and a notebook show the figures.
 
     Attributes
     ----------
     keep : ndarray of bool, shape (n,)
         True for the rows that are kept.
     labels : ndarray of int64, shape (n,)
-        The smallest row of each row's group. Rows that were removed for the same earlier entry are one group.
+        The smallest row of each row's group. Rows that were removed for the same earlier entry are
+        one group.
     keeper : ndarray of int64, shape (n,)
-        The row that is kept instead of each row: the row itself if it is kept, -1 if it was removed for an earlier
-        entry.
+        The row that is kept instead of each row: the row itself if it is kept, -1 if it was removed
+        for an earlier entry.
     similarity : ndarray of float64, shape (n,)
-        Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by signatures. With
-        measure="containment", how much of the row the keeper contains. If `summary.measure` is a distance, the distance
-        of each row to its keeper.
+        Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by
+        signatures. With measure="containment", how much of the row the keeper contains. If
+        `summary.measure` is a distance, the distance of each row to its keeper.
     pairs : structured ndarray with fields i, j (int64, i < j) and similarity, or distance (float64)
-        The similar pairs that determine the groups, sorted by (i, j). For stars: each removed row with its keeper. For
-        components: enough pairs to connect the rows of each group. An exact copy is paired with the first row that has
-        the same tokens. A row that was removed for an earlier entry is in no pair. To find all similar pairs, use
-        `lshfast.pairs`, or let `dedup_files` write them to a file.
+        The similar pairs that determine the groups, sorted by (i, j). For stars: each removed row
+        with its keeper. For components: enough pairs to connect the rows of each group. An exact
+        copy is paired with the first row that has the same tokens. A row that was removed for an
+        earlier entry is in no pair. To find all similar pairs, use `lshfast.pairs`, or let
+        `dedup_files` write them to a file.
     summary : Summary
     keys : sequence or None
         Keys of the rows; None if the row numbers are the keys.
     earlier : list or None
-        For each row the key of the earlier entry that it was removed for, or None; None if there was no index.
+        For each row the key of the earlier entry that it was removed for, or None; None if there
+        was no index.
     options : dict
-        The arguments of the run that decide its answer, as values of JSON, with the bands and rows that `recall` led
-        to. Not compared.
+        The arguments of the run that decide its answer, as values of JSON, with the bands and rows
+        that `recall` led to. Not compared.
 
     See Also
     --------
@@ -177,28 +183,41 @@ class DedupResult(Shown):
             rows = range(len(self))[start : start + ROWS_AT_ONCE]
             keys = rows if self.keys is None else (self.keys[row] for row in rows)
             keep, similarity, labels = (
-                column[rows.start : rows.stop].tolist() for column in (self.keep, self.similarity, self.labels)
+                column[rows.start : rows.stop].tolist()
+                for column in (self.keep, self.similarity, self.labels)
             )
             yield from map(Decision, keys, keep, map(self.kept_key, rows), similarity, labels)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DedupResult):
             return NotImplemented
-        return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self)[:-1])
+        return all(
+            _equal(getattr(self, name.name), getattr(other, name.name))
+            for name in fields(self)[:-1]
+        )
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"DedupResult of {counted(len(self), 'row')}", short_figures(self.summary), self.summary.advice
+        return (
+            f"DedupResult of {counted(len(self), 'row')}",
+            short_figures(self.summary),
+            self.summary.advice,
+        )
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + removed_as_html(self.iter_removed(), self.summary.removed, self.summary.measure)
+        return super()._repr_html_() + removed_as_html(
+            self.iter_removed(), self.summary.removed, self.summary.measure
+        )
 
     @property
     def removed(self) -> list[Removal]:
-        """One `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a distance."""
+        """One `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a
+        distance.
+        """
         return list(self.iter_removed())
 
     def iter_removed(self) -> Iterator[Removal]:
-        """Yield one `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a distance.
+        """Yield one `Removal` for each removed row, in row order; a `DistanceRemoval` if the
+        measure is a distance.
 
         Yields
         ------
@@ -252,8 +271,8 @@ class DedupResult(Shown):
         key : object
             The key of the row; its number if no keys were given.
         texts : sequence of length n, optional
-            The texts of the rows, as they were given to `dedup`. With them, the explanation has what the row and the
-            kept one share, and how they differ.
+            The texts of the rows, as they were given to `dedup`. With them, the explanation has
+            what the row and the kept one share, and how they differ.
 
         Returns
         -------
@@ -296,7 +315,9 @@ class DedupResult(Shown):
 
         row = self._row_of(key)
         if texts is not None and len(texts) != len(self):
-            raise ValueError(f"texts must have one text per row: {len(self)} texts, not {len(texts)}")
+            raise ValueError(
+                f"texts must have one text per row: {len(self)} texts, not {len(texts)}"
+            )
         texts_of = None if texts is None else texts_of_column(texts)
         return explain_row(self, row, plan_of_options(self.options), texts_of)
 
@@ -312,7 +333,8 @@ class DedupResult(Shown):
         raise KeyError(key)
 
     def plot(self) -> Drawing:
-        """Draw the similarities of removed rows, under the curve of the plan, and the sizes of groups.
+        """Draw the similarities of removed rows, under the curve of the plan, and the sizes of
+        groups.
 
         Returns
         -------
@@ -328,7 +350,8 @@ class DedupResult(Shown):
         --------
         >>> import lshfast
         >>> lshfast.dedup(["the cat sat on the mat", "The cat sat on the mat!", "a dog"]).plot()
-        <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number of rows>
+        <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number of
+        rows>
         """
         from lshfast.engine.dedup_page import drawing_of
 
@@ -344,16 +367,16 @@ class DedupResult(Shown):
     ) -> None:
         """Write a page that shows what was removed and why.
 
-        The page needs no network and no script: the account, the similarities and the curve of the plan, the sizes of
-        groups, and removed rows beside the kept ones.
+        The page needs no network and no script: the account, the similarities and the curve of the
+        plan, the sizes of groups, and removed rows beside the kept ones.
 
         Parameters
         ----------
         path : path
             The file for the page, named .html.
         texts : sequence of length n, optional
-            The texts or sets of the rows, as they were given to `dedup`: some are shown, with their differences marked.
-            Without them, the page shows keys and similarities.
+            The texts or sets of the rows, as they were given to `dedup`: some are shown, with their
+            differences marked. Without them, the page shows keys and similarities.
         title : str
             The title of the page.
         overwrite : bool, default False
@@ -384,9 +407,13 @@ class DedupResult(Shown):
 
         check_page(path)
         if texts is not None and len(texts) != len(self):
-            raise ValueError(f"texts must have one text per row: {len(self)} texts, not {len(texts)}")
+            raise ValueError(
+                f"texts must have one text per row: {len(self)} texts, not {len(texts)}"
+            )
         radius = radius_of(plan_of_options(self.options))
-        evidence = evidence_of(self, None if texts is None else texts_of_column(texts), radius=radius)
+        evidence = evidence_of(
+            self, None if texts is None else texts_of_column(texts), radius=radius
+        )
         page = page_of(self.summary, self.options, evidence, title=title, texts=texts is not None)
         write_page(path, page, overwrite)
 
@@ -398,12 +425,13 @@ class DedupResult(Shown):
         pyarrow.Table
             key : key of the row; its number (int64) if no keys were given.
             keep : bool, whether the row is kept.
-            kept_key : key of the row or earlier entry that is kept instead; the key of the row itself if it is kept.
+            kept_key : key of the row or earlier entry that is kept instead; of a kept row its own.
             similarity : double, similarity to that row or entry; 1 if the row is kept.
             group : int64, number of the first row of the group.
-            earlier : bool, whether the row was removed for an earlier entry; only after a run against an index.
+            earlier : bool, whether it was removed for an earlier entry; after a run against one.
 
-            If keys of rows and of earlier entries have different types, `kept_key` contains strings.
+            If keys of rows and of earlier entries have different types, `kept_key` contains
+            strings.
 
         Raises
         ------
@@ -421,7 +449,11 @@ class DedupResult(Shown):
         """
         pa = optional("pyarrow")
         rows = range(len(self))
-        keys = np.arange(len(self), dtype=np.int64) if self.keys is None else [self.keys[row] for row in rows]
+        keys = (
+            np.arange(len(self), dtype=np.int64)
+            if self.keys is None
+            else [self.keys[row] for row in rows]
+        )
         columns: dict[str, Any] = {"key": _arrow_column(keys), "keep": self.keep}
         if self.earlier is None:
             columns["kept_key"] = columns["key"].take(pa.array(self.keeper))
@@ -437,7 +469,9 @@ class DedupResult(Shown):
 
 
 def of_one_kind(keys: list[Any]) -> list[Any]:
-    """Return keys; convert them to strings if they have several types, as ids of a run and keys of an index can."""
+    """Return keys; convert them to strings if they have several types, as ids of a run and keys of
+    an index can.
+    """
     return list(map(str, keys)) if len(set(map(type, keys))) > 1 else keys
 
 

@@ -1,7 +1,7 @@
 """The stages of a run after sketching: bucket keys → candidates → pairs → groups.
 
-Texts are referenced in place. Their tokens are not stored: verification computes the tokens of candidates again, with
-the secret key of the run.
+Texts are referenced in place. Their tokens are not stored: verification computes the tokens of
+candidates again, with the secret key of the run.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
 
 
-# An exact join for groups ends if there are more similar pairs for each row than this. The pairs that determine the
-# groups are fewer than the rows.
+# An exact join for groups ends if there are more similar pairs for each row than this. The pairs
+# that determine the groups are fewer than the rows.
 MOST_PAIRS = 64
 
 
 @dataclass(frozen=True)
 class PartRun:
-    """The rows of a part of a run, or of a whole run, what was found among them, and the plan with common shingles."""
+    """The rows of a part of a run, or of a whole run, what was found among them, and the plan with
+    common shingles.
+    """
 
     sketches: SketchedRows
     found: Findings
@@ -80,7 +82,8 @@ def run_part(
     plan : Plan
     clock : Clock
     keep : str, array_like of shape (n,), or callable
-        A policy, or a value for each row; a callable returns the values, once all batches have been read.
+        A policy, or a value for each row; a callable returns the values, once all batches have been
+        read.
     against : LSHIndex, optional
         An index: rows that are similar to an entry are removed first.
     indexed : bool, default False
@@ -94,7 +97,13 @@ def run_part(
     indexed = indexed or against is not None
     batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(
-        batches, plan, clock, progress, indexed=indexed, grouped=similar is None and store is None, store=store
+        batches,
+        plan,
+        clock,
+        progress,
+        indexed=indexed,
+        grouped=similar is None and store is None,
+        store=store,
     )
     values = keep() if callable(keep) else keep
     earlier = remove_earlier(sketches, plan, clock, against)
@@ -104,13 +113,23 @@ def run_part(
         similar(every, sketches)
     preference = preference_of(values, sketches.rows.column)
     found = find_duplicates(
-        sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
+        sketches,
+        plan,
+        clock,
+        preference=preference,
+        earlier=earlier,
+        every=every,
+        progress=progress,
     )
     return PartRun(sketches, found, plan)
 
 
-def remove_earlier(sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None) -> Earlier | None:
-    """Find the rows that are similar to an entry of an index, and exclude them from comparisons; None for no index."""
+def remove_earlier(
+    sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None
+) -> Earlier | None:
+    """Find the rows that are similar to an entry of an index, and exclude them from comparisons;
+    None for no index.
+    """
     if against is None:
         return None
     with clock.stage("earlier"):
@@ -137,20 +156,22 @@ def find_duplicates(
     plan : Plan
     clock : Clock
     preference : array_like of shape (n,), optional
-        Of two similar rows, the one with the greater value is kept; the first by default. With containment, the one
-        with the larger set is kept, and the value decides among sets of one size.
+        Of two similar rows, the one with the greater value is kept; the first by default. With
+        containment, the one with the larger set is kept, and the value decides among sets of one
+        size.
     earlier : Earlier, optional
         Rows that were removed for an entry of an index, see `remove_earlier`.
     every : SimilarPairs, optional
-        All similar pairs of this run, after its batches were used. If one batch held all of them, they are not searched
-        again.
+        All similar pairs of this run, after its batches were used. If one batch held all of them,
+        they are not searched again.
     progress : callable, optional
         Called with ("verify", done, total).
     """
     by_size = plan.measure == "containment"
     if plan.exact or (every is not None and every.only is not None):
         if every is not None and every.only is not None:
-            similar, compared = every.only, 0
+            similar = every.only
+            compared = 0
         else:
             similar, compared = find_exact_pairs(sketches, plan, clock, preference, progress)
         if by_size:
@@ -158,11 +179,17 @@ def find_duplicates(
             preference = prefer_larger(sketches, rows, plan, preference, clock)
     else:
         short = sketches.tokens is not None
-        joined = find_pairs_of_short_crowd(sketches, plan, preference, clock, progress) if short else None
+        joined = (
+            find_pairs_of_short_crowd(sketches, plan, preference, clock, progress)
+            if short
+            else None
+        )
         if short and joined is None:
             sketches = sketch_rows([sketches.rows.column], plan, clock, progress)
         if by_size:
-            preference = prefer_larger(sketches, sketches.meeting(plan.threads), plan, preference, clock)
+            preference = prefer_larger(
+                sketches, sketches.meeting(plan.threads), plan, preference, clock
+            )
         similar, compared = joined or find_pairs_for_groups(
             sketches, plan, preference, clock, progress, join_short=not short
         )
@@ -170,15 +197,25 @@ def find_duplicates(
     pairs = with_copies(similar, sketches.copies)
     found = len(pairs)
     if every is not None:
-        found, compared = every.found, every.candidates
+        found = every.found
+        compared = every.candidates
     return Findings.of(
-        groups, pairs, sketches.copies, earlier, pairs_found=found, candidates=compared,
+        groups,
+        pairs,
+        sketches.copies,
+        earlier,
+        pairs_found=found,
+        candidates=compared,
         empty=int(sketches.empty.sum()),
-    )  # fmt: skip
+    )
 
 
 def prefer_larger(
-    sketches: SketchedRows, rows: Int64Array, plan: Plan, preference: npt.ArrayLike | None, clock: Clock
+    sketches: SketchedRows,
+    rows: Int64Array,
+    plan: Plan,
+    preference: npt.ArrayLike | None,
+    clock: Clock,
 ) -> Int64Array:
     """Return a preference for the rows with larger sets, of those that may be in a similar pair."""
     with clock.stage("match"):
@@ -186,11 +223,17 @@ def prefer_larger(
 
 
 def find_exact_pairs(
-    sketches: SketchedRows, plan: Plan, clock: Clock, preference: npt.ArrayLike | None, progress: Progress | None = None
+    sketches: SketchedRows,
+    plan: Plan,
+    clock: Clock,
+    preference: npt.ArrayLike | None,
+    progress: Progress | None = None,
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return all similar pairs of different rows, sorted, and the number of pairs that were compared.
+    """Return all similar pairs of different rows, sorted, and the number of pairs that were
+    compared.
 
-    If they are more than MOST_PAIRS for each row, the pairs that determine the groups are returned instead.
+    If they are more than MOST_PAIRS for each row, the pairs that determine the groups are returned
+    instead.
     """
     every = ExactPairs(sketches, plan)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
@@ -215,7 +258,9 @@ def comparison_of(plan: Plan) -> Comparison:
     """Return how rows are compared for groups."""
     threshold = 0.0 if plan.verify == "none" else plan.threshold
     chains = plan.groups == "components"
-    return Comparison(threshold, plan.verify == "exact", chains, plan.threads, plan.measure, plan.capped)
+    return Comparison(
+        threshold, plan.verify == "exact", chains, plan.threads, plan.measure, plan.capped
+    )
 
 
 def find_pairs_for_groups(
@@ -227,7 +272,9 @@ def find_pairs_for_groups(
     *,
     join_short: bool = True,
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
+    """Return similar pairs that determine the groups, sorted, and the number of pairs that were
+    compared.
+    """
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,
@@ -241,10 +288,17 @@ def find_pairs_for_groups(
 
 
 def find_pairs_of_short_crowd(
-    sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
+    sketches: SketchedRows,
+    plan: Plan,
+    preference: npt.ArrayLike | None,
+    clock: Clock,
+    progress: Progress | None = None,
 ) -> tuple[npt.NDArray[np.void], int] | None:
-    """Return what `find_pairs_for_groups` returns, for a crowd of short rows; None if too many pairs are similar."""
-    column, hasher = sketches.rows.column, plan.hasher
+    """Return what `find_pairs_for_groups` returns, for a crowd of short rows; None if too many
+    pairs are similar.
+    """
+    column = sketches.rows.column
+    hasher = plan.hasher
 
     def sketch(rows: Int64Array) -> UInt64Array:
         signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
@@ -252,31 +306,47 @@ def find_pairs_of_short_crowd(
         def work(part: slice) -> None:
             signatures[part] = hasher.sketch(column.take(rows[part]).tokens(hasher.seed), threads=1)
 
-        for_each_piece(work, np.maximum(column.nbytes[rows], LEAST_ROW_BYTES), PIECE_BYTES, plan.threads)
+        for_each_piece(
+            work, np.maximum(column.nbytes[rows], LEAST_ROW_BYTES), PIECE_BYTES, plan.threads
+        )
         return signatures
 
     with clock.stage("verify", int(column.nbytes.sum())):
         return pairs_of_short_crowd(
-            collection_of(sketches, plan.threads), sketch, plan.bands, comparison_of(plan), preference=preference,
+            collection_of(sketches, plan.threads),
+            sketch,
+            plan.bands,
+            comparison_of(plan),
+            preference=preference,
             progress=_report_to(progress),
-        )  # fmt: skip
+        )
 
 
 def group(
-    sketches: SketchedRows, similar: npt.NDArray[np.void], plan: Plan, preference: npt.ArrayLike | None, clock: Clock
+    sketches: SketchedRows,
+    similar: npt.NDArray[np.void],
+    plan: Plan,
+    preference: npt.ArrayLike | None,
+    clock: Clock,
 ) -> Groups:
-    """Group the rows, and compute the similarity to the keeper of each row that is not paired with it."""
+    """Group the rows, and compute the similarity to the keeper of each row that is not paired with
+    it.
+    """
     make = star_groups if plan.groups == "star" else component_groups
     with clock.stage("group", 0):
         if plan.groups == "components" and plan.measure == "containment":
-            similar = climbing_pairs(len(sketches), similar, copies=sketches.copies, preference=preference)
+            similar = climbing_pairs(
+                len(sketches), similar, copies=sketches.copies, preference=preference
+            )
         groups = make(len(sketches), similar, copies=sketches.copies, preference=preference)
         unknown = np.flatnonzero(np.isnan(groups.similarity))
         if len(unknown):
             left = np.minimum(unknown, groups.keeper[unknown])
             right = np.maximum(unknown, groups.keeper[unknown])
             if plan.verify == "exact":
-                found = verify(sketches.rows, left, right, 0.0, measure=plan.measure, threads=plan.threads)
+                found = verify(
+                    sketches.rows, left, right, 0.0, measure=plan.measure, threads=plan.threads
+                )
                 groups.similarity[unknown] = found["similarity"]
             else:
                 groups.similarity[unknown] = estimate(sketches.signatures, left, right)

@@ -1,4 +1,6 @@
-"""Rows of crowds that are similar to no other row, as their slots show: their texts need not be read again."""
+"""Rows of crowds that are similar to no other row, as their slots show: their texts need not be
+read again.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.text import Texts
 
-# Screen a crowd if at least MOST_HELD of its rows have hashes of slots, and at least MOST_UNLIKE of those share too few
-# slots with each other.
+# Screen a crowd if at least MOST_HELD of its rows have hashes of slots, and at least MOST_UNLIKE of
+# those share too few slots with each other.
 MOST_HELD = 3 / 4
 MOST_UNLIKE = 1 / 2
 
@@ -27,10 +29,12 @@ def alone_in_crowds(
     plan: Plan,
     read_again: Callable[[Int64Array], Iterable[Texts]],
 ) -> BoolArray:
-    """Return which rows of large components share too few slots with all others to be similar to any of them.
+    """Return which rows of large components share too few slots with all others to be similar to
+    any of them.
 
-    Rows with the same bytes count as one. A component is screened if most of its rows have hashes of slots, and many of
-    those share too few slots with each other. Its other rows are read again for their slots.
+    Rows with the same bytes count as one. A component is screened if most of its rows have hashes
+    of slots, and many of those share too few slots with each other. Its other rows are read again
+    for their slots.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
-"""Shingles for short texts: `recommend`, and the warning about shingles that are too long for the texts of a run.
+"""Shingles for short texts: `recommend`, and the warning about shingles that are too long for the
+texts of a run.
 
-A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The similarity is then
-(m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the text has at least 49 words.
+A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The
+similarity is then (m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the
+text has at least 49 words.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from lshfast.kernels.text import TextError, Texts
 from lshfast.readers.stored_texts import StoredTexts
 from lshfast.shingling import Unit, shingle
 
-# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are estimated from the
-# bytes.
+# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are
+# estimated from the bytes.
 SAMPLE_ROWS = 1000
 LONG_BYTES = 1024
 BYTES_PER_WORD = 6
@@ -32,13 +34,18 @@ BYTES_PER_WORD = 6
 # The number of characters, or words, that differ if one word is changed.
 CHANGED = {"word": 1, "char": 5}
 
-# Shingles in order of preference, and for each the least similarity that must remain after a change of two words.
+# Shingles in order of preference, and for each the least similarity that must remain after a change
+# of two words.
 CHOICES: tuple[tuple[Unit, int, float], ...] = (
-    ("word", 5, 0.6), ("word", 4, 0.6), ("word", 3, 0.6), ("word", 2, 0.5), ("char", 5, 0.5),
-)  # fmt: skip
+    ("word", 5, 0.6),
+    ("word", 4, 0.6),
+    ("word", 3, 0.6),
+    ("word", 2, 0.5),
+    ("char", 5, 0.5),
+)
 
-# The highest threshold that is recommended. A run with a higher threshold warns as if it had this one, because its user
-# has chosen to find fewer texts with a changed word.
+# The highest threshold that is recommended. A run with a higher threshold warns as if it had this
+# one, because its user has chosen to find fewer texts with a changed word.
 HIGHEST = 0.8
 
 # There is no warning for fewer texts.
@@ -111,7 +118,8 @@ class Lengths:
 def sample_of(n: int) -> Int64Array:
     """Return the rows of n that are measured."""
     rows = np.linspace(0, n - 1, SAMPLE_ROWS if n else 0).astype(np.int64)
-    return np.asarray(rows[np.diff(rows, prepend=-1) > 0])  # np.unique would import numpy.ma, which takes 9 ms
+    # Np.unique would import numpy.ma, which takes 9 ms.
+    return np.asarray(rows[np.diff(rows, prepend=-1) > 0])
 
 
 def sample_for(n: int, plan: Plan) -> Int64Array:
@@ -127,7 +135,9 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
 
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
-    """Measure the texts of a sample, given their rows and lengths, and those of at most LONG_BYTES themselves."""
+    """Measure the texts of a sample, given their rows and lengths, and those of at most LONG_BYTES
+    themselves.
+    """
     counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
@@ -140,7 +150,9 @@ def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Len
 
 
 def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
-    """Return the similarity of a text of `length` words (characters) to a copy with `changes` words changed."""
+    """Return the similarity of a text of `length` words (characters) to a copy with `changes` words
+    changed.
+    """
     shingles = max(length - size + 1, 1)
     changed = min(changes * (size + CHANGED[unit] - 1), shingles)
     return (shingles - changed) / (shingles + changed)
@@ -149,15 +161,16 @@ def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
 def recommend(texts: Any) -> Recommendation:
     """Recommend shingles and a threshold for the lengths of texts.
 
-    The recommended size is the largest of 5, 4 and 3 words for which a change of two words in a text of median length
-    leaves a similarity of at least .6. If none does, it is 2 words if they leave at least .5, else 5 characters if they
-    leave at least .5, else 4 characters. The threshold is this similarity, rounded down to a multiple of .05, at least
-    .5 and at most .8.
+    The recommended size is the largest of 5, 4 and 3 words for which a change of two words in a
+    text of median length leaves a similarity of at least .6. If none does, it is 2 words if they
+    leave at least .5, else 5 characters if they leave at least .5, else 4 characters. The threshold
+    is this similarity, rounded down to a multiple of .05, at least .5 and at most .8.
 
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
-        As for `shingle`. At most 1,000 texts at regular intervals are measured; texts without words are ignored.
+        As for `shingle`. At most 1,000 texts at regular intervals are measured; texts without words
+        are ignored.
 
     Returns
     -------
@@ -169,7 +182,8 @@ def recommend(texts: Any) -> Recommendation:
     TypeError
         If a text is not str or bytes.
     ValueError
-        If a text in the sample is not UTF-8 or has a lone surrogate; the error names its row and position.
+        If a text in the sample is not UTF-8 or has a lone surrogate; the error names its row and
+        position.
 
     See Also
     --------
@@ -180,7 +194,10 @@ def recommend(texts: Any) -> Recommendation:
     Examples
     --------
     >>> import lshfast
-    >>> tweets = [f"bus {number} of our town is late again, so we will all be late today" for number in range(200)]
+    >>> tweets = [
+    ...     f"bus {number} of our town is late again, so we will all be late today"
+    ...     for number in range(200)
+    ... ]
     >>> lshfast.recommend(tweets)
     Recommendation(unit='word', size=2, threshold=0.55)
     >>> lshfast.dedup(tweets, **lshfast.recommend(tweets)._asdict()).summary.kept
@@ -201,7 +218,9 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return advice if most texts are too short for the shingles and the threshold of a run; otherwise ""."""
+    """Return advice if most texts are too short for the shingles and the threshold of a run;
+    otherwise "".
+    """
     if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
         return ""
     return advice_of(lengths_of(column.texts), plan)
@@ -214,24 +233,33 @@ def advice_of(lengths: Lengths, plan: Plan) -> str:
     wanted = min(plan.equal_jaccard, HIGHEST)
     if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
         return ""
-    reached = similarity_after(1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size)
+    reached = similarity_after(
+        1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size
+    )
     if reached >= wanted:
         return ""
     better = recommendation(lengths)
-    gained = similarity_after(1, lengths.median(better.unit), better.unit, better.size) - better.threshold
+    gained = (
+        similarity_after(1, lengths.median(better.unit), better.unit, better.size)
+        - better.threshold
+    )
     if gained <= reached - wanted:
         return ""
     left = reached if plan.measure == "jaccard" else 2 * reached / (1 + reached)
     return (
-        f"most texts are short: half of them have at most {lengths.median('word')} words. In such a text one changed "
-        f"word leaves a {SIMILARITY_NAMES[plan.measure]} of about {left:.2f}, below the threshold {plan.threshold:g}. "
+        f"most texts are short: half of them have at most {lengths.median('word')} words. In such "
+        "a text one changed "
+        f"word leaves a {SIMILARITY_NAMES[plan.measure]} of about {left:.2f}, below the threshold "
+        f"{plan.threshold:g}. "
         f"Better for these texts: unit {better.unit}, size {better.size}, "
         f"threshold {threshold_for(plan.measure, better):g}"
     )
 
 
 def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
-    """Return the recommended threshold of a measure; containment is 2 J / (1 + J) for two texts of one size."""
+    """Return the recommended threshold of a measure; containment is 2 J / (1 + J) for two texts of
+    one size.
+    """
     if measure == "jaccard":
         return better.threshold
     return floor(40 * better.threshold / (1 + better.threshold) + 1e-9) / 20

@@ -40,19 +40,29 @@ class SimilarPairs:
         The similar pairs of rows that are not copies, if one batch held all of them.
     """
 
-    def __init__(self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None) -> None:
-        self._sketches, self._plan, self._clock, self._progress = sketches, plan, clock, progress
+    def __init__(
+        self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None
+    ) -> None:
+        self._sketches = sketches
+        self._plan = plan
+        self._clock = clock
+        self._progress = progress
         threshold = 0.0 if plan.verify == "none" else plan.threshold
-        comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure)
+        comparison = Comparison(
+            threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure
+        )
         with clock.stage("match", 0):
             self._pairs = (
                 _exact_pairs(sketches, plan)
                 if plan.exact
-                else AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
+                else AllPairs(
+                    sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies
+                )
             )
         self._copies = copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
         sort_pairs(self._copies)
-        self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
+        self._nbytes = int(sketches.rows.column.nbytes.sum())
+        self._done = 0
         self._ended = False  # without candidates there is still one batch, of the pairs of copies
         self._upto = (0, 0)
         self.found: int = 0
@@ -83,11 +93,14 @@ class SimilarPairs:
         yield from self.of_different_rows()
 
     def _next(self) -> PairArray:
-        """Return the next similar pairs of rows that are not copies; they are complete up to the pair `_upto`."""
+        """Return the next similar pairs of rows that are not copies; they are complete up to the
+        pair `_upto`.
+        """
         with self._clock.stage("match", 0):
             i, j = self._pairs.next_candidates()
         self._ended = self._pairs.done
-        nbytes, self._nbytes = self._nbytes, 0
+        nbytes = self._nbytes
+        self._nbytes = 0
         with self._clock.stage("verify", nbytes):
             found = self._pairs.verified(i, j, self._tell)
         self._done += len(i)
@@ -103,8 +116,11 @@ class SimilarPairs:
         """Add the pairs of copies up to the pair up to which `similar` is complete."""
         upto = self._upto
         at = int(np.searchsorted(self._copies["i"], upto[0], side="left"))
-        at += int(np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right"))
-        added, self._copies = self._copies[:at], self._copies[at:]
+        at += int(
+            np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right")
+        )
+        added = self._copies[:at]
+        self._copies = self._copies[at:]
         if not len(added):
             return similar
         pairs = np.concatenate([similar, added])

@@ -1,4 +1,6 @@
-"""Texts and signatures that wait in files: the texts of parts, of one task, and the signatures of a large part."""
+"""Texts and signatures that wait in files: the texts of parts, of one task, and the signatures of a
+large part.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ from lshfast.kernels.text import Texts
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Bytes of a part that are written at a time; each such piece has a checksum. Pieces are smaller if there are so many
-# parts that the pieces in memory would take more than PENDING_SHARE of the memory of a part.
+# Bytes of a part that are written at a time; each such piece has a checksum. Pieces are smaller if
+# there are so many parts that the pieces in memory would take more than PENDING_SHARE of the memory
+# of a part.
 PIECE_BYTES = 1 << 18
 LEAST_PIECE_BYTES = 1 << 14
 PENDING_SHARE = 1 / 4
@@ -38,7 +41,8 @@ class PartWriter:
     parts : int
         The number of parts.
     memory : int
-        The memory of a part; while the parts are written, a share of it holds what is not written yet.
+        The memory of a part; while the parts are written, a share of it holds what is not written
+        yet.
 
     Attributes
     ----------
@@ -49,7 +53,9 @@ class PartWriter:
     def __init__(self, folder: str, parts: int, memory: int) -> None:
         share = int(memory * PENDING_SHARE) // max(parts, 1)
         self.piece_bytes: int = max(LEAST_PIECE_BYTES, min(PIECE_BYTES, share))
-        self._files = [SummedFile(part_path(folder, number), self.piece_bytes) for number in range(parts)]
+        self._files = [
+            SummedFile(part_path(folder, number), self.piece_bytes) for number in range(parts)
+        ]
 
     def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
         """Add texts to the parts of these numbers."""
@@ -71,7 +77,8 @@ def part_path(folder: str, number: int) -> str:
 
 
 def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
-    """Return the texts of a part, which have these lengths; the file is mapped as long as they exist.
+    """Return the texts of a part, which have these lengths; the file is mapped as long as they
+    exist.
 
     Raises
     ------
@@ -84,7 +91,8 @@ def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
 
 
 class SpooledTexts:
-    """Texts of a task: in memory, or in an unnamed temporary file if they have more bytes than `most`.
+    """Texts of a task: in memory, or in an unnamed temporary file if they have more bytes than
+    `most`.
 
     The file is mapped when the texts are used, so that the system may take their memory.
 
@@ -94,7 +102,8 @@ class SpooledTexts:
     """
 
     def __init__(self, most: int = 0) -> None:
-        self._most, self._nbytes = most, 0
+        self._most = most
+        self._nbytes = 0
         self._pieces: list[npt.NDArray[np.uint8]] = []
         self._file: Any = None
 
@@ -146,7 +155,8 @@ class StoredSignatures:
     """
 
     def __init__(self, path: str, num_perm: int) -> None:
-        self._file, self._k = SummedFile(path, SIGNATURE_BYTES), num_perm
+        self._file = SummedFile(path, SIGNATURE_BYTES)
+        self._k = num_perm
 
     def __enter__(self) -> StoredSignatures:
         return self

@@ -32,22 +32,25 @@ IGNORED = "different shingles that are common and did not count"
 class Summary(Account):
     """Hold the figures of a deduplication.
 
-    Two summaries are equal if all attributes except `candidates`, `index_change`, `stages` and `seconds` are equal. A
-    notebook shows a table.
+    Two summaries are equal if all attributes except `candidates`, `index_change`, `stages` and
+    `seconds` are equal. A notebook shows a table.
 
     Attributes
     ----------
     read, kept, removed, rejected, empty : int
-        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles, or no item, and are kept.
+        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles, or no item,
+        and are kept.
     earlier : int
-        Rows that were removed for an earlier entry of an index, by estimated similarity if they are texts or sets.
-        `copies`, `candidates`, `pairs`, `groups` and `largest_group` describe the other rows.
+        Rows that were removed for an earlier entry of an index, by estimated similarity if they are
+        texts or sets. `copies`, `candidates`, `pairs`, `groups` and `largest_group` describe the
+        other rows.
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
-        Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of the run decide which
-        pairs need no comparison, so this figure can differ a little from run to run. With `memory`, the pairs of rows
-        that are ruled out before the second reading are not counted.
+        Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of
+        the run decide which pairs need no comparison, so this figure can differ a little from run
+        to run. With `memory`, the pairs of rows that are ruled out before the second reading are
+        not counted.
     pairs : int
         Similar pairs in `DedupResult.pairs`.
     groups : int
@@ -57,34 +60,41 @@ class Summary(Account):
     bands, rows_per_band : int
         b and r of the banding; 0 for an exact join.
     recall : float
-        Probability, in (0, 1], that a pair whose similarity equals the threshold is found; with containment, a pair of
-        sets of one size.
+        Probability, in (0, 1], that a pair whose similarity equals the threshold is found; with
+        containment, a pair of sets of one size.
     verify : {"exact", "signature", "none"}
-        Kind of the similarities: exact, estimated, or estimated without a comparison with the threshold.
+        Kind of the similarities: exact, estimated, or estimated without a comparison with the
+        threshold.
     measure : {"jaccard", "containment", "cosine", "angle", "euclidean", "manhattan", "hamming"}
         What the similarities, or distances, are.
     stages : dict of str to Stage
-        Seconds and bytes of each stage. With several threads, reading and sketching overlap; for each, the time that
-        the run waited for it is counted.
+        Seconds and bytes of each stage. With several threads, reading and sketching overlap; for
+        each, the time that the run waited for it is counted.
     seconds : float
         Time from the first row to the last group, in seconds.
     indexed : int or None
         Entries of the index that are new or replaced; None if no rows were inserted into an index.
     index_change : str
-        What the run did with the files of indexes, such as adding the kept rows to one, or replacing one; "" without.
+        What the run did with the files of indexes, such as adding the kept rows to one, or
+        replacing one; "" without.
     advice : str
-        Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
+        Better shingles (see `recommend`) if most texts are too short for those of the run;
+        otherwise "".
     delimiters : dict of str to str
-        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
+        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names
+        of the files.
     unread : dict of str to int
-        How many files of folders were not read, by the end of their names, such as ".docx"; "" stands for none.
+        How many files of folders were not read, by the end of their names, such as ".docx"; ""
+        stands for none.
     lines : dict of str to int
-        Files that were read as one text each and may have a text on each line, with their numbers of lines.
+        Files that were read as one text each and may have a text on each line, with their numbers
+        of lines.
     ignored_shingles : int or None
         Different shingles that did not count because they are common; None without `ignore_common`.
     max_candidates, limited, left_out : int or None
-        The limit of candidates; the rows that had more; and about how many comparisons of these were left out, where
-        a pair counts in each bucket that it shares. None without `max_candidates`.
+        The limit of candidates; the rows that had more; and about how many comparisons of these
+        were left out, where a pair counts in each bucket that it shares. None without
+        `max_candidates`.
     top, most : int or None, float or None
         Which pairs are listed and counted in `pairs`; None for all.
     by : RemovedBy or None
@@ -160,10 +170,16 @@ class Summary(Account):
             yield figure("", "", f"{self.parts} = {self.read:,} read")
         if self.indexed is not None:
             yield figure("indexed", self.indexed, self.index_change or INDEXED)
-        found = "recall" if self.verify != "signature" else "recall of candidates, before estimates are compared,"
+        found = (
+            "recall"
+            if self.verify != "signature"
+            else "recall of candidates, before estimates are compared,"
+        )
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
-        copies = f"{self.copies:,} with exact copies" if self.copies and self.most in (None, 1) else ""
+        copies = (
+            f"{self.copies:,} with exact copies" if self.copies and self.most in (None, 1) else ""
+        )
         most = "" if self.most is None else f"of at most {self.most:g}"
         top = "" if self.top is None else f"those with the {self.top} most similar of a row"
         yield figure("pairs", self.pairs, most, top, copies, kind)

@@ -27,32 +27,37 @@ METRICS = ("euclidean", "cosine", "manhattan", "angle")
 
 
 class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
-    """Find near neighbors by locality-sensitive hashing, with the interface of ``sklearn.neighbors``.
+    """Find near neighbors by locality-sensitive hashing, with the interface of
+    ``sklearn.neighbors``.
 
-    `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as ``KNeighborsTransformer``
-    and ``RadiusNeighborsTransformer`` do. Estimators with ``metric="precomputed"``, such as DBSCAN and TSNE, accept it.
+    `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as
+    ``KNeighborsTransformer`` and ``RadiusNeighborsTransformer`` do. Estimators with
+    ``metric="precomputed"``, such as DBSCAN and TSNE, accept it.
 
     Parameters
     ----------
     metric : {"euclidean", "cosine", "angle", "manhattan"}, default "euclidean"
-        "cosine" is 1 - the cosine, in [0, 2], as in scikit-learn; "angle" is the angle in radians, in [0, pi]. "l2" is
-        "euclidean", and "l1" is "manhattan".
+        "cosine" is 1 - the cosine, in [0, 2], as in scikit-learn; "angle" is the angle in radians,
+        in [0, pi]. "l2" is "euclidean", and "l1" is "manhattan".
     n_neighbors : int, default 5
         Neighbors that `kneighbors` and `transform` return.
     radius : float, optional
-        Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a distance within
-        which 95 % of a sample of the fitted points have `n_neighbors` other points; at most
-        3/4 pi with "angle", the same with "cosine", and otherwise at least 2**-40 of the largest coordinate.
+        Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a
+        distance within which 95 % of a sample of the fitted points have `n_neighbors` other points;
+        at most 3/4 pi with "angle", the same with "cosine", and otherwise at least 2**-40 of the
+        largest coordinate.
     recall : float, default 0.95
-        Least probability, in (0, 1), of finding a point at the distance `radius`; nearer ones are found with a higher
-        probability.
+        Least probability, in (0, 1), of finding a point at the distance `radius`; nearer ones are
+        found with a higher probability.
     graph : {"kneighbors", "radius"}, default "kneighbors"
         The graph that `transform` returns.
     mode : {"distance", "connectivity"}, default "distance"
-        Whether the entries of the graph of `transform` are distances or ones. As in scikit-learn, a graph of distances
-        of nearest neighbors has one more neighbor in each row, since a fitted point finds itself.
+        Whether the entries of the graph of `transform` are distances or ones. As in scikit-learn, a
+        graph of distances of nearest neighbors has one more neighbor in each row, since a fitted
+        point finds itself.
     n_jobs : int, optional
-        Threads; None is 1, and -1 is the number of CPUs that this process may use. The result does not depend on it.
+        Threads; None is 1, and -1 is the number of CPUs that this process may use. The result does
+        not depend on it.
     random_state : int, RandomState or None, default 1
         Seed of the hash functions.
 
@@ -72,11 +77,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
     Notes
     -----
-    All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its distances to all points
-    are computed, so `kneighbors` always returns as many as asked.
+    All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its
+    distances to all points are computed, so `kneighbors` always returns as many as asked.
 
-    If sparse points are fitted, a point of a query may have at most twice as many coordinates that are not zero as the
-    longest of them.
+    If sparse points are fitted, a point of a query may have at most twice as many coordinates that
+    are not zero as the longest of them.
 
     Examples
     --------
@@ -141,7 +146,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             ("mode", ("distance", "connectivity")),
         ):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}"
+                )
         points = self._points(X, reset=True)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
@@ -154,7 +161,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         self.index_ = self._made(points)
         return self
 
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
         """Find the nearest neighbors of each point.
 
         Parameters
@@ -182,7 +191,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         own = X is None
         if k + own > self.n_samples_fit_:
             raise ValueError(
-                f"Expected n_neighbors <= n_samples_fit{' - 1' if own else ''}, but n_neighbors = {k} and "
+                f"Expected n_neighbors <= n_samples_fit{' - 1' if own else ''}, but n_neighbors = "
+                f"{k} and "
                 f"n_samples_fit = {self.n_samples_fit_}"
             )
         points = self._fit_X if own else self._points(X)
@@ -192,7 +202,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return (distances, places) if return_distance else places
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
     ) -> Any:
         """Find the neighbors within a radius of each point.
 
@@ -219,7 +233,10 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return (lists[0], lists[1]) if return_distance else lists[1]
 
     def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: Literal["connectivity", "distance"] = "connectivity"
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
     ) -> Any:
         """Return the graph of nearest neighbors as a CSR matrix, (n_queries, n_samples_fit).
 
@@ -241,7 +258,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         mode: Literal["connectivity", "distance"] = "connectivity",
         sort_results: bool = False,
     ) -> Any:
-        """Return the graph of neighbors within a radius as a CSR matrix, (n_queries, n_samples_fit).
+        """Return the graph of neighbors within a radius as a CSR matrix, (n_queries,
+        n_samples_fit).
 
         Parameters
         ----------
@@ -253,7 +271,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return self._graph(*self._within(X, radius), mode)
 
     def transform(self, X: Any) -> Any:
-        """Return the graph of neighbors of points among the fitted ones as a CSR matrix, (n_queries, n_samples_fit).
+        """Return the graph of neighbors of points among the fitted ones as a CSR matrix,
+        (n_queries, n_samples_fit).
 
         Parameters
         ----------
@@ -265,7 +284,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         more = self.mode == "distance"
         if more and self._count(None) >= self.n_samples_fit_:
             raise ValueError(
-                f"n_neighbors must be less than n_samples_fit = {self.n_samples_fit_} with mode='distance', which "
+                f"n_neighbors must be less than n_samples_fit = {self.n_samples_fit_} with "
+                "mode='distance', which "
                 f"returns one more, not {self._count(None)}"
             )
         return self.kneighbors_graph(X, self._count(None) + more, mode=self.mode)
@@ -283,7 +303,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     # ---- parts ----
 
     def _points(self, X: Any, *, reset: bool = False) -> Any:
-        return validation.validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        return validation.validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
+        )
 
     def _count(self, n_neighbors: int | None) -> int:
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -309,19 +331,31 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         format = self._format(points)
         dtype: Any = format.dtype
         index = NearNeighbors(
-            self.metric, dim=format.dim, n=points.shape[0], recall=self.recall, dtype=dtype, nonzeros=format.nonzeros,
-            seed=self._seed, sample=self._sample, **self._bound(self.radius_),
-        )  # fmt: skip
+            self.metric,
+            dim=format.dim,
+            n=points.shape[0],
+            recall=self.recall,
+            dtype=dtype,
+            nonzeros=format.nonzeros,
+            seed=self._seed,
+            sample=self._sample,
+            **self._bound(self.radius_),
+        )
         index.warns = False  # all distances are computed if fewer than k are found
         index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
         return index
 
     def _bound(self, radius: float) -> dict[str, Any]:
-        """Return the arguments of `NearNeighbors` for a radius: 1 - the cosine is a least cosine there."""
+        """Return the arguments of `NearNeighbors` for a radius: 1 - the cosine is a least cosine
+        there.
+        """
         if self.metric != "cosine":
             return {"radius": radius}
         if not 0 <= check_number("radius", radius) <= 2:
-            raise ValueError(f"radius must be in [0, 2] with the metric cosine, where it is 1 - cosine, not {radius}")
+            raise ValueError(
+                "radius must be in [0, 2] with the metric cosine, where it is 1 - cosine, not "
+                f"{radius}"
+            )
         return {"threshold": 1 - radius}
 
     def _typical_radius(self, sample: PointSample) -> float:
@@ -338,7 +372,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         threads = self._threads()
         found: Any = self.index_.query(points, k, threads=threads)
         counts = np.diff(found.offsets)
-        places, distances = np.empty((len(counts), k), np.int64), np.empty((len(counts), k))
+        places = np.empty((len(counts), k), np.int64)
+        distances = np.empty((len(counts), k))
         enough = np.flatnonzero(counts == k)
         chosen = np.repeat(counts == k, counts)
         places[enough] = np.asarray(found.keys)[chosen].reshape(-1, k)
@@ -355,20 +390,27 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         points = self._fit_X if X is None else self._points(X)
         bound = self._bound(self.radius_ if radius is None else radius)
         found: Any = self.index_.within(points, **bound, threads=self._threads())
-        offsets, places, distances = found.offsets, np.asarray(found.keys, np.int64), found.distances
+        offsets = found.offsets
+        places = np.asarray(found.keys, np.int64)
+        distances = found.distances
         if X is None:
             query = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(offsets))
             other = places != query
             counts = np.bincount(query[other], minlength=len(found))
             offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-            places, distances = places[other], distances[other]
+            places = places[other]
+            distances = distances[other]
         return offsets, places, distances
 
-    def _graph(self, offsets: Int64Array, places: Int64Array, distances: Float64Array, mode: str) -> Any:
+    def _graph(
+        self, offsets: Int64Array, places: Int64Array, distances: Float64Array, mode: str
+    ) -> Any:
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
         values = np.ones(len(distances)) if mode == "connectivity" else distances
-        return sparse.csr_matrix((values, places, offsets), shape=(len(offsets) - 1, self.n_samples_fit_))
+        return sparse.csr_matrix(
+            (values, places, offsets), shape=(len(offsets) - 1, self.n_samples_fit_)
+        )
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -382,7 +424,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
 
 def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
-    """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it is not among them."""
+    """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it
+    is not among them.
+    """
     n, k = places.shape
     others = without_own(places, np.arange(n, dtype=np.int64))
     return places[others].reshape(n, k - 1), distances[others].reshape(n, k - 1)

@@ -1,4 +1,5 @@
-"""Exact search among sets: `pairs` and `join` find all similar pairs, and `PrefixIndex` all sets similar to a query.
+"""Exact search among sets: `pairs` and `join` find all similar pairs, and `PrefixIndex` all sets
+similar to a query.
 
 >>> from lshfast import exact
 >>> exact.pairs([{1, 2, 3, 4}, {2, 3, 4}, {5}], threshold=0.7).tolist()

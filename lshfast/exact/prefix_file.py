@@ -1,8 +1,9 @@
-"""Files of a PrefixIndex: keys and sets. The tables are built when a file is opened, so nothing has to be trusted.
+"""Files of a PrefixIndex: keys and sets. The tables are built when a file is opened, so nothing has
+to be trusted.
 
-Two sections follow the header: the keys, as in other files of entries; offsets (int64, n + 1) and tokens (uint64, m,
-different ones in each set). In version 1 the keys are ascending numbers in the section of the sets. file-format.md
-defines the format.
+Two sections follow the header: the keys, as in other files of entries; offsets (int64, n + 1) and
+tokens (uint64, m, different ones in each set). In version 1 the keys are ascending numbers in the
+section of the sets. file-format.md defines the format.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from lshfast.index.keys import Column, listed
 from lshfast.join.thresholds import MEASURES, Measure, Threshold, rule_of
 from lshfast.tokens import TokenSets
 
-# What an index holds. With a seed that was given, "any": TokenSets and other sets were hashed with one seed. With a
-# random one, sets that the index hashed and TokenSets have nothing in common.
+# What an index holds. With a seed that was given, "any": TokenSets and other sets were hashed with
+# one seed. With a random one, sets that the index hashed and TokenSets have nothing in common.
 Held: TypeAlias = Literal["any", "nothing", "sets", "TokenSets"]
 HELD: tuple[Held, ...] = "any", "nothing", "sets", "TokenSets"
 
-# The number of the measure, whether the threshold is a fraction, the numbers of what it holds and of the kind of keys;
-# the threshold; the seed; n; m; the bytes of the keys.
-FILE = Container(b"LSHFPRE\0", (2,), "IIII8s8sQQQQ", "a PrefixIndex of lshfast", ("keys", "sets"), 8)
+# The number of the measure, whether the threshold is a fraction, the numbers of what it holds and
+# of the kind of keys; the threshold; the seed; n; m; the bytes of the keys.
+FILE = Container(
+    b"LSHFPRE\0", (2,), "IIII8s8sQQQQ", "a PrefixIndex of lshfast", ("keys", "sets"), 8
+)
 
-# In version 1, the file has no kind of keys, and before n the number of ids ever used, which the keys are below.
+# In version 1, the file has no kind of keys, and before n the number of ids ever used, which the
+# keys are below.
 NUMBERED = Container(FILE.magic, (1,), "III8s8sQQQQ", FILE.name, ("sections",), 8)
 MOST_IDS = 2**62
 
@@ -54,16 +58,26 @@ class SavedSets:
 def write_sets(path: str | os.PathLike[str], saved: SavedSets, overwrite: bool) -> None:
     """Write a file that `read_sets` reads."""
     kind, keys = packed_keys(saved.keys)
-    sets = [np.ascontiguousarray(saved.sets.offsets, "<i8"), np.ascontiguousarray(saved.sets.tokens, "<u8")]
+    sets = [
+        np.ascontiguousarray(saved.sets.offsets, "<i8"),
+        np.ascontiguousarray(saved.sets.tokens, "<u8"),
+    ]
     fraction = isinstance(saved.threshold, Fraction)
     if isinstance(saved.threshold, Fraction):
         terms = _TERM.pack(saved.threshold.numerator), _TERM.pack(saved.threshold.denominator)
     else:
         terms = struct.pack("<d", saved.threshold), bytes(8)
     fields = (
-        MEASURES.index(saved.measure), fraction, HELD.index(saved.held), kind, *terms, saved.seed,
-        len(saved.keys), len(saved.sets.tokens), len(keys),
-    )  # fmt: skip
+        MEASURES.index(saved.measure),
+        fraction,
+        HELD.index(saved.held),
+        kind,
+        *terms,
+        saved.seed,
+        len(saved.keys),
+        len(saved.sets.tokens),
+        len(keys),
+    )
     FILE.write(path, fields, [[keys], sets], overwrite)
 
 
@@ -72,10 +86,16 @@ def read_sets(path: str | os.PathLike[str]) -> SavedSets:
     with open(path, "rb") as file:
         numbered = file.read(_START.size) == _START.pack(NUMBERED.magic, 1)
     if numbered:
-        (measure, fraction, held, *terms, seed, next_id, n, m), (data,) = NUMBERED.read(path, _numbered_sizes)
-        packed, data, kind = data[: 8 * n], data[8 * n :], 0
+        (measure, fraction, held, *terms, seed, next_id, n, m), (data,) = NUMBERED.read(
+            path, _numbered_sizes
+        )
+        packed = data[: 8 * n]
+        data = data[8 * n :]
+        kind = 0
     else:
-        (measure, fraction, held, kind, *terms, seed, n, m, _), (packed, data) = FILE.read(path, _sizes)
+        (measure, fraction, held, kind, *terms, seed, n, m, _), (packed, data) = FILE.read(
+            path, _sizes
+        )
     offsets, tokens = np.split(data.view("<u8").astype(np.uint64), [n + 1])
     with named_format(path):
         keys = unpacked_keys(packed, kind, n)

@@ -1,4 +1,6 @@
-"""`PrefixIndex`: the sets of an index whose similarity to a query reaches the threshold, all of them, exactly."""
+"""`PrefixIndex`: the sets of an index whose similarity to a query reaches the threshold, all of
+them, exactly.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class _KeyedSets(NamedTuple):
 
 @dataclass(frozen=True)
 class _Part:
-    """A segment, the numbers of its sets, ascending, their keys, and which of them have not been removed."""
+    """A segment, the numbers of its sets, ascending, their keys, and which of them have not been
+    removed.
+    """
 
     numbers: Int64Array
     keys: Column
@@ -85,8 +89,8 @@ class _FoundSets(NamedTuple):
 class PrefixIndex(KeyedEntries):
     """An index that finds all sets whose exact similarity to a query is at least a threshold.
 
-    Unlike `LSHIndex` it keeps the sets themselves, and finds every match. Several threads may use it at once: a query
-    sees the index as it was when the query began.
+    Unlike `LSHIndex` it keeps the sets themselves, and finds every match. Several threads may use
+    it at once: a query sees the index as it was when the query began.
 
     Parameters
     ----------
@@ -95,13 +99,14 @@ class PrefixIndex(KeyedEntries):
     measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
         As for `join`. Containment is that of the query in the sets of the index.
     seed : int or "random", default "random"
-        Seed of the hash of elements, in 0..2**64 - 1. It is stored in files. With a random seed, nobody can choose
-        elements with equal hashes, and an index takes either TokenSets, whose tokens are the elements, or other sets,
-        but not both. With a seed that is given it takes both. TokenSets must then have been hashed with this seed,
-        because sets of another seed match nothing.
+        Seed of the hash of elements, in 0..2**64 - 1. It is stored in files. With a random seed,
+        nobody can choose elements with equal hashes, and an index takes either TokenSets, whose
+        tokens are the elements, or other sets, but not both. With a seed that is given it takes
+        both. TokenSets must then have been hashed with this seed, because sets of another seed
+        match nothing.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
-        of the batch. "replace" stores the last set. "skip" keeps the first one.
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError
+        and inserts nothing of the batch. "replace" stores the last set. "skip" keeps the first one.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
 
@@ -122,11 +127,12 @@ class PrefixIndex(KeyedEntries):
 
     Notes
     -----
-    A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other
-    object is one key.
+    A key is any hashable object except None and NaN. A list, range, array or column is a batch of
+    keys; any other object is one key.
 
-    New sets form a segment of their own; segments of about one size are merged, so each set is indexed again at most
-    log2(n) times. Memory is about 16 bytes for each token, 40 for each different token, and 100 for each set.
+    New sets form a segment of their own; segments of about one size are merged, so each set is
+    indexed again at most log2(n) times. Memory is about 16 bytes for each token, 40 for each
+    different token, and 100 for each set.
 
     Examples
     --------
@@ -160,9 +166,10 @@ class PrefixIndex(KeyedEntries):
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._threads = thread_count(threads)
         self._state = _State(held="nothing" if seed == "random" else "any")
-        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
-        # The number of the set of each key, as in `_state`. A writer takes it away while it changes both, so that it is
-        # made again after an interruption.
+        # Without readers. With a Lock, a forked child would wait for a writer of its parent.
+        self._writer = Gate()
+        # The number of the set of each key, as in `_state`. A writer takes it away while it changes
+        # both, so that it is made again after an interruption.
         self._numbers: dict[Any, int] | None = {}
 
     def __len__(self) -> int:
@@ -175,7 +182,9 @@ class PrefixIndex(KeyedEntries):
             return listed(column)[0] in numbers
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys that are in the index at the time of the call, in the order of their insertion."""
+        """Iterate over the keys that are in the index at the time of the call, in the order of
+        their insertion.
+        """
         return iter(listed(_remaining(self._state.parts).keys))
 
     def _known(self) -> dict[Any, int]:
@@ -186,7 +195,9 @@ class PrefixIndex(KeyedEntries):
         return dict(zip(listed(rest.keys), rest.numbers.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        return f"PrefixIndex({len(self)} sets, threshold={self.threshold!r}, measure={self.measure!r})"
+        return (
+            f"PrefixIndex({len(self)} sets, threshold={self.threshold!r}, measure={self.measure!r})"
+        )
 
     def insert(self, keys: Any, sets: Any) -> int:
         """Insert one set, or a batch of sets: all of them, or none if an error is raised.
@@ -206,9 +217,9 @@ class PrefixIndex(KeyedEntries):
         Raises
         ------
         TypeError, ValueError
-            If a key cannot be stored or is a duplicate and `on_duplicate` is "error", the numbers of keys and sets
-            differ, an element has the wrong type, a set has more than 2**29 elements, or the seed is random and the
-            index holds sets of the other kind.
+            If a key cannot be stored or is a duplicate and `on_duplicate` is "error", the numbers
+            of keys and sets differ, an element has the wrong type, a set has more than 2**29
+            elements, or the seed is random and the index holds sets of the other kind.
 
         Examples
         --------
@@ -221,7 +232,9 @@ class PrefixIndex(KeyedEntries):
         """
         one = not is_batch(keys)
         column = as_column([keys] if one else keys)
-        rows = self._token_sets([sets] if one and not isinstance(sets, TokenSets) else sets).distinct()
+        rows = self._token_sets(
+            [sets] if one and not isinstance(sets, TokenSets) else sets
+        ).distinct()
         kind = _kind_of(sets)
         if isinstance(column, np.ndarray):
             column = column.copy()  # it may be the caller's
@@ -233,11 +246,16 @@ class PrefixIndex(KeyedEntries):
             own = np.fromiter((known.get(key, -1) for key in listed(column)), np.int64, len(column))
             places = places_to_insert(column, own, self.on_duplicate)
             if len(places) < len(rows):
-                column, rows, own = take(column, places), rows.take(places), own[places]
+                column = take(column, places)
+                rows = rows.take(places)
+                own = own[places]
             if len(rows):
                 state = self._state
                 numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
-                parts = [*state.without(own[own >= 0]), self._indexed(_KeyedSets(numbers, column, rows))]
+                parts = [
+                    *state.without(own[own >= 0]),
+                    self._indexed(_KeyedSets(numbers, column, rows)),
+                ]
                 while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(parts[-1].numbers):
                     parts[-2:] = [self._merged(parts[-2:])]
                 if (own >= 0).any():
@@ -280,7 +298,8 @@ class PrefixIndex(KeyedEntries):
         Returns
         -------
         Matches of m lists of Match
-            (key, similarity), the most similar first, and equally similar ones in the order of their keys.
+            (key, similarity), the most similar first, and equally similar ones in the order of
+            their keys.
 
         Raises
         ------
@@ -300,7 +319,9 @@ class PrefixIndex(KeyedEntries):
     def _matches(self, state: _State, sets: TokenSets) -> _FoundSets:
         """Return all matches, sorted by query."""
         queries = Collection.of(sets)
-        found, numbers, keys = [np.empty(0, PAIR)], [np.empty(0, np.int64)], list[Column]()
+        found = [np.empty(0, PAIR)]
+        numbers = [np.empty(0, np.int64)]
+        keys = list[Column]()
         for part in state.parts:
             pairs = part.segment.matches(queries, self._rule, self._threads)
             pairs = pairs[part.present[pairs["i"]]]
@@ -311,7 +332,9 @@ class PrefixIndex(KeyedEntries):
         order = np.argsort(every["j"], kind="stable")
         column = concatenate(keys or [np.empty(0, np.int64)])
         every = every[order]
-        return _FoundSets(every["j"], np.concatenate(numbers)[order], take(column, order), every["similarity"])
+        return _FoundSets(
+            every["j"], np.concatenate(numbers)[order], take(column, order), every["similarity"]
+        )
 
     def pairs(self) -> KeyPairs:
         """Return all pairs of sets of the index whose similarity is at least the threshold.
@@ -319,8 +342,9 @@ class PrefixIndex(KeyedEntries):
         Returns
         -------
         KeyPairs
-            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
-            Containment is that of the smaller set in the larger one, as in `pairs`.
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the
+            order of iteration. Containment is that of the smaller set in the larger one, as in
+            `pairs`.
 
         Examples
         --------
@@ -332,8 +356,14 @@ class PrefixIndex(KeyedEntries):
         [('a', 'c', 0.67)]
         """
         rest = _remaining(self._state.parts)
-        found = join(rest.sets, threshold=self.threshold, measure=self.measure, threads=self._threads).pairs
-        return KeyPairs(*pairs_once([(take(rest.keys, found["i"]), take(rest.keys, found["j"]), found["similarity"])]))
+        found = join(
+            rest.sets, threshold=self.threshold, measure=self.measure, threads=self._threads
+        ).pairs
+        return KeyPairs(
+            *pairs_once(
+                [(take(rest.keys, found["i"]), take(rest.keys, found["j"]), found["similarity"])]
+            )
+        )
 
     def describe(self) -> str:
         """Return what the index finds as text.
@@ -352,7 +382,8 @@ class PrefixIndex(KeyedEntries):
         return self.stats().nbytes
 
     def stats(self) -> EntryStats:
-        """Return the figures of the index, such as its memory; the bytes of tables and keys are an estimate.
+        """Return the figures of the index, such as its memory; the bytes of tables and keys are an
+        estimate.
 
         Examples
         --------
@@ -364,14 +395,18 @@ class PrefixIndex(KeyedEntries):
         2
         """
         parts = self._state.parts
-        n, own = sum(len(part.numbers) for part in parts), [part.segment.collection.sets for part in parts]
-        tokens, present = sum(len(sets.tokens) for sets in own), sum(int(part.present.sum()) for part in parts)
+        n = sum(len(part.numbers) for part in parts)
+        own = [part.segment.collection.sets for part in parts]
+        tokens = sum(len(sets.tokens) for sets in own)
+        present = sum(int(part.present.sum()) for part in parts)
         figures = {
             "segments": len(parts),
             "removed sets": n - present,
             "set bytes": 8 * tokens + 17 * n,
             "key bytes": 8 * n + KEY_BYTES * present,
-            "table bytes": 8 * tokens + 40 * sum(part.segment.tokens.most for part in parts) + 80 * n,
+            "table bytes": 8 * tokens
+            + 40 * sum(part.segment.tokens.most for part in parts)
+            + 80 * n,
         }
         return EntryStats(present, bytes_of(figures), figures)
 
@@ -395,10 +430,14 @@ class PrefixIndex(KeyedEntries):
             own = rest.numbers[first : first + VERIFIED_ROWS]
             rows = rest.sets.take(np.arange(first, first + len(own), dtype=np.int64))
             found = self._matches(state, rows)
-            missing = np.setdiff1d(own[rows.counts >= least], found.numbers[own[found.query] == found.numbers])
+            missing = np.setdiff1d(
+                own[rows.counts >= least], found.numbers[own[found.query] == found.numbers]
+            )
             if len(missing):
                 place = np.flatnonzero(rest.numbers == missing[0])
-                raise FormatError(f"tables: the set of key {listed(take(rest.keys, place))[0]!r} is not found")
+                raise FormatError(
+                    f"tables: the set of key {listed(take(rest.keys, place))[0]!r} is not found"
+                )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the keys and sets to a file, which appears under its name when it is complete.
@@ -421,11 +460,19 @@ class PrefixIndex(KeyedEntries):
         state = self._state
         threshold = plain_threshold(self.measure, self.threshold)
         rest = _remaining(state.parts)
-        write_sets(path, SavedSets(self.measure, threshold, state.held, self.seed, rest.keys, rest.sets), overwrite)
+        write_sets(
+            path,
+            SavedSets(self.measure, threshold, state.held, self.seed, rest.keys, rest.sets),
+            overwrite,
+        )
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error", threads: int | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        on_duplicate: OnDuplicate = "error",
+        threads: int | None = None,
     ) -> Self:
         """Read an index from a file, check all of it, and build its tables.
 
@@ -442,18 +489,27 @@ class PrefixIndex(KeyedEntries):
         Raises
         ------
         FormatError
-            If the file is damaged, or `save` did not write it. The error names the file and the reason.
+            If the file is damaged, or `save` did not write it. The error names the file and the
+            reason.
         OSError
             If it cannot be read.
         """
         saved = read_sets(path)
         index = cls(
-            threshold=saved.threshold, measure=saved.measure, seed=saved.seed, on_duplicate=on_duplicate,
+            threshold=saved.threshold,
+            measure=saved.measure,
+            seed=saved.seed,
+            on_duplicate=on_duplicate,
             threads=threads,
-        )  # fmt: skip
+        )
         n = len(saved.keys)
-        parts = [index._indexed(_KeyedSets(np.arange(n, dtype=np.int64), saved.keys, saved.sets))] if n else []
-        index._state, index._numbers = _State(tuple(parts), n, saved.held), None
+        parts = (
+            [index._indexed(_KeyedSets(np.arange(n, dtype=np.int64), saved.keys, saved.sets))]
+            if n
+            else []
+        )
+        index._state = _State(tuple(parts), n, saved.held)
+        index._numbers = None
         return index
 
     def __reduce__(self) -> Any:
@@ -481,17 +537,23 @@ def _check_kind(kind: Held, held: Held) -> None:
     """Raise TypeError if sets of a kind cannot match those that an index holds."""
     if held not in ("any", "nothing", kind):
         raise TypeError(
-            f"sets must {'' if held == 'TokenSets' else 'not '}be TokenSets, like those that this index holds: its "
+            f"sets must {'' if held == 'TokenSets' else 'not '}be TokenSets, like those that this "
+            "index holds: its "
             "seed is random, and only an index with a seed that is given takes both"
         )
 
 
 def _remaining(parts: Iterable[_Part]) -> _KeyedSets:
     """Return the sets of some parts that have not been removed."""
-    numbers, keys, sets = [np.empty(0, np.int64)], list[Column](), []
+    numbers = [np.empty(0, np.int64)]
+    keys = list[Column]()
+    sets = []
     for part in parts:
-        own, chosen = part.segment.collection.sets, np.flatnonzero(part.present)
+        own = part.segment.collection.sets
+        chosen = np.flatnonzero(part.present)
         numbers.append(part.numbers[chosen])
         keys.append(take(part.keys, chosen))
         sets.append(own if part.present.all() else own.take(chosen))
-    return _KeyedSets(np.concatenate(numbers), concatenate(keys or [numbers[0]]), TokenSets.concatenate(sets))
+    return _KeyedSets(
+        np.concatenate(numbers), concatenate(keys or [numbers[0]]), TokenSets.concatenate(sets)
+    )

@@ -1,6 +1,8 @@
-"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them.
+"""Families of locality-sensitive hash functions, one for each distance, their amplification, and
+plans with them.
 
-A family knows the probability with which two items collide, and so what bands of its functions find:
+A family knows the probability with which two items collide, and so what bands of its functions
+find:
 
 >>> import numpy as np
 >>> from lshfast.families import Hyperplanes
@@ -10,10 +12,10 @@ A family knows the probability with which two items collide, and so what bands o
 >>> family.sensitivity(np.pi / 6, np.pi / 2).p2
 0.5
 
-`MinHashFamily` is for sets, `Hyperplanes` and `CrossPolytope` for angles, `GaussianLines` and `CauchyLines` for
-distances of vectors, `BitSampling` and `Covering` for codes; ``LSHIndex(family=...)`` indexes the items of any of
-them. `plan_bands`, `plan_recall` and `plan_work` choose bands; `amplification_for`, `Amplified` and `Cascade`
-combine functions.
+`MinHashFamily` is for sets, `Hyperplanes` and `CrossPolytope` for angles, `GaussianLines` and
+`CauchyLines` for distances of vectors, `BitSampling` and `Covering` for codes;
+``LSHIndex(family=...)`` indexes the items of any of them. `plan_bands`, `plan_recall` and
+`plan_work` choose bands; `amplification_for`, `Amplified` and `Cascade` combine functions.
 """
 
 from typing import TYPE_CHECKING

@@ -43,13 +43,15 @@ class AngleFamily(Family[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the vectors have a different dim, a coordinate is NaN or infinite, or the numbers of vectors differ.
+            If the vectors have a different dim, a coordinate is NaN or infinite, or the numbers of
+            vectors differ.
         """
         return angles(a, b, self.dim)
 
 
 def angles(a: Any, b: Any, dim: int) -> Float64Array:
-    """Return the angles between pairs of vectors in radians, float64 (n,); pi / 2 if one of them is zero.
+    """Return the angles between pairs of vectors in radians, float64 (n,); pi / 2 if one of them is
+    zero.
 
     Parameters
     ----------
@@ -62,15 +64,19 @@ def angles(a: Any, b: Any, dim: int) -> Float64Array:
     TypeError, ValueError
         If these are not vectors of finite numbers with this dim, or the numbers of vectors differ.
     """
-    first, second = dense_points(a, dim, "a"), dense_points(b, dim, "b")
+    first = dense_points(a, dim, "a")
+    second = dense_points(b, dim, "b")
     out = np.empty(check_pairs(len(first), len(second)))
     step = max(1, ANGLE_COORDINATES // dim)
     for start in range(0, len(out), step):
         rows = slice(start, min(len(out), start + step))
-        x, y = _directions(first, rows), _directions(second, rows)
-        apart, together = np.sqrt(((x - y) ** 2).sum(axis=1)), np.sqrt(((x + y) ** 2).sum(axis=1))
+        x = _directions(first, rows)
+        y = _directions(second, rows)
+        apart = np.sqrt(((x - y) ** 2).sum(axis=1))
+        together = np.sqrt(((x + y) ** 2).sum(axis=1))
         zero = ~(x.any(axis=1) & y.any(axis=1))
-        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(apart, together))  # exact also for small angles
+        # Exact also for small angles.
+        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(apart, together))
     return out
 
 

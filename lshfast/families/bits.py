@@ -1,4 +1,6 @@
-"""Families of packed bits for the Hamming distance: bit sampling, and covering without false negatives."""
+"""Families of packed bits for the Hamming distance: bit sampling, and covering without false
+negatives.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from lshfast.families.family import Family, check_pairs
 from lshfast.families.packed import batch_of_codes
 from lshfast.kernels import sampling as kernels
 
-BIT_SAMPLING, COVERING = 40, 41  # domains
+# domains
+BIT_SAMPLING = 40
+COVERING = 41
 MAX_BITS = 2**24
 MAX_COVERED_BITS = 2**16
 MAX_RADIUS = 10
@@ -29,17 +33,20 @@ PIECE_STEPS = 2**21
 
 @dataclass(frozen=True)
 class BitSampling(BitFamily[UInt64Array]):
-    """Bit sampling: a function is the bit at a random position, and codes collide with probability 1 - d / bits.
+    """Bit sampling: a function is the bit at a random position, and codes collide with probability
+    1 - d / bits.
 
-    The distance d is the Hamming distance. Positions are drawn independently, so that `and_` and `or_` have their exact
-    curves. There are only `bits` different functions: of many functions, some have the same position.
+    The distance d is the Hamming distance. Positions are drawn independently, so that `and_` and
+    `or_` have their exact curves. There are only `bits` different functions: of many functions,
+    some have the same position.
 
     Parameters
     ----------
     bits : int
         Bits of a code, in 1..2**24. Bit i is bit i % 64 of word i // 64, counted from the lowest.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -53,7 +60,8 @@ class BitSampling(BitFamily[UInt64Array]):
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998.
+    P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of
+    Dimensionality", STOC 1998.
 
     Examples
     --------
@@ -84,7 +92,9 @@ class BitSampling(BitFamily[UInt64Array]):
 
     def positions(self, count: int) -> Int64Array:
         """Return the positions of the first `count` functions, int64 (count,), in 0..bits - 1."""
-        return scaled(draw(self.seed, BIT_SAMPLING, check_int("count", count, 1)), self.bits).astype(np.int64)
+        return scaled(
+            draw(self.seed, BIT_SAMPLING, check_int("count", count, 1)), self.bits
+        ).astype(np.int64)
 
     def codes(self, items: UInt64Array, count: int, *, threads: int | None = None) -> BitCodes:
         """Compute the values of packed codes under the first `count` functions, packed.
@@ -96,7 +106,8 @@ class BitSampling(BitFamily[UInt64Array]):
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -108,11 +119,17 @@ class BitSampling(BitFamily[UInt64Array]):
         TypeError, ValueError
             If an argument has the wrong type, shape or range.
         """
-        codes, count = batch_of_codes(items, self.bits), check_int("count", count, 1)
+        codes = batch_of_codes(items, self.bits)
+        count = check_int("count", count, 1)
         positions = self.positions(count).astype(np.uint64)
         words = np.empty((len(codes), -(-count // 64)), np.uint64)
         costs = np.full(len(codes), count + codes.shape[1], np.int64)
-        for_each_piece(lambda rows: kernels.bits(codes[rows], positions, words[rows]), costs, PIECE_STEPS, threads)
+        for_each_piece(
+            lambda rows: kernels.bits(codes[rows], positions, words[rows]),
+            costs,
+            PIECE_STEPS,
+            threads,
+        )
         return BitCodes(words, None)
 
     def distance(self, a: UInt64Array, b: UInt64Array) -> Float64Array:
@@ -152,17 +169,20 @@ class BitSampling(BitFamily[UInt64Array]):
 
 @dataclass(frozen=True)
 class Covering(Family[UInt64Array]):
-    """Covering: codes within a Hamming radius r collide under at least one of 2**(r + 1) - 1 functions, always.
+    """Covering: codes within a Hamming radius r collide under at least one of 2**(r + 1) - 1
+    functions, always.
 
-    So an index with all these functions as its bands, each of one row, has no false negatives within the radius. A
-    random vector of r + 1 bits is drawn for each bit of a code. Function v, one for each of these vectors except zero,
-    keeps the bits of the code whose vector has an odd number of ones in common with v. The value is a hash of the bits
-    that it keeps. If two codes differ in at most r bits, some v has an even number of ones in common with the vectors
-    of all of these bits, and under it the codes are equal.
+    So an index with all these functions as its bands, each of one row, has no false negatives
+    within the radius. A random vector of r + 1 bits is drawn for each bit of a code. Function v,
+    one for each of these vectors except zero, keeps the bits of the code whose vector has an odd
+    number of ones in common with v. The value is a hash of the bits that it keeps. If two codes
+    differ in at most r bits, some v has an even number of ones in common with the vectors of all of
+    these bits, and under it the codes are equal.
 
-    Codes at distance d collide under one function with probability 2**-d over the choice of the vectors, for d > r too.
-    The functions of a family are not independent, as the curve of ``or_`` assumes: with all of them, the true curve is
-    1 up to the radius. The number of functions limits the radius.
+    Codes at distance d collide under one function with probability 2**-d over the choice of the
+    vectors, for d > r too. The functions of a family are not independent, as the curve of ``or_``
+    assumes: with all of them, the true curve is 1 up to the radius. The number of functions limits
+    the radius.
 
     Parameters
     ----------
@@ -171,7 +191,8 @@ class Covering(Family[UInt64Array]):
     radius : int
         r, in 0..10.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Attributes
     ----------
@@ -190,8 +211,8 @@ class Covering(Family[UInt64Array]):
 
     References
     ----------
-    R. Pagh, "CoveringLSH: Locality-Sensitive Hashing without False Negatives", ACM Transactions on Algorithms 14(3),
-    2018.
+    R. Pagh, "CoveringLSH: Locality-Sensitive Hashing without False Negatives", ACM Transactions on
+    Algorithms 14(3), 2018.
 
     Examples
     --------
@@ -235,25 +256,36 @@ class Covering(Family[UInt64Array]):
         count : int
             In 1..tables. The guarantee needs all of them.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         ndarray of uint64, shape (n, count)
-            Hashes of 64 bits. Codes that differ under a function have equal values with probability 2**-64 at most.
+            Hashes of 64 bits. Codes that differ under a function have equal values with probability
+            2**-64 at most.
 
         Raises
         ------
         TypeError, ValueError
             If an argument has the wrong type, shape or range.
         """
-        codes, count = batch_of_codes(items, self.bits), check_int("count", count, 1)
+        codes = batch_of_codes(items, self.bits)
+        count = check_int("count", count, 1)
         if count > self.tables:
-            raise ValueError(f"a covering of radius {self.radius} has {self.tables} functions, fewer than {count}")
+            raise ValueError(
+                f"a covering of radius {self.radius} has {self.tables} functions, fewer than "
+                f"{count}"
+            )
         masks = _covering_masks(self.bits, self.radius, self.seed)[:count]
         values = np.empty((len(codes), count), np.uint64)
         costs = np.full(len(codes), count * codes.shape[1], np.int64)
-        for_each_piece(lambda rows: kernels.masked(codes[rows], masks, values[rows]), costs, PIECE_STEPS, threads)
+        for_each_piece(
+            lambda rows: kernels.masked(codes[rows], masks, values[rows]),
+            costs,
+            PIECE_STEPS,
+            threads,
+        )
         return values
 
     def distance(self, a: UInt64Array, b: UInt64Array) -> Float64Array:
@@ -308,8 +340,11 @@ def _covering_masks(bits: int, radius: int, seed: int) -> UInt64Array:
 
 
 def hamming_distances(a: Any, b: Any, bits: int) -> Float64Array:
-    """Return the Hamming distances of n pairs of packed codes, float64 (n,); one side may be a single code."""
-    a, b = batch_of_codes(a, bits, "a"), batch_of_codes(b, bits, "b")
+    """Return the Hamming distances of n pairs of packed codes, float64 (n,); one side may be a
+    single code.
+    """
+    a = batch_of_codes(a, bits, "a")
+    b = batch_of_codes(b, bits, "b")
     distances = np.empty(check_pairs(len(a), len(b)), np.int64)
     if len(b) == 1:
         a, b = b, a

@@ -1,7 +1,8 @@
 """`Cascade`: steps of AND and OR, and what they make of the probability of a collision.
 
-AND of r functions turns the probability p into p**r. OR of b functions turns the probability q = 1 - p of no collision
-into q**b. All computations carry p and q side by side, so neither loses digits where the other is close to 1.
+AND of r functions turns the probability p into p**r. OR of b functions turns the probability q = 1
+- p of no collision into q**b. All computations carry p and q side by side, so neither loses digits
+where the other is close to 1.
 """
 
 from __future__ import annotations
@@ -20,21 +21,26 @@ from lshfast.common.checks import check_int, numbers_of
 from lshfast.common.types import Float64Array
 
 MOST_FUNCTIONS = 2**53  # of a step: float64 holds all integers up to here
-LARGEST_LOGIT = 700.0  # log(p / q) of the largest p that is searched for a fixed point; its exp is finite
+LARGEST_LOGIT = (
+    700.0  # log(p / q) of the largest p that is searched for a fixed point; its exp is finite
+)
 GRID_POINTS = 2001  # at which the slope of a cascade is computed, before its maximum is refined
 TAIL = 1e-12  # a cascade is steepest between this probability and 1 minus it
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """Steps of AND and OR, as a function of the probability that two items collide under one function.
+    """Steps of AND and OR, as a function of the probability that two items collide under one
+    function.
 
-    Steps of one function are omitted, and neighbouring steps of one kind are joined, so equal constructions are equal.
+    Steps of one function are omitted, and neighbouring steps of one kind are joined, so equal
+    constructions are equal.
 
     Parameters
     ----------
     steps : tuple of (str, int)
-        "and" or "or", and the number of functions in a group, in 1..2**53; the innermost step first.
+        "and" or "or", and the number of functions in a group, in 1..2**53; the innermost step
+        first.
 
     Raises
     ------
@@ -51,14 +57,16 @@ class Cascade:
 
     Notes
     -----
-    log p after a step is a concave function of log p before it, and so are cascades. A cascade of AND and OR therefore
-    has exactly one fixed point between 0 and 1: it lowers smaller probabilities and raises larger ones.
+    log p after a step is a concave function of log p before it, and so are cascades. A cascade of
+    AND and OR therefore has exactly one fixed point between 0 and 1: it lowers smaller
+    probabilities and raises larger ones.
 
     References
     ----------
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.6.3. The book calls the slope of
-    4-way AND then 4-way OR "never much higher than 2"; it reaches 2.45. Its example 3.20 swaps two constructions: AND,
-    OR, OR, AND of 4 each turns .8 into .9991285 and .2 into 4.094e-7.
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.6.3. The book
+    calls the slope of 4-way AND then 4-way OR "never much higher than 2"; it reaches 2.45. Its
+    example 3.20 swaps two constructions: AND, OR, OR, AND of 4 each turns .8 into .9991285 and .2
+    into 4.094e-7.
 
     Examples
     --------
@@ -169,7 +177,10 @@ class Cascade:
             If there is no such point, or not only one: with AND alone, OR alone, or without steps.
         """
         if len(self.steps) < 2:
-            raise ValueError(f"only a cascade of both AND and OR has a fixed point between 0 and 1, not {self.steps}")
+            raise ValueError(
+                "only a cascade of both AND and OR has a fixed point between 0 and 1, not "
+                f"{self.steps}"
+            )
 
         def below(logit: float) -> bool:
             p, q = self._last(*_probabilities(logit))
@@ -181,13 +192,14 @@ class Cascade:
     def steepest(self) -> tuple[float, float]:
         """Return (p, slope) at the steepest point of the curve.
 
-        One or two steps have a closed form: ((r - 1) / (r b - 1))**(1 / r) for AND of r, then OR of b, and 1 minus the
-        same with r and b exchanged for OR, then AND. Longer cascades are steepest where the derivative of the logarithm
-        of the slope is zero, which bisection finds.
+        One or two steps have a closed form: ((r - 1) / (r b - 1))**(1 / r) for AND of r, then OR of
+        b, and 1 minus the same with r and b exchanged for OR, then AND. Longer cascades are
+        steepest where the derivative of the logarithm of the slope is zero, which bisection finds.
         """
         if len(self.steps) <= 2:
             counts = dict(self.steps)
-            rows, bands = counts.get("and", 1), counts.get("or", 1)
+            rows = counts.get("and", 1)
+            bands = counts.get("or", 1)
             and_first = not self.steps or self.steps[0][0] == "and" or rows == 1
             p = steepest(bands, rows)[0] if and_first else 1 - steepest(rows, bands)[0]
         else:
@@ -195,7 +207,9 @@ class Cascade:
         return p, float(self.slope(p))
 
     def _steepest_of_many(self) -> float:
-        p, q = self._first(np.array([TAIL, 1 - TAIL], np.float64), np.array([1 - TAIL, TAIL], np.float64))
+        p, q = self._first(
+            np.array([TAIL, 1 - TAIL], np.float64), np.array([1 - TAIL, TAIL], np.float64)
+        )
         low, high = np.log(p) - np.log(q)
         logits = np.linspace(low, high, GRID_POINTS)
         best = int(self._log_slope(*_probabilities(logits)).argmax())
@@ -205,11 +219,13 @@ class Cascade:
     def _steepens(self, logit: float) -> bool:
         """Return whether the slope increases at this point.
 
-        up and down are the derivatives of log p and of -log q by the logit. After each step, one of them is known, and
-        the other follows from p * up = q * down = dp.
+        up and down are the derivatives of log p and of -log q by the logit. After each step, one of
+        them is known, and the other follows from p * up = q * down = dp.
         """
         p, q = _probabilities(logit)
-        up, down, change = q, p, np.zeros(())
+        up = q
+        down = p
+        change = np.zeros(())
         for step, count in self.steps:
             change = change + (count - 1) * (up if step == "and" else -down)
             p, q = _after(step, count, p, q)
@@ -234,13 +250,19 @@ class Cascade:
     def _log_slope(self, p: Float64Array, q: Float64Array) -> Float64Array:
         total = np.zeros(np.shape(p))
         for step, count in self.steps:
-            total = total + math.log(count) + (count - 1) * (_log(p, q) if step == "and" else _log(q, p))
+            total = (
+                total
+                + math.log(count)
+                + (count - 1) * (_log(p, q) if step == "and" else _log(q, p))
+            )
             p, q = _after(step, count, p, q)
         return np.asarray(total)
 
 
 def _canonical(steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return checked steps, of which no two neighbours are of one kind, and none is of one function."""
+    """Return checked steps, of which no two neighbours are of one kind, and none is of one
+    function.
+    """
     if not isinstance(steps, (tuple, list)):
         raise TypeError(f"steps must be a tuple of pairs such as ('and', 4), not {steps!r}")
     checked = []
@@ -263,7 +285,9 @@ def _log(p: Float64Array, q: Float64Array) -> Float64Array:
         return np.where(p < 0.5, np.log(p), np.log1p(-q))
 
 
-def _after(step: str, count: float, p: Float64Array, q: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _after(
+    step: str, count: float, p: Float64Array, q: Float64Array
+) -> tuple[Float64Array, Float64Array]:
     """Return p and q after a step; 1 / count undoes it."""
     if step == "or":
         q, p = _after("and", count, q, p)

@@ -1,4 +1,6 @@
-"""`BitFamily`, the base class of families whose values are single bits, and buckets of packed bits."""
+"""`BitFamily`, the base class of families whose values are single bits, and buckets of
+packed bits.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ class BitCodes(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (n, ceil(count / 64))
-        Bit j % 64 of word j // 64, counted from the lowest, is the value under function j. The other bits are zeros.
+        Bit j % 64 of word j // 64, counted from the lowest, is the value under function j. The
+        other bits are zeros.
     without : ndarray of bool, shape (n,), or None
         Which items have no value; None if all have.
 
@@ -36,7 +39,8 @@ class BitCodes(NamedTuple):
 
 
 class BitFamily(Family[Items]):
-    """Base class of families whose values are single bits; a subclass computes them packed into words.
+    """Base class of families whose values are single bits; a subclass computes them packed into
+    words.
 
     An item has a value under all functions, or under none.
 
@@ -72,7 +76,8 @@ class BitFamily(Family[Items]):
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -86,23 +91,27 @@ class BitFamily(Family[Items]):
             values[without] = NO_VALUE
         return values
 
-    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two items share a bucket if they collide under all.
+    def buckets(
+        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+    ) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two items share a bucket if they
+        collide under all.
 
         Parameters
         ----------
         items
             n items of the family.
         bands, rows_per_band : int
-            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band
+            functions.
         threads : int, optional
             As for `hash`.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            The `rows_per_band` bits of each band as a number, the first the lowest; their hash if there are 64 or more.
-            `NO_VALUE` in the rows of items that have no value.
+            The `rows_per_band` bits of each band as a number, the first the lowest; their hash if
+            there are 64 or more. `NO_VALUE` in the rows of items that have no value.
         """
         bands, rows_per_band = check_bands(bands, rows_per_band)
         words, without = self.codes(items, bands * rows_per_band, threads=threads)
@@ -119,7 +128,9 @@ def unpacked_bits(words: UInt64Array, count: int) -> UInt64Array:
 
 
 def buckets_of_bits(words: UInt64Array, bands: int, rows: int) -> UInt64Array:
-    """Return the buckets of packed bits, uint64 (n, words), as `joined` does of unpacked ones: uint64 (n, bands)."""
+    """Return the buckets of packed bits, uint64 (n, words), as `joined` does of unpacked ones:
+    uint64 (n, bands).
+    """
     if rows >= 64:
         step = max(1, UNPACKED_BITS // (bands * rows))
         buckets = np.empty((len(words), bands), np.uint64)

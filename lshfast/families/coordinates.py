@@ -16,7 +16,9 @@ from lshfast.families.draws import draw, scaled
 from lshfast.families.family import Family, check_pairs
 from lshfast.families.points import SparsePoints, dense_points
 
-COORDINATE, COORDINATE_OFFSET = 46, 47  # domains
+# domains
+COORDINATE = 46
+COORDINATE_OFFSET = 47
 MAX_CELL = 2.0**52
 
 # Values, or coordinates, in one piece of work: their bytes stay in the cache.
@@ -25,15 +27,18 @@ PIECE_VALUES = 2**16
 
 @dataclass(frozen=True)
 class CoordinateCells(Family[Any]):
-    """Cells of a random coordinate: vectors collide with probability 1 - d / (dim * width), d their L1 distance.
+    """Cells of a random coordinate: vectors collide with probability 1 - d / (dim * width), d their
+    L1 distance.
 
-    A function is a random coordinate i and a random offset b in [0, width): its value is floor((x[i] + b) / width). Two
-    vectors collide under it with the mean of max(0, 1 - |x[i] - y[i]| / width) over the coordinates. This is the
-    probability above if no coordinate differs by more than the width, and more otherwise: near vectors never collide
-    less often than `collision_probability` says.
+    A function is a random coordinate i and a random offset b in [0, width): its value is
+    floor((x[i] + b) / width). Two vectors collide under it with the mean of max(0, 1 - |x[i] -
+    y[i]| / width) over the coordinates. This is the probability above if no coordinate differs by
+    more than the width, and more otherwise: near vectors never collide less often than
+    `collision_probability` says.
 
-    Unlike those of `CauchyLines`, the values of one set of functions have no heavy tails, and a function costs as much
-    in any number of dimensions. `UnaryBits` is the like for whole numbers of a small range, and exact.
+    Unlike those of `CauchyLines`, the values of one set of functions have no heavy tails, and a
+    function costs as much in any number of dimensions. `UnaryBits` is the like for whole numbers of
+    a small range, and exact.
 
     Parameters
     ----------
@@ -42,7 +47,8 @@ class CoordinateCells(Family[Any]):
     width : float
         Width of a cell, finite and above 0.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -56,7 +62,8 @@ class CoordinateCells(Family[Any]):
 
     References
     ----------
-    A. Andoni, P. Indyk, "Efficient algorithms for substring near neighbor problem", SODA 2006: grids of one coordinate.
+    A. Andoni, P. Indyk, "Efficient algorithms for substring near neighbor problem", SODA 2006:
+    grids of one coordinate.
 
     Examples
     --------
@@ -83,8 +90,12 @@ class CoordinateCells(Family[Any]):
             raise ValueError(f"width must be finite and above 0, not {self.width}")
 
     def samples(self, count: int) -> tuple[Int64Array, Float64Array]:
-        """Return the coordinates of the first `count` functions, and their offsets as shares of the width."""
-        coordinates = scaled(draw(self.seed, COORDINATE, check_int("count", count, 1)), self.dim).astype(np.int64)
+        """Return the coordinates of the first `count` functions, and their offsets as shares of the
+        width.
+        """
+        coordinates = scaled(
+            draw(self.seed, COORDINATE, check_int("count", count, 1)), self.dim
+        ).astype(np.int64)
         words = draw(self.seed, COORDINATE_OFFSET, count) >> np.uint64(11)
         return coordinates, np.asarray(words.astype(np.float64) * 2.0**-53)
 
@@ -97,7 +108,8 @@ class CoordinateCells(Family[Any]):
         count : int
             At least 1. The values under function j do not depend on it.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -109,7 +121,8 @@ class CoordinateCells(Family[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the vectors have a different shape, a coordinate is NaN or infinite, or a cell is beyond 2**52.
+            If the vectors have a different shape, a coordinate is NaN or infinite, or a cell is
+            beyond 2**52.
         """
         points = dense_points(items, self.dim)
         coordinates, offsets = self.samples(count)
@@ -118,9 +131,14 @@ class CoordinateCells(Family[Any]):
         def work(rows: slice) -> None:
             part = points[rows]
             dense = part.dense() if isinstance(part, SparsePoints) else part
-            cells = np.floor(dense[:, coordinates].astype(np.float64, copy=False) / self.width + offsets)
+            cells = np.floor(
+                dense[:, coordinates].astype(np.float64, copy=False) / self.width + offsets
+            )
             if not (np.abs(cells) <= MAX_CELL).all():
-                raise ValueError(f"items must have cells of at most 2**52; the width of {self.width} is too small")
+                raise ValueError(
+                    f"items must have cells of at most 2**52; the width of {self.width} is too "
+                    "small"
+                )
             numbers = cells.astype(np.int64)
             values[rows] = np.where(numbers < 0, -2 * numbers - 1, 2 * numbers).astype(np.uint64)
 
@@ -146,18 +164,23 @@ class CoordinateCells(Family[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        left, right = dense_points(a, self.dim, "a"), dense_points(b, self.dim, "b")
+        left = dense_points(a, self.dim, "a")
+        right = dense_points(b, self.dim, "b")
         distances = np.empty(check_pairs(len(left), len(right)))
         step = max(1, PIECE_VALUES // self.dim)
         for start in range(0, len(distances), step):
             rows = slice(start, start + step)
-            parts = [side if len(side) == 1 and len(distances) > 1 else side[rows] for side in (left, right)]
+            parts = [
+                side if len(side) == 1 and len(distances) > 1 else side[rows]
+                for side in (left, right)
+            ]
             x, y = (part.dense() if isinstance(part, SparsePoints) else part for part in parts)
             distances[rows] = np.abs(x.astype(np.float64) - y).sum(axis=1)
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute max(0, 1 - d / (dim * width)), a lower bound if a coordinate differs by more than the width.
+        """Compute max(0, 1 - d / (dim * width)), a lower bound if a coordinate differs by more than
+        the width.
 
         Parameters
         ----------
@@ -168,25 +191,35 @@ class CoordinateCells(Family[Any]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(np.maximum(0.0, 1 - numbers_of(distance, "distance", 0, math.inf) / (self.dim * self.width)))
+        return np.asarray(
+            np.maximum(
+                0.0, 1 - numbers_of(distance, "distance", 0, math.inf) / (self.dim * self.width)
+            )
+        )
 
     def normal_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability of a collision of vectors whose coordinates have normally distributed differences.
+        """Compute the probability of a collision of vectors whose coordinates have normally
+        distributed differences.
 
-        This is closer than `collision_probability` for distant vectors, whose coordinates differ by more than a width.
+        This is closer than `collision_probability` for distant vectors, whose coordinates differ by
+        more than a width.
 
         Parameters
         ----------
         distance : array_like of float
-            L1 distances d, at least 0. The standard deviation of a difference is then sqrt(pi / 2) * d / dim.
+            L1 distances d, at least 0. The standard deviation of a difference is then sqrt(pi / 2)
+            * d / dim.
 
         Returns
         -------
         ndarray of float64, with the shape of `distance`
         """
-        deviations = numbers_of(distance, "distance", 0, math.inf) / self.dim * math.sqrt(math.pi / 2)
+        deviations = (
+            numbers_of(distance, "distance", 0, math.inf) / self.dim * math.sqrt(math.pi / 2)
+        )
         with np.errstate(divide="ignore", over="ignore"):
-            ratios = np.maximum(self.width / np.asarray(deviations), 1e-100)  # at infinity, both terms below are equal
+            # At infinity, both terms below are equal.
+            ratios = np.maximum(self.width / np.asarray(deviations), 1e-100)
             outside = math.sqrt(2 / math.pi) / ratios * -np.expm1(-(ratios**2) / 2)
         inside = np.vectorize(math.erf, otypes=[np.float64])(ratios / math.sqrt(2))
         return np.asarray(np.clip(inside - outside, 0, 1))

@@ -20,26 +20,32 @@ from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
 from lshfast.kernels.rotations import shape
 
-# The default number of outputs is at most this: a rotation of a vector of more coordinates gives several functions.
+# The default number of outputs is at most this: a rotation of a vector of more coordinates gives
+# several functions.
 USUAL_OUTPUTS = 256
-# Functions that are simulated: as many as have this number of coordinates, within limits; and at how many angles.
-SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, (2**12, 2**15), 33
+# Functions that are simulated: as many as have this number of coordinates, within limits; and at
+# how many angles.
+SIMULATED_COORDINATES = 2**20
+SIMULATED_FUNCTIONS = (2**12, 2**15)
+SIMULATED_ANGLES = 33
 
 
 @dataclass(frozen=True)
 class CrossPolytope(AngleFamily, Probing[Any]):
-    """The cross-polytope family: a function is the farthest coordinate of a vector after a random rotation.
+    """The cross-polytope family: a function is the farthest coordinate of a vector after a random
+    rotation.
 
-    The distance is the angle between two vectors, in radians. The value under a function is the number of the
-    coordinate with the greatest absolute value among `outputs` coordinates, plus `outputs` if it is negative: the
-    nearest corner of a cross-polytope. A function separates near from far vectors better than the log2(2 * outputs)
-    hyperplanes whose values take as many bits. For angles with cosines 0.9 and 0.5, rho is 0.325 with 128 outputs, and
-    0.382 with hyperplanes.
+    The distance is the angle between two vectors, in radians. The value under a function is the
+    number of the coordinate with the greatest absolute value among `outputs` coordinates, plus
+    `outputs` if it is negative: the nearest corner of a cross-polytope. A function separates near
+    from far vectors better than the log2(2 * outputs) hyperplanes whose values take as many bits.
+    For angles with cosines 0.9 and 0.5, rho is 0.325 with 128 outputs, and 0.382 with hyperplanes.
 
-    The rotations are those of `Hyperplanes`. The collision probability is that of Gaussian projections, as an integral
-    that is computed to 3e-6. Rotations have nearly the same: the coordinates of two vectors at a right angle have no
-    product, so these collide less often than Gaussian projections do when `outputs` is the padded dim, by up to a
-    third; at angles below pi / 4 the difference is below 0.01.
+    The rotations are those of `Hyperplanes`. The collision probability is that of Gaussian
+    projections, as an integral that is computed to 3e-6. Rotations have nearly the same: the
+    coordinates of two vectors at a right angle have no product, so these collide less often than
+    Gaussian projections do when `outputs` is the padded dim, by up to a third; at angles below pi /
+    4 the difference is below 0.01.
 
     Zero vectors have no value.
 
@@ -48,13 +54,15 @@ class CrossPolytope(AngleFamily, Probing[Any]):
     dim : int
         Coordinates of a vector, in 1..1,048,576.
     outputs : int, optional
-        Coordinates of which the farthest is taken: a power of two from 2 on that divides the padded dim. The default is
-        the least power of two that is at least `dim`, and at most 256. Fewer outputs make shorter values.
+        Coordinates of which the farthest is taken: a power of two from 2 on that divides the padded
+        dim. The default is the least power of two that is at least `dim`, and at most 256. Fewer
+        outputs make shorter values.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
     structured : bool, default True
-        False takes the products with vectors of independent Gaussian numbers instead, which is many times slower; it
-        serves for comparison.
+        False takes the products with vectors of independent Gaussian numbers instead, which is many
+        times slower; it serves for comparison.
 
     Raises
     ------
@@ -69,14 +77,18 @@ class CrossPolytope(AngleFamily, Probing[Any]):
 
     References
     ----------
-    A. Andoni, P. Indyk, T. Laarhoven, I. Razenshteyn, L. Schmidt, "Practical and Optimal LSH for Angular Distance",
-    NIPS 2015.
+    A. Andoni, P. Indyk, T. Laarhoven, I. Razenshteyn, L. Schmidt, "Practical and Optimal LSH for
+    Angular Distance", NIPS 2015.
 
     Examples
     --------
     >>> from lshfast.families import CrossPolytope
     >>> family = CrossPolytope(dim=128)
-    >>> family.outputs, family.value_bits, family.collision_probability([0.0, 0.451, 1.5708]).round(3).tolist()
+    >>> (
+    ...     family.outputs,
+    ...     family.value_bits,
+    ...     family.collision_probability([0.0, 0.451, 1.5708]).round(3).tolist(),
+    ... )
     (128, 8, [1.0, 0.431, 0.004])
     """
 
@@ -99,7 +111,11 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         if outputs & (outputs - 1):
             raise ValueError(f"outputs must be a power of two in 2..{most}, not {outputs}")
         check_bool("structured", self.structured)
-        for name, value in (("dim", dim), ("outputs", outputs), ("value_bits", outputs.bit_length())):
+        for name, value in (
+            ("dim", dim),
+            ("outputs", outputs),
+            ("value_bits", outputs.bit_length()),
+        ):
             object.__setattr__(self, name, value)
 
     def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
@@ -108,12 +124,13 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite. C-contiguous float32 and float64 are not copied. The values of float64 are rounded to float32 after
-            the row has been scaled by a power of two.
+            Finite. C-contiguous float32 and float64 are not copied. The values of float64 are
+            rounded to float32 after the row has been scaled by a power of two.
         count : int
             At least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -128,10 +145,13 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             If the vectors have a different dim, or a coordinate is NaN or infinite.
         """
         points = dense_points(items, self.dim, finite=False)
-        return self._projection().farthest(points, self._outputs(), check_int("count", count, 1), threads)
+        return self._projection().farthest(
+            points, self._outputs(), check_int("count", count, 1), threads
+        )
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability that Gaussian projections of two vectors have the same farthest coordinate.
+        """Compute the probability that Gaussian projections of two vectors have the same farthest
+        coordinate.
 
         Parameters
         ----------
@@ -150,8 +170,8 @@ class CrossPolytope(AngleFamily, Probing[Any]):
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
-        A corner other than the nearest costs the square of the difference between the farthest coordinate and its own.
-        The buckets with the least sums come first.
+        A corner other than the nearest costs the square of the difference between the farthest
+        coordinate and its own. The buckets with the least sums come first.
 
         Parameters
         ----------
@@ -174,18 +194,28 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        bands, rows_per_band = check_bands(bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS))
-        outputs, points = self._outputs(), dense_points(items, self.dim, finite=False)
+        bands, rows_per_band = check_bands(
+            bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        )
+        outputs = self._outputs()
+        points = dense_points(items, self.dim, finite=False)
         count = bands * rows_per_band * outputs
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         projection = self._projection()
         projection.probe(
-            lambda y, part: kernels.polytopes(y, outputs, rows_per_band, part), points, count, out, threads
+            lambda y, part: kernels.polytopes(y, outputs, rows_per_band, part),
+            points,
+            count,
+            out,
+            threads,
         )
         return out
 
-    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a vector at these angles.
+    def probe_probability(
+        self, distance: npt.ArrayLike, rows_per_band: int, probes: int
+    ) -> Float64Array:
+        """Compute the probability that one of the first `probes` buckets of a band holds a vector
+        at these angles.
 
         Parameters
         ----------
@@ -199,8 +229,9 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         Returns
         -------
         ndarray of float64, with the shape of `distance`
-            Exact for one probe, and where the probes are all buckets; otherwise interpolated between the results of a
-            simulation with a fixed seed, whose standard error is below 0.003.
+            Exact for one probe, and where the probes are all buckets; otherwise interpolated
+            between the results of a simulation with a fixed seed, whose standard error is below
+            0.003.
         """
         p = self.collision_probability(distance)
         rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
@@ -209,7 +240,9 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             return np.asarray(p**rows_per_band)
         if rows_per_band * self.value_bits <= 20 and probes >= 1 << rows_per_band * self.value_bits:
             return np.ones_like(p)
-        return _probe_curves(self._outputs(), rows_per_band, 1 << (probes - 1).bit_length()).probability(p, probes)
+        return _probe_curves(
+            self._outputs(), rows_per_band, 1 << (probes - 1).bit_length()
+        ).probability(p, probes)
 
     def _outputs(self) -> int:
         assert self.outputs is not None  # set by __post_init__
@@ -222,19 +255,27 @@ class CrossPolytope(AngleFamily, Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(outputs: int, rows: int, probes: int) -> ProbeCurves:
     random = np.random.default_rng([outputs, rows])
-    functions = min(max(SIMULATED_COORDINATES // outputs, SIMULATED_FUNCTIONS[0]), SIMULATED_FUNCTIONS[1])
+    functions = min(
+        max(SIMULATED_COORDINATES // outputs, SIMULATED_FUNCTIONS[0]), SIMULATED_FUNCTIONS[1]
+    )
     alternatives, others = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
     return ProbeCurves.simulate(alternatives, others, rows, probes, random)
 
 
 @lru_cache(maxsize=4)
-def _simulated_functions(outputs: int, functions: int, ranks: int) -> tuple[Float64Array, Float64Array]:
-    """Return the costs of the first alternatives to the value of a query, and of the values of other vectors."""
+def _simulated_functions(
+    outputs: int, functions: int, ranks: int
+) -> tuple[Float64Array, Float64Array]:
+    """Return the costs of the first alternatives to the value of a query, and of the values of
+    other vectors.
+    """
     fine = np.linspace(0, np.pi, 2048)
     wanted = np.linspace(0, 1, SIMULATED_ANGLES) ** 2
     some = np.interp(wanted, collision_curve(outputs, fine)[::-1], fine[::-1])
-    alternatives, others = np.empty((functions, ranks)), np.empty((len(some), functions))
-    random, step = np.random.default_rng(outputs), max(1, 2**17 // outputs)
+    alternatives = np.empty((functions, ranks))
+    others = np.empty((len(some), functions))
+    random = np.random.default_rng(outputs)
+    step = max(1, 2**17 // outputs)
     for start in range(0, functions, step):
         part = slice(start, min(start + step, functions))
         query, independent = random.standard_normal((2, part.stop - part.start, outputs))
@@ -244,6 +285,8 @@ def _simulated_functions(outputs: int, functions: int, ranks: int) -> tuple[Floa
         for angle, costs in zip(some.tolist(), others, strict=True):
             other = np.cos(angle) * query + np.sin(angle) * independent
             place = np.abs(other).argmax(axis=1)[:, None]
-            value = np.take_along_axis(query, place, axis=1) * np.sign(np.take_along_axis(other, place, axis=1))
+            value = np.take_along_axis(query, place, axis=1) * np.sign(
+                np.take_along_axis(other, place, axis=1)
+            )
             costs[part] = ((most - value) ** 2)[:, 0]
     return alternatives, others

@@ -1,4 +1,6 @@
-"""Values on the axis of a curve: distances of a family, or similarities without one, and histograms of them."""
+"""Values on the axis of a curve: distances of a family, or similarities without one, and histograms
+of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from lshfast.common.checks import check_number, numbers_of
 from lshfast.common.types import BoolArray, Float64Array
 from lshfast.families.family import Family
 
-# The counts, and either the value of each (as many), or the edges of bins (one more), as numpy.histogram returns them.
+# The counts, and either the value of each (as many), or the edges of bins (one more), as
+# numpy.histogram returns them.
 Histogram: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 
 BIN_NODES = 8  # Gauss-Legendre nodes of a bin, at which curves are computed
@@ -25,15 +28,21 @@ POWERS: Float64Array = 2.0 ** np.arange(-1022, 1024, dtype=np.float64)
 
 
 def collision_probability(family: Family[Any] | None, values: npt.ArrayLike) -> Float64Array:
-    """Return the probability of a collision under one function at distances, or without a family at similarities."""
+    """Return the probability of a collision under one function at distances, or without a family at
+    similarities.
+    """
     if family is None:
         return numbers_of(values, "similarity", 0, 1)
     values = numbers_of(values, "distance", 0, family.max_distance)
-    return numbers_of(family.collision_probability(values), f"collision_probability of {family.name}", 0, 1)
+    return numbers_of(
+        family.collision_probability(values), f"collision_probability of {family.name}", 0, 1
+    )
 
 
 def check_value(name: str, value: float, family: Family[Any] | None) -> float:
-    """Return a distance of the family, or without one a similarity above 0, or raise an error that names the range."""
+    """Return a distance of the family, or without one a similarity above 0, or raise an error that
+    names the range.
+    """
     if family is None:
         return check_threshold(value)
     if not isinstance(family, Family):
@@ -72,33 +81,47 @@ def distance_at(family: Family[Any], probability: float) -> float:
     probability = check_number("probability", probability)
     if not 0 < probability <= 1:
         raise ValueError(f"probability must be in (0, 1], not {probability}")
-    low, high = 0.0, family.max_distance
+    low = 0.0
+    high = family.max_distance
     if collision_probability(family, low) < probability:
-        raise ValueError(f"probability {probability} is not reached: items at distance 0 collide with a smaller one")
+        raise ValueError(
+            f"probability {probability} is not reached: items at distance 0 collide with a "
+            "smaller one"
+        )
     if high == inf:
         fallen = np.flatnonzero(collision_probability(family, POWERS) < probability)
         if fallen.size == 0:
             return inf
-        low, high = (float(POWERS[fallen[0] - 1]) if fallen[0] else 0.0), float(POWERS[fallen[0]])
+        low = float(POWERS[fallen[0] - 1]) if fallen[0] else 0.0
+        high = float(POWERS[fallen[0]])
     elif collision_probability(family, high) >= probability:
         return high
     for _ in range(ROUNDS):
         points = np.linspace(low, high, PARTS + 1)
         end = max(int((collision_probability(family, points) < probability).argmax()), 1)
-        low, high = float(points[end - 1]), float(points[end])
+        low = float(points[end - 1])
+        high = float(points[end])
     return low
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A histogram as points: how many items are at which collision probability, and which are within a threshold."""
+    """A histogram as points: how many items are at which collision probability, and which are
+    within a threshold.
+    """
 
     counts: Float64Array
     probabilities: Float64Array  # of a collision under one function
     within: BoolArray
 
     @classmethod
-    def of(cls, histogram: Histogram, threshold: float, family: Family[Any] | None, n: int | None = None) -> Spread:
+    def of(
+        cls,
+        histogram: Histogram,
+        threshold: float,
+        family: Family[Any] | None,
+        n: int | None = None,
+    ) -> Spread:
         """Return the points of a histogram; its counts are scaled to n items, if n is given."""
         counts, places = histogram_arrays(histogram, family)
         if n is not None:
@@ -115,14 +138,18 @@ class Spread:
         return float(self.counts.sum())
 
     def candidates(self, bands: Bands) -> tuple[float, float, float]:
-        """Return the expected candidates, those of them beyond the threshold, and the items within it that are none."""
+        """Return the expected candidates, those of them beyond the threshold, and the items within
+        it that are none.
+        """
         found = bands.probability(self.probabilities)
         false = self.counts @ np.where(self.within, 0, found)
         missed = self.counts @ np.where(self.within, 1 - found, 0)
         return float(self.counts @ found), float(false), float(missed)
 
 
-def _split(counts: Float64Array, edges: Float64Array, value: float) -> tuple[Float64Array, Float64Array]:
+def _split(
+    counts: Float64Array, edges: Float64Array, value: float
+) -> tuple[Float64Array, Float64Array]:
     """Return a histogram in which the bin around a value is divided there."""
     end = int(np.searchsorted(edges, value))
     part = (value - edges[end - 1]) / (edges[end] - edges[end - 1])
@@ -132,16 +159,26 @@ def _split(counts: Float64Array, edges: Float64Array, value: float) -> tuple[Flo
     return np.concatenate([counts[: end - 1], halves, counts[end:]]), np.insert(edges, end, value)
 
 
-def weighted_points(counts: Float64Array, places: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return values, and how many items are at each, in an array with a row for each count of a histogram."""
+def weighted_points(
+    counts: Float64Array, places: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Return values, and how many items are at each, in an array with a row for each count of a
+    histogram.
+    """
     if len(places) == len(counts):
         return places[:, None], counts[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(BIN_NODES)
-    return places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2, counts[:, None] * weights / 2
+    return places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2, counts[
+        :, None
+    ] * weights / 2
 
 
-def histogram_arrays(histogram: Histogram, family: Family[Any] | None) -> tuple[Float64Array, Float64Array]:
-    """Return the counts, and the values or edges of a histogram, or raise an error that says what is wrong with it."""
+def histogram_arrays(
+    histogram: Histogram, family: Family[Any] | None
+) -> tuple[Float64Array, Float64Array]:
+    """Return the counts, and the values or edges of a histogram, or raise an error that says what
+    is wrong with it.
+    """
     if not isinstance(histogram, (tuple, list)) or len(histogram) != 2:
         raise TypeError("histogram must be (counts, values) or (counts, edges)")
     counts = numbers_of(histogram[0], "counts of the histogram", 0, np.finfo(np.float64).max)
@@ -149,9 +186,13 @@ def histogram_arrays(histogram: Histogram, family: Family[Any] | None) -> tuple[
     places = numbers_of(histogram[1], "values of the histogram", 0, most)
     if counts.ndim != 1 or places.ndim != 1 or len(places) not in (len(counts), len(counts) + 1):
         shapes = f"counts {counts.shape} and values {places.shape}"
-        raise ValueError(f"a histogram has as many values as counts, or one edge more; this one has {shapes}")
+        raise ValueError(
+            f"a histogram has as many values as counts, or one edge more; this one has {shapes}"
+        )
     if not 0 < counts.sum() < inf:
-        raise ValueError(f"the counts of the histogram must have a positive finite sum, not {counts.sum()}")
+        raise ValueError(
+            f"the counts of the histogram must have a positive finite sum, not {counts.sum()}"
+        )
     if len(places) > len(counts) and not (np.diff(places) > 0).all():
         raise ValueError("the edges of the histogram must increase")
     if not np.isfinite(places).all():

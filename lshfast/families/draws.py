@@ -29,9 +29,13 @@ def draw(seed: int, domain: int, count: int) -> UInt64Array:
 
 
 def scaled(words: UInt64Array, limit: int) -> UInt64Array:
-    """Return floor(word * limit / 2**64) of each word, which is in 0..limit - 1; limit is at most 2**63."""
-    high, low = words >> np.uint64(32), words & LOW_HALF
-    limit_high, limit_low = np.uint64(limit >> 32), np.uint64(limit & 0xFFFFFFFF)
+    """Return floor(word * limit / 2**64) of each word, which is in 0..limit - 1; limit is at most
+    2**63.
+    """
+    high = words >> np.uint64(32)
+    low = words & LOW_HALF
+    limit_high = np.uint64(limit >> 32)
+    limit_low = np.uint64(limit & 0xFFFFFFFF)
     middle = high * limit_low + (low * limit_low >> np.uint64(32))
     carry = low * limit_high + (middle & LOW_HALF) >> np.uint64(32)
     result: UInt64Array = high * limit_high + (middle >> np.uint64(32)) + carry

@@ -1,4 +1,6 @@
-"""The interface of a family of hash functions, under which close items collide more often, and AND and OR of them."""
+"""The interface of a family of hash functions, under which close items collide more often, and AND
+and OR of them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ _FAMILIES: dict[str, type[Family[Any]]] = {}
 
 
 class Sensitivity(NamedTuple):
-    """Items within distance d1 collide with probability at least p1, items beyond d2 with at most p2.
+    """Items within distance d1 collide with probability at least p1, items beyond d2 with at most
+    p2.
 
     See Also
     --------
@@ -44,17 +47,20 @@ class Sensitivity(NamedTuple):
 
 
 class Family(ABC, Generic[Items]):
-    """Base class of families of hash functions; a subclass is a frozen dataclass of its parameters and its seed.
+    """Base class of families of hash functions; a subclass is a frozen dataclass of its parameters
+    and its seed.
 
-    A function of the family maps an item to a value. Two items collide under it if both have a value and the values are
-    equal. The closer the items, the higher the probability, over the choice of the function, that they collide.
+    A function of the family maps an item to a value. Two items collide under it if both have a
+    value and the values are equal. The closer the items, the higher the probability, over the
+    choice of the function, that they collide.
 
     A subclass defines `name`, `hash`, `distance` and `collision_probability`.
 
     Attributes
     ----------
     name : str
-        Name of the family, by which `family_of` finds it. A class that defines it can be stored in a file of an index.
+        Name of the family, by which `family_of` finds it. A class that defines it can be stored in
+        a file of an index.
     stored_names : mapping of str to str
         Names of fields in `describe`, where they differ from those of the class.
     stored_values : mapping of str to mapping of str to str
@@ -62,7 +68,8 @@ class Family(ABC, Generic[Items]):
     value_bits : int
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
-        Largest distance of two items, up to which `collision_probability` is defined. The default is inf.
+        Largest distance of two items, up to which `collision_probability` is defined. The default
+        is inf.
 
     See Also
     --------
@@ -73,8 +80,9 @@ class Family(ABC, Generic[Items]):
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998;
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.6.
+    P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of
+    Dimensionality", STOC 1998; J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive
+    Datasets", section 3.6.
 
     Examples
     --------
@@ -95,7 +103,9 @@ class Family(ABC, Generic[Items]):
 
     @property
     def max_distance(self) -> float:
-        """Largest distance of two items, up to which `collision_probability` is defined; inf if there is none."""
+        """Largest distance of two items, up to which `collision_probability` is defined; inf if
+        there is none.
+        """
         return inf
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -103,8 +113,13 @@ class Family(ABC, Generic[Items]):
         if "name" not in cls.__dict__:
             return
         known = _FAMILIES.get(cls.name)
-        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ValueError(f"a family is called {cls.name!r} already: {known.__module__}.{known.__qualname__}")
+        if known is not None and (known.__module__, known.__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
+            raise ValueError(
+                f"a family is called {cls.name!r} already: {known.__module__}.{known.__qualname__}"
+            )
         _FAMILIES[cls.name] = cls
 
     @abstractmethod
@@ -118,13 +133,14 @@ class Family(ABC, Generic[Items]):
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         ndarray of uint64, shape (n, count)
-            `NO_VALUE` marks the items that have no value under a function. The values depend on the item, the
-            parameters and the seed only. Those under function j may depend on `count`.
+            `NO_VALUE` marks the items that have no value under a function. The values depend on the
+            item, the parameters and the seed only. Those under function j may depend on `count`.
         """
 
     @abstractmethod
@@ -143,7 +159,8 @@ class Family(ABC, Generic[Items]):
 
     @abstractmethod
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability, over the choice of the function, that two items at these distances collide.
+        """Compute the probability, over the choice of the function, that two items at these
+        distances collide.
 
         Parameters
         ----------
@@ -172,7 +189,8 @@ class Family(ABC, Generic[Items]):
         TypeError, ValueError
             If a distance is not a number, or out of range.
         """
-        d1, d2 = check_number("d1", d1), check_number("d2", d2)
+        d1 = check_number("d1", d1)
+        d2 = check_number("d2", d2)
         if not 0 <= d1 < d2:
             raise ValueError(f"distances must be 0 <= d1 < d2, not {d1} and {d2}")
         p1, p2 = self.collision_probability([d1, d2]).tolist()
@@ -192,44 +210,58 @@ class Family(ABC, Generic[Items]):
         -------
         ndarray of bool, shape (n, count)
         """
-        first, second = self.hash(a, count), self.hash(b, count)
+        first = self.hash(a, count)
+        second = self.hash(b, count)
         check_pairs(len(first), len(second))
         return np.asarray((first == second) & (first != NO_VALUE))
 
-    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two items share a bucket if they collide under all.
+    def buckets(
+        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+    ) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two items share a bucket if they
+        collide under all.
 
         Parameters
         ----------
         items
             n items of the family.
         bands, rows_per_band : int
-            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band
+            functions.
         threads : int, optional
             As for `hash`.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            `NO_VALUE` if the item has no value under one of the functions. Values of less than 64 bits together are
-            joined. Others are hashed, and different ones have equal buckets with a probability of about 2**-64.
+            `NO_VALUE` if the item has no value under one of the functions. Values of less than 64
+            bits together are joined. Others are hashed, and different ones have equal buckets with
+            a probability of about 2**-64.
         """
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        return joined(self.hash(items, bands * rows_per_band, threads=threads), rows_per_band, self.value_bits)
+        return joined(
+            self.hash(items, bands * rows_per_band, threads=threads), rows_per_band, self.value_bits
+        )
 
     def and_(self, count: int) -> Amplified[Items]:
-        """Return the family whose functions are `count` functions each; items collide if they do under all of them."""
+        """Return the family whose functions are `count` functions each; items collide if they do
+        under all of them.
+        """
         return self._amplified("and", count)
 
     def or_(self, count: int) -> Amplified[Items]:
-        """Return the family whose functions are `count` functions each; items collide if they do under any of them."""
+        """Return the family whose functions are `count` functions each; items collide if they do
+        under any of them.
+        """
         return self._amplified("or", count)
 
     def _amplified(self, step: str, count: int) -> Amplified[Items]:
         return Amplified(self, ((step, count),))
 
     def describe(self) -> str:
-        """Return the name and the parameters as JSON, from which `family_of` makes an equal family."""
+        """Return the name and the parameters as JSON, from which `family_of` makes an equal
+        family.
+        """
         return _json(self._description())
 
     def _description(self) -> dict[str, Any]:
@@ -253,15 +285,17 @@ class Family(ABC, Generic[Items]):
 class Amplified(Family[Items], Generic[Items]):
     """A family whose functions are groups of functions of another family.
 
-    `Family.and_` and `Family.or_` create it. Steps of one function are omitted, neighbouring steps of one kind are
-    joined, and the steps of an amplified base come first, so equal constructions are equal.
+    `Family.and_` and `Family.or_` create it. Steps of one function are omitted, neighbouring steps
+    of one kind are joined, and the steps of an amplified base come first, so equal constructions
+    are equal.
 
     Parameters
     ----------
     base : Family
         The family that is amplified.
     steps : tuple of (str, int)
-        "and" or "or", and the number of functions in a group, in 1..2**53; the innermost step first.
+        "and" or "or", and the number of functions in a group, in 1..2**53; the innermost step
+        first.
 
     Raises
     ------
@@ -297,7 +331,9 @@ class Amplified(Family[Items], Generic[Items]):
 
     @cached_property
     def cascade(self) -> Cascade:
-        """The steps as a function of the probability that two items collide under one function of the base."""
+        """The steps as a function of the probability that two items collide under one function of
+        the base.
+        """
         return Cascade(self.steps)
 
     @property
@@ -316,12 +352,16 @@ class Amplified(Family[Items], Generic[Items]):
         Raises
         ------
         ValueError
-            If a step is OR. A function then has several values: use `collide`, or the buckets of the family before OR.
+            If a step is OR. A function then has several values: use `collide`, or the buckets of
+            the family before OR.
         """
         return self.buckets(items, count, 1, threads=threads)
 
-    def buckets(self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
-        """Return one value for each `rows_per_band` functions, uint64 (n, bands); items collide if they do under all.
+    def buckets(
+        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+    ) -> UInt64Array:
+        """Return one value for each `rows_per_band` functions, uint64 (n, bands); items collide if
+        they do under all.
 
         Raises
         ------
@@ -329,16 +369,22 @@ class Amplified(Family[Items], Generic[Items]):
             If a step is OR.
         """
         if any(step == "or" for step, _ in self.steps):
-            raise ValueError("the functions of a family with OR have several values each: use collide")
+            raise ValueError(
+                "the functions of a family with OR have several values each: use collide"
+            )
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        return self.base.buckets(items, bands, rows_per_band * self.cascade.functions, threads=threads)
+        return self.base.buckets(
+            items, bands, rows_per_band * self.cascade.functions, threads=threads
+        )
 
     def distance(self, a: Items, b: Items) -> Float64Array:
         """Return the exact distances under the base, float64 (n,)."""
         return self.base.distance(a, b)
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
-        """Return which of n pairs of items collide under which of the first `count` functions, bool (n, count)."""
+        """Return which of n pairs of items collide under which of the first `count` functions, bool
+        (n, count).
+        """
         found = self.base.collide(a, b, check_int("count", count, 1) * self.cascade.functions)
         for step, size in self.steps:
             groups = found.reshape(len(found), -1, size)
@@ -346,7 +392,9 @@ class Amplified(Family[Items], Generic[Items]):
         return found
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that two items at these distances collide; float64, with the shape of `distance`."""
+        """Return the probability that two items at these distances collide; float64, with the shape
+        of `distance`.
+        """
         return np.asarray(self.cascade.curve(self.base.collision_probability(distance)))
 
     @overload
@@ -354,11 +402,14 @@ class Amplified(Family[Items], Generic[Items]):
     @overload
     def curve(self, p: npt.ArrayLike) -> Float64Array: ...
     def curve(self, p: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the probability of a collision, given the probability p in [0, 1] of one under the base."""
+        """Return the probability of a collision, given the probability p in [0, 1] of one under the
+        base.
+        """
         return self.cascade.curve(p)
 
     def fixed_point(self) -> float:
-        """Return the probability between 0 and 1 that the steps do not change: smaller ones fall, larger ones rise.
+        """Return the probability between 0 and 1 that the steps do not change: smaller ones fall,
+        larger ones rise.
 
         Raises
         ------
@@ -368,7 +419,9 @@ class Amplified(Family[Items], Generic[Items]):
         return self.cascade.fixed_point()
 
     def steepest(self) -> tuple[float, float]:
-        """Return (p, slope) at the steepest point of the curve, where p is the collision probability of the base."""
+        """Return (p, slope) at the steepest point of the curve, where p is the collision
+        probability of the base.
+        """
         return self.cascade.steepest()
 
     def _amplified(self, step: str, count: int) -> Amplified[Items]:
@@ -376,22 +429,32 @@ class Amplified(Family[Items], Generic[Items]):
 
 
 def check_bands(bands: int, rows_per_band: int) -> tuple[int, int]:
-    """Return bands and rows as Python ints, whose product cannot overflow; raise an error if one is below 1."""
+    """Return bands and rows as Python ints, whose product cannot overflow; raise an error if one is
+    below 1.
+    """
     return check_int("bands", bands, 1), check_int("rows_per_band", rows_per_band, 1)
 
 
 def check_pairs(a: int, b: int) -> int:
-    """Return the number of pairs of a and b items, of which one may be single, or raise ValueError."""
+    """Return the number of pairs of a and b items, of which one may be single, or raise
+    ValueError.
+    """
     if a != b and 1 not in (a, b):
-        raise ValueError(f"a and b must have the same number of items, or one of them a single item, not {a} and {b}")
+        raise ValueError(
+            f"a and b must have the same number of items, or one of them a single item, not {a} "
+            f"and {b}"
+        )
     return b if a == 1 else a
 
 
 def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
-    """Join each `rows` values of a row, uint64 (n, bands * rows), into one, (n, bands); NO_VALUE if one of them is."""
+    """Join each `rows` values of a row, uint64 (n, bands * rows), into one, (n, bands); NO_VALUE if
+    one of them is.
+    """
     if rows == 1:
         return values
-    columns = [values[:, i::rows] for i in range(rows)]  # of all bands: faster than sums over a short axis
+    # Of all bands: faster than sums over a short axis.
+    columns = [values[:, i::rows] for i in range(rows)]
     without = columns[0] == NO_VALUE
     for column in columns[1:]:
         without |= column == NO_VALUE
@@ -401,7 +464,8 @@ def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
             keys |= column << np.uint64(i * value_bits)
     else:
         first = values[:, 0] == NO_VALUE
-        if first.any():  # Bands takes such a row for that of an empty set, and gives it no key in any band
+        # Bands takes such a row for that of an empty set, and gives it no key in any band.
+        if first.any():
             values = values.copy()
             values[first, 0] = 0
         keys = Bands(values.shape[1] // rows, rows).keys(np.ascontiguousarray(values))
@@ -424,8 +488,8 @@ def family_of(description: str) -> Family[Any]:
     Raises
     ------
     ValueError
-        If it is not the description of a family, the family is not known, or its parameters are not valid. A family of
-        your own is known once its class is defined.
+        If it is not the description of a family, the family is not known, or its parameters are not
+        valid. A family of your own is known once its class is defined.
 
     See Also
     --------
@@ -444,10 +508,14 @@ def family_of(description: str) -> Family[Any]:
         family = _made(parameters)
         made = json.loads(family.describe())
     except (TypeError, KeyError, AttributeError, RecursionError, json.JSONDecodeError) as error:
-        raise ValueError(f"not the description of a family: {str(description)[:200]!r} ({error})") from None
+        raise ValueError(
+            f"not the description of a family: {str(description)[:200]!r} ({error})"
+        ) from None
     for key, value in parameters.items():
         if made[key] != value:
-            raise ValueError(f"{key} is {value!r} in the description of a family, which makes it {made[key]!r}")
+            raise ValueError(
+                f"{key} is {value!r} in the description of a family, which makes it {made[key]!r}"
+            )
     return family
 
 
@@ -474,6 +542,8 @@ def _json(description: dict[str, Any]) -> str:
     def plain(value: Any) -> Any:
         if isinstance(value, np.generic):
             return value.item()
-        raise TypeError(f"{type(value).__name__} cannot be a parameter of a family that is described as JSON")
+        raise TypeError(
+            f"{type(value).__name__} cannot be a parameter of a family that is described as JSON"
+        )
 
     return json.dumps(description, sort_keys=True, separators=(",", ":"), default=plain)

@@ -29,15 +29,17 @@ PIECE_STEPS = 2**19
 class GridSquares(Family[TokenSets]):
     """Grid squares: sets of squares collide under a function if both have all of its squares.
 
-    A fingerprint is the set of the squares of a grid that have a minutia. A function is a few squares, drawn
-    independently. Its value is 0 if the item has all of them, and otherwise the item has no value: two items without a
-    value do not collide. So there is one bucket a function, and items that lack a square are in none.
+    A fingerprint is the set of the squares of a grid that have a minutia. A function is a few
+    squares, drawn independently. Its value is 0 if the item has all of them, and otherwise the item
+    has no value: two items without a value do not collide. So there is one bucket a function, and
+    items that lack a square are in none.
 
-    The distance is the share of the squares of the grid that not both items have, d = 1 - |A & B| / grid; the
-    collision probability is (1 - d)**squares. It is not a metric: an item has a distance above 0 to itself, unless it
-    has all squares. In the model of the text, a square has a minutia with probability `minutia`. If one print of a
-    finger has a minutia in a square, another print of it has one with probability `match`. The expected distances of
-    two prints are `same` = 1 - minutia * match for one finger, and `different` = 1 - minutia**2 for two.
+    The distance is the share of the squares of the grid that not both items have, d = 1 - |A & B| /
+    grid; the collision probability is (1 - d)**squares. It is not a metric: an item has a distance
+    above 0 to itself, unless it has all squares. In the model of the text, a square has a minutia
+    with probability `minutia`. If one print of a finger has a minutia in a square, another print of
+    it has one with probability `match`. The expected distances of two prints are `same` = 1 -
+    minutia * match for one finger, and `different` = 1 - minutia**2 for two.
 
     Parameters
     ----------
@@ -48,7 +50,8 @@ class GridSquares(Family[TokenSets]):
     minutia, match : float, default 0.2 and 0.8
         Probabilities of the model, in [0, 1]. They do not change the values.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Attributes
     ----------
@@ -112,7 +115,9 @@ class GridSquares(Family[TokenSets]):
         return 1 - self.minutia**2
 
     def functions(self, count: int) -> Int64Array:
-        """Return the squares of the first `count` functions, int64 (count, squares), in 0..grid - 1."""
+        """Return the squares of the first `count` functions, int64 (count, squares), in 0..grid -
+        1.
+        """
         count = check_int("count", count, 1)
         words = draw(self.seed, SQUARES, count * self.squares)
         return scaled(words, self.grid).astype(np.int64).reshape(count, self.squares)
@@ -123,11 +128,13 @@ class GridSquares(Family[TokenSets]):
         Parameters
         ----------
         items : TokenSets
-            n sets of tokens in 0..grid - 1, the numbers of squares; made by ``TokenSets(offsets, squares)``.
+            n sets of tokens in 0..grid - 1, the numbers of squares; made by ``TokenSets(offsets,
+            squares)``.
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -144,7 +151,8 @@ class GridSquares(Family[TokenSets]):
         self._check(items, "items")
         count = check_int("count", count, 1)
         functions = self.functions(count)
-        # Squares that no function has share the last column, so that rows are as long as the functions need.
+        # Squares that no function has share the last column, so that rows are as long as the
+        # functions need.
         used, columns = np.unique(functions, return_inverse=True)
         columns = columns.reshape(functions.shape)
         column_of = np.full(self.grid, len(used), np.int32)
@@ -201,13 +209,19 @@ class GridSquares(Family[TokenSets]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray((1 - numbers_of(distance, "distance", 0, self.max_distance)) ** self.squares)
+        return np.asarray(
+            (1 - numbers_of(distance, "distance", 0, self.max_distance)) ** self.squares
+        )
 
     def _check(self, items: Any, name: str) -> None:
         check_token_sets(items)
-        first, last = items.offsets[0], items.offsets[-1]
+        first = items.offsets[0]
+        last = items.offsets[-1]
         wrong = np.flatnonzero(items.tokens[first:last] >= self.grid)
         if len(wrong):
             place = int(first + wrong[0])
             row = int(np.searchsorted(items.offsets, place, side="right")) - 1
-            raise ValueError(f"{name} must be squares in 0..{self.grid - 1}, and row {row} has {items.tokens[place]}")
+            raise ValueError(
+                f"{name} must be squares in 0..{self.grid - 1}, and row {row} has "
+                f"{items.tokens[place]}"
+            )

@@ -1,4 +1,6 @@
-"""The theory of near neighbours: the exponent rho, the rows and tables that it gives, and what they promise."""
+"""The theory of near neighbours: the exponent rho, the rows and tables that it gives, and what they
+promise.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,16 @@ from lshfast.common.checks import check_int, check_number
 from lshfast.families.planning import least_bands, plan_bands
 from lshfast.families.plans import BandPlan
 
-ROUNDING = 1e-12  # numbers of rows and tables that exceed an integer by no more than this part are that integer
+# Numbers of rows and tables that exceed an integer by no more than this part are that integer.
+ROUNDING = 1e-12
 MOST_TABLES = 2**53
 
 
 def rho(p1: float, p2: float) -> float:
     """Return ln(1 / p1) / ln(1 / p2), the exponent of the number of tables: n**rho.
 
-    For bit sampling with p1 = 1 - r/d and p2 = 1 - (1 + epsilon) r/d, it is below 1 / (1 + epsilon); a text gives this
-    limit for r/d towards 0 as the value.
+    For bit sampling with p1 = 1 - r/d and p2 = 1 - (1 + epsilon) r/d, it is below 1 / (1 +
+    epsilon); a text gives this limit for r/d towards 0 as the value.
 
     Parameters
     ----------
@@ -41,7 +44,8 @@ def rho(p1: float, p2: float) -> float:
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998.
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of
+    dimensionality", STOC 1998.
 
     Examples
     --------
@@ -58,9 +62,10 @@ def rho(p1: float, p2: float) -> float:
 def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = None) -> BandPlan:
     """Return the k rows and the L bands (tables) of the theory for n items.
 
-    k is ln(n) / ln(1 / p2), rounded up, so that a query meets at most one far item in a table, in expectation. L is
-    n**rho, rounded up. The theory promises a recall of 1 - 1/e. That holds for the k that is not rounded. With the
-    rounded k the recall may be lower; the plan gives the true one, and `recall` demands as many tables as it needs.
+    k is ln(n) / ln(1 / p2), rounded up, so that a query meets at most one far item in a table, in
+    expectation. L is n**rho, rounded up. The theory promises a recall of 1 - 1/e. That holds for
+    the k that is not rounded. With the rounded k the recall may be lower; the plan gives the true
+    one, and `recall` demands as many tables as it needs.
 
     Parameters
     ----------
@@ -89,7 +94,8 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998.
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of
+    dimensionality", STOC 1998.
 
     Examples
     --------
@@ -107,7 +113,9 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
     if recall is not None:
         enough = least_bands(p1, rows, check_recall(recall), MOST_TABLES)
         if enough is None:
-            raise ValueError(f"recall {recall} needs more than 2**53 tables of {rows} rows with p1 = {p1}")
+            raise ValueError(
+                f"recall {recall} needs more than 2**53 tables of {rows} rows with p1 = {p1}"
+            )
         tables = enough
     return plan_bands(Bands(tables, rows), p1, n=n, histogram=([n], [p2]))
 
@@ -117,15 +125,15 @@ def probe_success(
 ) -> float:
     """Return a lower bound of the probability that a search with a limit finds a near item.
 
-    The search looks through the buckets of a query, returns the first item that is not far, and stops after
-    far_limit * L far ones, each counted in every table. It fails only if no table has the near item in the bucket of
-    the query, or the limit is exceeded; by Markov's inequality, the latter has a probability of at most
-    n p2**k / far_limit. With the k and L of the theory, not rounded, the bound is 1/2 - 1/e for a limit of 2 L, and
-    2/3 - 1/e for one of 3 L.
+    The search looks through the buckets of a query, returns the first item that is not far, and
+    stops after far_limit * L far ones, each counted in every table. It fails only if no table has
+    the near item in the bucket of the query, or the limit is exceeded; by Markov's inequality, the
+    latter has a probability of at most n p2**k / far_limit. With the k and L of the theory, not
+    rounded, the bound is 1/2 - 1/e for a limit of 2 L, and 2/3 - 1/e for one of 3 L.
 
-    Two texts have it otherwise. One counts all items towards the limit, and returns only those within r: then items
-    at distances between r and c r exhaust the limit, and the bound does not hold. Another has the ratio 1 / rho in
-    place of rho as the exponent of p1**k = n**-rho.
+    Two texts have it otherwise. One counts all items towards the limit, and returns only those
+    within r: then items at distances between r and c r exhaust the limit, and the bound does not
+    hold. Another has the ratio 1 / rho in place of rho as the exponent of p1**k = n**-rho.
 
     Parameters
     ----------
@@ -155,7 +163,8 @@ def probe_success(
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998.
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of
+    dimensionality", STOC 1998.
 
     Examples
     --------
@@ -175,7 +184,8 @@ def probe_success(
 
 
 def _checked(p1: float, p2: float) -> tuple[float, float]:
-    p1, p2 = check_number("p1", p1), check_number("p2", p2)
+    p1 = check_number("p1", p1)
+    p2 = check_number("p2", p2)
     if not 0 <= p2 < p1 <= 1:
         raise ValueError(f"probabilities must be 0 <= p2 < p1 <= 1, not p1 = {p1} and p2 = {p2}")
     return p1, p2

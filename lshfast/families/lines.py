@@ -16,27 +16,31 @@ from lshfast.families.stable import StableLines
 class GaussianLines(StableLines):
     """Cells of points on lines of random Gaussian direction and length, for Euclidean distance.
 
-    A function maps x to floor((a · x + b) / width), with independent standard Gaussian components of a, and b uniform
-    in [0, width). Two points at distance d are in the same cell with probability
+    A function maps x to floor((a · x + b) / width), with independent standard Gaussian components
+    of a, and b uniform in [0, width). Two points at distance d are in the same cell with
+    probability
 
         p(d) = 1 - 2 Φ(-w/d) - 2 d / (√(2π) w) · (1 - exp(-w² / (2 d²)))
 
-    in any number of dimensions, where w is the width and Φ is the Gaussian distribution function. p(w/2) = .60955,
-    p(w) = .36875 and p(2 w) = .19542, so the family is (w/2, 2 w, 1/2, 1/3)-sensitive in all dimensions. If 4 d1 <= d2,
-    a width of d2/2 therefore makes it (d1, d2, 1/2, 1/3)-sensitive.
+    in any number of dimensions, where w is the width and Φ is the Gaussian distribution function.
+    p(w/2) = .60955, p(w) = .36875 and p(2 w) = .19542, so the family is (w/2, 2 w, 1/2,
+    1/3)-sensitive in all dimensions. If 4 d1 <= d2, a width of d2/2 therefore makes it (d1, d2,
+    1/2, 1/3)-sensitive.
 
-    Textbooks derive that statement for lines with directions of length 1, for which it is true in up to four
-    dimensions. From five on, such a line puts points at distance 2 w into one cell with a probability above 1/3, which
-    approaches 1 as the dimension grows.
+    Textbooks derive that statement for lines with directions of length 1, for which it is true in
+    up to four dimensions. From five on, such a line puts points at distance 2 w into one cell with
+    a probability above 1/3, which approaches 1 as the dimension grows.
 
     Parameters
     ----------
     dim : int
         Coordinates of a point, in 1..2**31 - 1.
     width : float
-        Width of a cell, finite and above 0, in the unit of the coordinates. `best_width` computes one.
+        Width of a cell, finite and above 0, in the unit of the coordinates. `best_width` computes
+        one.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -51,13 +55,14 @@ class GaussianLines(StableLines):
 
     Notes
     -----
-    The lines are float32 numbers, 4 * dim * count bytes for `count` functions. They are drawn at the first use and
-    kept by the object. Sums are float64, with one order of addition on all machines.
+    The lines are float32 numbers, 4 * dim * count bytes for `count` functions. They are drawn at
+    the first use and kept by the object. Sums are float64, with one order of addition on all
+    machines.
 
     References
     ----------
-    M. Datar, N. Immorlica, P. Indyk, V. S. Mirrokni, "Locality-Sensitive Hashing Scheme Based on p-Stable
-    Distributions", SoCG 2004.
+    M. Datar, N. Immorlica, P. Indyk, V. S. Mirrokni, "Locality-Sensitive Hashing Scheme Based on
+    p-Stable Distributions", SoCG 2004.
 
     Examples
     --------
@@ -103,21 +108,25 @@ class GaussianLines(StableLines):
 class CauchyLines(StableLines):
     """Cells of points on lines of random Cauchy numbers, for Manhattan distance.
 
-    A function maps x to floor((a · x + b) / width), with independent standard Cauchy components of a, and b uniform in
-    [0, width). Two points at Manhattan distance d are in the same cell with probability
+    A function maps x to floor((a · x + b) / width), with independent standard Cauchy components of
+    a, and b uniform in [0, width). Two points at Manhattan distance d are in the same cell with
+    probability
 
         p(d) = 2 arctan(w/d) / π - d / (π w) · ln(1 + (w/d)²)
 
-    in any number of dimensions, where w is the width: p(w/2) = .44868, p(w) = .27936 and p(2 w) = .15311.
+    in any number of dimensions, where w is the width: p(w/2) = .44868, p(w) = .27936 and p(2 w) =
+    .15311.
 
     Parameters
     ----------
     dim : int
         Coordinates of a point, in 1..2**31 - 1.
     width : float
-        Width of a cell, finite and above 0, in the unit of the coordinates. `best_width` computes one.
+        Width of a cell, finite and above 0, in the unit of the coordinates. `best_width` computes
+        one.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -132,13 +141,13 @@ class CauchyLines(StableLines):
 
     Notes
     -----
-    Here rho decreases as the width grows, towards near / far. So `best_width` returns the greatest width with p2 at
-    most `far_probability`. Memory and sums are as for `GaussianLines`.
+    Here rho decreases as the width grows, towards near / far. So `best_width` returns the greatest
+    width with p2 at most `far_probability`. Memory and sums are as for `GaussianLines`.
 
     References
     ----------
-    M. Datar, N. Immorlica, P. Indyk, V. S. Mirrokni, "Locality-Sensitive Hashing Scheme Based on p-Stable
-    Distributions", SoCG 2004.
+    M. Datar, N. Immorlica, P. Indyk, V. S. Mirrokni, "Locality-Sensitive Hashing Scheme Based on
+    p-Stable Distributions", SoCG 2004.
 
     Examples
     --------

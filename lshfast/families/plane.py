@@ -1,4 +1,6 @@
-"""The family of random lines in the plane for the Euclidean distance, and its probability in more dimensions."""
+"""The family of random lines in the plane for the Euclidean distance, and its probability in more
+dimensions.
+"""
 
 from __future__ import annotations
 
@@ -24,26 +26,29 @@ PIECE_VALUES = 2**16
 
 @dataclass(frozen=True)
 class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
-    """Lines in the plane: points are projected on a random line, which is cut into buckets of equal width.
+    """Lines in the plane: points are projected on a random line, which is cut into buckets of equal
+    width.
 
-    The distance is the Euclidean distance d. The direction of the line and the start of its buckets are uniform. With
-    x = d / width, the collision probability is
+    The distance is the Euclidean distance d. The direction of the line and the start of its buckets
+    are uniform. With x = d / width, the collision probability is
 
     - 1 - 2 x / pi for x <= 1;
     - (2 / pi) (arcsin(1 / x) - x + sqrt(x**2 - 1)) for x > 1.
 
-    So the family is (a / 2, 2 a, 0.6817, 0.1628)-sensitive for the width a; texts state (a / 2, 2 a, 1/2, 1/3). With
-    a random unit vector in more dimensions, which the texts suggest too, that statement is false from five dimensions
-    on: the collision probability at 2 a is 0.312 with four dimensions, 0.359 with five and 0.84 with a hundred, see
-    `unit_line_probability`. Therefore this family is for the plane only. With d1 = a / 2 and d2 = 2 a, it is
-    4 d1 <= d2 that distances must satisfy, not d1 < 4 d2.
+    So the family is (a / 2, 2 a, 0.6817, 0.1628)-sensitive for the width a; texts state (a / 2, 2
+    a, 1/2, 1/3). With a random unit vector in more dimensions, which the texts suggest too, that
+    statement is false from five dimensions on: the collision probability at 2 a is 0.312 with four
+    dimensions, 0.359 with five and 0.84 with a hundred, see `unit_line_probability`. Therefore this
+    family is for the plane only. With d1 = a / 2 and d2 = 2 a, it is 4 d1 <= d2 that distances must
+    satisfy, not d1 < 4 d2.
 
     Parameters
     ----------
     width : float
         Width of a bucket, finite and above 0, in the unit of the coordinates.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -63,7 +68,10 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
     --------
     >>> from lshfast.families import PlaneLines
     >>> family = PlaneLines(width=1.0)
-    >>> family.distance([[0, 0]], [[3, 4]]).tolist(), family.collision_probability([0.5, 2]).round(4).tolist()
+    >>> (
+    ...     family.distance([[0, 0]], [[3, 4]]).tolist(),
+    ...     family.collision_probability([0.5, 2]).round(4).tolist(),
+    ... )
     ([5.0], [0.6817, 0.1628])
     >>> bool(abs(family.collide([[0, 0]], [[0.3, 0.4]], 4096).mean() - 0.6817) < 0.03)
     True
@@ -78,9 +86,12 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         object.__setattr__(self, "width", check_width(self.width))
 
     def lines(self, count: int) -> tuple[Matrix[np.float64], Float64Array]:
-        """Return the directions, unit vectors (count, 2), and the starts, in widths, (count,), of the functions."""
+        """Return the directions, unit vectors (count, 2), and the starts, in widths, (count,), of
+        the functions.
+        """
         words = draw(self.seed, PLANE, check_int("count", count, 1))
-        directions, at = np.zeros((count, 2)), np.arange(count, dtype=np.int64)
+        directions = np.zeros((count, 2))
+        at = np.arange(count, dtype=np.int64)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
             x, y = (_centred(following(words[at], 2 * attempt + side)) for side in (0, 1))
             squares = x * x + y * y
@@ -93,7 +104,8 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         return directions, (following(words, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def hash(self, items: npt.ArrayLike, count: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute the values of points under the first `count` functions: the numbers of their buckets.
+        """Compute the values of points under the first `count` functions: the numbers of their
+        buckets.
 
         Parameters
         ----------
@@ -102,7 +114,8 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -114,15 +127,18 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         TypeError
             If the coordinates are not numbers.
         ValueError
-            If the points have a different shape, a coordinate is NaN or infinite, or a point is more than 2**52 widths
-            away from the origin along a line, where float64 cannot tell buckets apart.
+            If the points have a different shape, a coordinate is NaN or infinite, or a point is
+            more than 2**52 widths away from the origin along a line, where float64 cannot tell
+            buckets apart.
         """
         points = _in_plane(items)
         directions, starts = self.lines(count)
         values = np.empty((len(points), count), np.uint64)
 
         def work(rows: slice) -> None:
-            values[rows] = bucket_numbers(points[rows], directions, starts, self.width).view(np.uint64)
+            values[rows] = bucket_numbers(points[rows], directions, starts, self.width).view(
+                np.uint64
+            )
 
         for_each_piece(work, np.full(len(points), count, np.int64), PIECE_VALUES, threads)
         return values ^ np.uint64(2**63)
@@ -142,14 +158,18 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         Raises
         ------
         TypeError, ValueError
-            If an argument has the wrong type or shape, a coordinate is not finite, or a distance overflows.
+            If an argument has the wrong type or shape, a coordinate is not finite, or a distance
+            overflows.
         """
-        first, second = _in_plane(a, "a"), _in_plane(b, "b")
+        first = _in_plane(a, "a")
+        second = _in_plane(b, "b")
         check_pairs(len(first), len(second))
         with np.errstate(over="ignore"):
             distances = np.hypot(*np.subtract(first, second, dtype=np.float64).T)
         if not np.isfinite(distances).all():
-            raise ValueError(f"the distance of pair {int(np.argmin(np.isfinite(distances)))} overflows")
+            raise ValueError(
+                f"the distance of pair {int(np.argmin(np.isfinite(distances)))} overflows"
+            )
         return np.asarray(distances, np.float64)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -168,12 +188,14 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
 
 
 def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Float64Array:
-    """Compute the probability that points of `dim` dimensions have one bucket on a line of random direction.
+    """Compute the probability that points of `dim` dimensions have one bucket on a line of random
+    direction.
 
-    The direction is a uniform unit vector, not a Gaussian one, and the start of the buckets is uniform. With x the
-    distance in widths and s the greatest angle of the pair to the normal of the line at which a collision is possible,
-    sin(s) = min(1, 1 / x), it is the integral of (1 - x sin(t)) cos(t)**(dim - 2) for t from 0 to s, divided by that
-    of cos(t)**(dim - 2) for t from 0 to pi / 2.
+    The direction is a uniform unit vector, not a Gaussian one, and the start of the buckets is
+    uniform. With x the distance in widths and s the greatest angle of the pair to the normal of the
+    line at which a collision is possible, sin(s) = min(1, 1 / x), it is the integral of (1 - x
+    sin(t)) cos(t)**(dim - 2) for t from 0 to s, divided by that of cos(t)**(dim - 2) for t from 0
+    to pi / 2.
 
     Parameters
     ----------
@@ -215,9 +237,13 @@ def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Fl
 
 
 def bucket_numbers(
-    points: npt.NDArray[np.floating[Any]], directions: Matrix[np.float64], starts: Float64Array, width: float
+    points: npt.NDArray[np.floating[Any]],
+    directions: Matrix[np.float64],
+    starts: Float64Array,
+    width: float,
 ) -> Int64Array:
-    """Compute the numbers of the buckets of points on lines, floor(point . direction / width + start).
+    """Compute the numbers of the buckets of points on lines, floor(point . direction / width +
+    start).
 
     Products are added from the first coordinate to the last, each operation rounded as float64.
 
@@ -260,7 +286,10 @@ def bucket_numbers(
     wrong = ~(np.abs(sums) <= MAX_BUCKET)
     if wrong.any():
         point = points[np.argwhere(wrong)[0, 0]].tolist()
-        raise ValueError(f"points must be within 2**52 widths of {width} of the origin along each line, not {point}")
+        raise ValueError(
+            f"points must be within 2**52 widths of {width} of the origin along each line, not "
+            f"{point}"
+        )
     return sums.astype(np.int64)
 
 
@@ -279,11 +308,16 @@ def _centred(words: UInt64Array) -> Float64Array:
 
 def _in_plane(items: Any, name: str = "items") -> npt.NDArray[np.floating[Any]]:
     points = dense_points(items, 2, name)
-    return cast("npt.NDArray[np.floating[Any]]", points.dense() if isinstance(points, SparsePoints) else points)
+    return cast(
+        "npt.NDArray[np.floating[Any]]",
+        points.dense() if isinstance(points, SparsePoints) else points,
+    )
 
 
 def _integral_of_cosines(sine: Float64Array, cosine: Float64Array, power: int) -> Float64Array:
-    """Return the integral of cos**power from 0 to the angle with this sine and cosine, in [0, pi / 2]."""
+    """Return the integral of cos**power from 0 to the angle with this sine and cosine, in [0, pi /
+    2].
+    """
     integral = np.asarray(np.arctan2(sine, cosine) if power % 2 == 0 else sine)
     for m in range(2 + power % 2, power + 1, 2):
         integral = cosine ** (m - 1) * sine / m + (m - 1) / m * integral

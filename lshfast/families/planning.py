@@ -1,7 +1,8 @@
-"""Choices of bands and rows: for a recall, for weights of false positives and negatives, for the least expected work.
+"""Choices of bands and rows: for a recall, for weights of false positives and negatives, for the
+least expected work.
 
-Thresholds and histograms are distances of a family. Without a family they are similarities that equal the collision
-probability of one function, as with MinHash.
+Thresholds and histograms are distances of a family. Without a family they are similarities that
+equal the collision probability of one function, as with MinHash.
 """
 
 from __future__ import annotations
@@ -9,7 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lshfast.banding.bands import Bands, check_recall, check_weights, least_area, least_cost, most_rows
+from lshfast.banding.bands import (
+    Bands,
+    check_recall,
+    check_weights,
+    least_area,
+    least_cost,
+    most_rows,
+)
 from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int
 from lshfast.families.curves import Histogram
@@ -39,13 +47,14 @@ def plan_bands(
     n : int, optional
         Number of items, at least 1. By default, the sum of the counts of the histogram.
     histogram : (counts, values) or (counts, edges), optional
-        How many items are at which distance (without a family: similarity) of a query, as values, or as the bins of
-        `numpy.histogram`, within which items are spread evenly. Counts of a sample are scaled to n.
+        How many items are at which distance (without a family: similarity) of a query, as values,
+        or as the bins of `numpy.histogram`, within which items are spread evenly. Counts of a
+        sample are scaled to n.
     costs : Costs, optional
         What hash functions, buckets and candidates cost.
     words : int, optional
-        64-bit words that the index keeps for an item. The default is bands x rows without a family and for families of
-        MinHash, otherwise one word for each band.
+        64-bit words that the index keeps for an item. The default is bands x rows without a family
+        and for families of MinHash, otherwise one word for each band.
 
     Returns
     -------
@@ -56,7 +65,8 @@ def plan_bands(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If an argument is out of range, or the counts and the values of the histogram do not belong together.
+        If an argument is out of range, or the counts and the values of the histogram do not belong
+        together.
 
     See Also
     --------
@@ -65,8 +75,8 @@ def plan_bands(
 
     Examples
     --------
-    Ten million audio clips, of which 10 resemble a query completely, 10,000 by .9, and the others by .7. With
-    probabilities that are rounded to .98 and .007, a text arrives at 79,740 candidates.
+    Ten million audio clips, of which 10 resemble a query completely, 10,000 by .9, and the others
+    by .7. With probabilities that are rounded to .98 and .007, a text arrives at 79,740 candidates.
 
     >>> from lshfast import Bands
     >>> from lshfast.families import plan_bands
@@ -156,9 +166,9 @@ def plan_weights(
 ) -> BandPlan:
     """Choose the bands and rows of the least weighted sum of false positives and false negatives.
 
-    With a histogram, these are the expected numbers of candidates beyond the threshold, and of items within it that are
-    not candidates. Without one, they are the areas of `choose_bands`: all collision probabilities of one function are
-    equally frequent.
+    With a histogram, these are the expected numbers of candidates beyond the threshold, and of
+    items within it that are not candidates. Without one, they are the areas of `choose_bands`: all
+    collision probabilities of one function are equally frequent.
 
     Parameters
     ----------
@@ -220,10 +230,12 @@ def plan_work(
     functions: int = 2048,
     memory: int | None = None,
 ) -> BandPlan:
-    """Choose the bands and rows that find a pair at the threshold with a recall, at the least expected work of a query.
+    """Choose the bands and rows that find a pair at the threshold with a recall, at the least
+    expected work of a query.
 
-    The work is the cost of the hash functions, of the buckets, and of the candidates. In a join of n items, each
-    candidate pair is a candidate of two queries, so there are n / 2 times as many as a query has.
+    The work is the cost of the hash functions, of the buckets, and of the candidates. In a join of
+    n items, each candidate pair is a candidate of two queries, so there are n / 2 times as many as
+    a query has.
 
     Parameters
     ----------
@@ -251,7 +263,8 @@ def plan_work(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If an argument is out of range, or the recall is out of reach of these functions or this memory.
+        If an argument is out of range, or the recall is out of reach of these functions or this
+        memory.
 
     See Also
     --------
@@ -277,17 +290,22 @@ def plan_work(
     check_int("functions", functions, 1)
     if memory is not None:
         check_int("memory", memory, 1)
-    best, least = None, math.inf
+    best = None
+    least = math.inf
     for rows in range(1, functions + 1):
         bands = least_bands(planner.p, rows, recall, functions // rows)
-        if bands is None or (memory is not None and planner.memory(bands, planner.words(bands * rows, bands)) > memory):
+        if bands is None or (
+            memory is not None
+            and planner.memory(bands, planner.words(bands * rows, bands)) > memory
+        ):
             break  # more rows need no fewer bands
         choice = Bands(bands, rows)
         if planner.least_work(choice, recall) >= least:
             break  # nor do more rows cost less
         work = planner.work(choice)
         if work < least:
-            best, least = choice, work
+            best = choice
+            least = work
     if best is None:
         limit = f"functions {functions}" + ("" if memory is None else f" and memory {memory}")
         raise ValueError(f"{planner.beyond(recall)} of {limit}")
@@ -295,7 +313,9 @@ def plan_work(
 
 
 def least_bands(p: float, rows: int, recall: float, most: int) -> int | None:
-    """Return the least number of bands that find a pair of collision probability p; None if it is more than `most`."""
+    """Return the least number of bands that find a pair of collision probability p; None if it is
+    more than `most`.
+    """
     all_rows = p**rows
     if all_rows == 1:
         return 1

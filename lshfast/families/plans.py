@@ -1,4 +1,6 @@
-"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `BandPlanner` computes it."""
+"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `BandPlanner`
+computes it.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,28 @@ from lshfast.banding.bands import Bands
 from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array
-from lshfast.families.curves import Histogram, Spread, check_value, collision_probability, distance_at
+from lshfast.families.curves import (
+    Histogram,
+    Spread,
+    check_value,
+    collision_probability,
+    distance_at,
+)
 from lshfast.families.family import Family
 
 # Families whose signatures an index keeps; of other families it keeps one word for each band.
 SIGNATURES = frozenset({"minhash", "weighted-minhash"})
-KEY_BYTES = BAND_BYTES = 12  # of an entry in the tables of an index in memory: for its key, and for each band
+KEY_BYTES = BAND_BYTES = (
+    12  # of an entry in the tables of an index in memory: for its key, and for each band
+)
 
 
 @dataclass(frozen=True)
 class Costs:
     """What the parts of a query cost, in units of one exact comparison of two items.
 
-    The defaults are rounded figures of an index in memory, where a look-up and a comparison each wait about once for
-    memory. Replace them with your own measurements.
+    The defaults are rounded figures of an index in memory, where a look-up and a comparison each
+    wait about once for memory. Replace them with your own measurements.
 
     Parameters
     ----------
@@ -54,7 +64,9 @@ class Costs:
     def __post_init__(self) -> None:
         for name in ("function", "bucket", "candidate"):
             if not 0 <= check_number(name, getattr(self, name)) < math.inf:
-                raise ValueError(f"{name} must be finite and not negative, not {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} must be finite and not negative, not {getattr(self, name)}"
+                )
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,8 @@ class BandPlan:
     Attributes
     ----------
     bands, rows_per_band : int
-        b and r. Items are candidates if they collide under all r functions of at least one of the b bands.
+        b and r. Items are candidates if they collide under all r functions of at least one of the b
+        bands.
     threshold : float
         The distance, or without a family the similarity, at which the recall holds.
     recall : float
@@ -76,8 +89,8 @@ class BandPlan:
     memory : int or None
         Bytes of an index in memory of the n items, without the items themselves.
     expected_candidates, expected_false, expected_missed : float or None
-        Expected numbers of the candidates of a query, of those among them beyond the threshold, and of the items within
-        the threshold that are not candidates. None without a histogram.
+        Expected numbers of the candidates of a query, of those among them beyond the threshold, and
+        of the items within the threshold that are not candidates. None without a histogram.
     work : float or None
         Expected cost of a query, in comparisons. None without a histogram.
 
@@ -102,18 +115,26 @@ class BandPlan:
 
     @property
     def half_point(self) -> float | None:
-        """The distance, or without a family the similarity, of probability 1/2; None if distance 0 has less."""
+        """The distance, or without a family the similarity, of probability 1/2; None if distance 0
+        has less.
+        """
         p = Bands(self.bands, self.rows_per_band).half_point
         if self.family is None:
             return p
         return distance_at(self.family, p) if collision_probability(self.family, 0.0) >= p else None
 
     def probability(self, values: npt.ArrayLike) -> Float64Array:
-        """Return the probability that pairs at these distances, or without a family similarities, become candidates."""
-        return np.asarray(scurve(collision_probability(self.family, values), self.bands, self.rows_per_band))
+        """Return the probability that pairs at these distances, or without a family similarities,
+        become candidates.
+        """
+        return np.asarray(
+            scurve(collision_probability(self.family, values), self.bands, self.rows_per_band)
+        )
 
     def __str__(self) -> str:
-        value, of = ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
+        value, of = (
+            ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
+        )
         items = "" if self.n is None else f", of {self.n:,} items"
         lines = [
             _line(
@@ -129,7 +150,11 @@ class BandPlan:
             lines += [
                 _line("candidates", f"{self.expected_candidates:,.1f}", f"a query{items}"),
                 _line("false", f"{self.expected_false:,.1f}", "candidates beyond the threshold"),
-                _line("missed", f"{self.expected_missed:,.1f}", "items within the threshold, not candidates"),
+                _line(
+                    "missed",
+                    f"{self.expected_missed:,.1f}",
+                    "items within the threshold, not candidates",
+                ),
                 _line("work", f"{self.work:,.1f}", "comparisons a query"),
             ]
         if self.memory is not None:
@@ -164,22 +189,37 @@ class BandPlanner:
             self.spread = Spread.of(histogram, self.threshold, family, self.n)
             self.n = self.n or round(self.spread.total)
             if self.n == 0:
-                raise ValueError(f"n must be given with a histogram whose counts have the sum {self.spread.total}")
+                raise ValueError(
+                    "n must be given with a histogram whose counts have the sum "
+                    f"{self.spread.total}"
+                )
 
     def plan(self, bands: Bands, words: int | None = None) -> BandPlan:
         """Return the plan of these bands for an index that keeps so many words of an item."""
-        words = self.words(bands.slots, bands.bands) if words is None else check_int("words", words, 0)
+        words = (
+            self.words(bands.slots, bands.bands) if words is None else check_int("words", words, 0)
+        )
         recall = float(scurve(self.p, bands.bands, bands.rows_per_band))
         memory = None if self.n is None else self.memory(bands.bands, words)
-        plan = BandPlan(bands.bands, bands.rows_per_band, self.threshold, recall, self.family, self.n, memory)
+        plan = BandPlan(
+            bands.bands, bands.rows_per_band, self.threshold, recall, self.family, self.n, memory
+        )
         if self.spread is None:
             return plan
         candidates, false, missed = self.candidates(bands)
         work = self.work(bands)
-        return replace(plan, expected_candidates=candidates, expected_false=false, expected_missed=missed, work=work)
+        return replace(
+            plan,
+            expected_candidates=candidates,
+            expected_false=false,
+            expected_missed=missed,
+            work=work,
+        )
 
     def candidates(self, bands: Bands) -> tuple[float, float, float]:
-        """Return the expected candidates, those of them beyond the threshold, and the items within it that are none."""
+        """Return the expected candidates, those of them beyond the threshold, and the items within
+        it that are none.
+        """
         assert self.spread is not None
         return self.spread.candidates(bands)
 
@@ -188,9 +228,12 @@ class BandPlanner:
         return self._overhead(bands) + self.costs.candidate * self.candidates(bands)[0]
 
     def least_work(self, bands: Bands, recall: float) -> float:
-        """Return a lower bound of the cost of a query with at least these bands and rows, and this recall."""
+        """Return a lower bound of the cost of a query with at least these bands and rows, and this
+        recall.
+        """
         assert self.spread is not None
-        p, counts = self.spread.probabilities, self.spread.counts
+        p = self.spread.probabilities
+        counts = self.spread.counts
         found = counts[p == 1].sum() + recall * counts[(self.p <= p) & (p < 1)].sum()
         return self._overhead(bands) + self.costs.candidate * float(found)
 
@@ -198,7 +241,9 @@ class BandPlanner:
         return self.costs.function * bands.slots + self.costs.bucket * bands.bands
 
     def words(self, slots: int, bands: int) -> int:
-        """Return the words that an index keeps for an item: its signature, or a value for each band."""
+        """Return the words that an index keeps for an item: its signature, or a value for each
+        band.
+        """
         return slots if self.family is None or self.family.name in SIGNATURES else bands
 
     def memory(self, bands: int, words: int) -> int:
@@ -209,7 +254,10 @@ class BandPlanner:
     def beyond(self, recall: float) -> str:
         """Return the beginning of an error about a recall that cannot be reached."""
         value = "similarity" if self.family is None else "distance"
-        return f"recall {recall} at {value} {self.threshold} (collision probability {self.p:.4g}) is out of reach"
+        return (
+            f"recall {recall} at {value} {self.threshold} (collision probability {self.p:.4g}) "
+            "is out of reach"
+        )
 
 
 def _line(name: str, figure: str, note: str) -> str:

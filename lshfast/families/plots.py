@@ -1,4 +1,6 @@
-"""Plots of S-curves with matplotlib. They use no pyplot, so they need no display and change no global state."""
+"""Plots of S-curves with matplotlib. They use no pyplot, so they need no display and change no
+global state.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from lshfast.common.checks import check_number
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array
 from lshfast.families.cascade import Cascade
-from lshfast.families.curves import Histogram, collision_probability, distance_at, histogram_arrays, weighted_points
+from lshfast.families.curves import (
+    Histogram,
+    collision_probability,
+    distance_at,
+    histogram_arrays,
+    weighted_points,
+)
 from lshfast.families.family import Amplified, Family
 from lshfast.families.plans import BandPlan
 
@@ -31,13 +39,26 @@ POINTS = 1001  # of a curve
 FAINT = 0.05  # if distances are unlimited, the curve is drawn down to this probability
 SIZE_INCHES = 7.0, 4.8
 DOTS_PER_INCH = 150
-LOGARITHMIC = 50  # the ratio of the highest bar of a histogram to the median one from which the counts are logarithmic
+# The ratio of the highest bar of a histogram to the median one from which counts are logarithmic.
+LOGARITHMIC = 50
 POINT_WIDTH = 1 / 80  # of the axis, for a bar of a histogram of values
-# Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe and Ito, 2008).
-CURVE, ONE_FUNCTION, THRESHOLD, HALF, POINT = "#0072B2", "#707070", "#D55E00", "#009E73", "#000000"
-MARKER: dict[str, Any] = {"markersize": 6, "zorder": 4, "clip_on": False}  # whole at the edges of the axes, too
-OTHERS, DASHES = ("#CC79A7", "#E69F00", "#56B4E9"), ("-.", "--", ":", "-")
-ITEMS, CANDIDATES = "#DDE3EA", "#8FA9C4"
+# Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe
+# and Ito, 2008).
+CURVE = "#0072B2"
+ONE_FUNCTION = "#707070"
+THRESHOLD = "#D55E00"
+HALF = "#009E73"
+POINT = "#000000"
+# Whole at the edges of the axes, too.
+MARKER: dict[str, Any] = {
+    "markersize": 6,
+    "zorder": 4,
+    "clip_on": False,
+}
+OTHERS = ("#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("-.", "--", ":", "-")
+ITEMS = "#DDE3EA"
+CANDIDATES = "#8FA9C4"
 
 
 def plot_curve(
@@ -52,31 +73,36 @@ def plot_curve(
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the probability that items collide, or become candidates, over their distance or similarity.
+    """Draw the probability that items collide, or become candidates, over their distance or
+    similarity.
 
     Parameters
     ----------
     curve : Family, Bands or BandPlan
-        What to draw. The curve of one hash function is drawn beside that of an amplified family, bands, or a plan.
+        What to draw. The curve of one hash function is drawn beside that of an amplified family,
+        bands, or a plan.
     over : {"distance", "similarity"}, optional
-        The values on the axis. The default is distances for a family or a plan with one, otherwise similarities. The
-        similarity of a family is the collision probability of one function; the distance of bands is 1 - similarity.
+        The values on the axis. The default is distances for a family or a plan with one, otherwise
+        similarities. The similarity of a family is the collision probability of one function; the
+        distance of bands is 1 - similarity.
     threshold : float, optional
         A value on the axis to mark, with its probability. By default, the threshold of a plan.
     sensitivity : (float, float), optional
-        Two values on the axis to mark with their probabilities, such as d1 and d2 of `Family.sensitivity`.
+        Two values on the axis to mark with their probabilities, such as d1 and d2 of
+        `Family.sensitivity`.
     histogram : (counts, values) or (counts, edges), optional
-        How many items are at which value, or in which bin, as of `numpy.histogram`. It is drawn below the curve, with
-        the expected candidates in a darker colour.
+        How many items are at which value, or in which bin, as of `numpy.histogram`. It is drawn
+        below the curve, with the expected candidates in a darker colour.
     limits : (float, float), optional
-        The ends of the axis; what is marked outside is not drawn. By default, all values, or, if distances are
-        unlimited, as far as the curve, the marks and the histogram need.
+        The ends of the axis; what is marked outside is not drawn. By default, all values, or, if
+        distances are unlimited, as far as the curve, the marks and the histogram need.
     others : mapping of str to Bands, optional
         Other bands to draw beside bands, by their names in the legend.
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
-        Where to draw, with a legend inside. By default, in a figure of its own, with a legend above the curve.
+        Where to draw, with a legend inside. By default, in a figure of its own, with a legend above
+        the curve.
 
     Returns
     -------
@@ -126,17 +152,42 @@ def plot_curve(
     values = np.linspace(low, high, POINTS)
     if bars is not None:
         _draw_histogram(ax, shape, *bars, low, high)
-    ax.plot(values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
+    ax.plot(
+        values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3
+    )
     if shape.amplified:
-        ax.plot(values, shape.one(values), color=ONE_FUNCTION, linewidth=1, linestyle=(0, (6, 2)), label="one function")
+        ax.plot(
+            values,
+            shape.one(values),
+            color=ONE_FUNCTION,
+            linewidth=1,
+            linestyle=(0, (6, 2)),
+            label="one function",
+        )
     for at, (name, bands) in enumerate((others or {}).items()):
         other = _Shape.of(bands, shape.over)
-        style: dict[str, Any] = {"color": OTHERS[at % len(OTHERS)], "linestyle": DASHES[at % len(DASHES)]}
-        ax.plot(values, other.probability(values), linewidth=1.4, label=f"{name}: {other.label}", **style)
+        style: dict[str, Any] = {
+            "color": OTHERS[at % len(OTHERS)],
+            "linestyle": DASHES[at % len(DASHES)],
+        }
+        ax.plot(
+            values,
+            other.probability(values),
+            linewidth=1.4,
+            label=f"{name}: {other.label}",
+            **style,
+        )
     for value in _between(low, high, marks):
         found = float(shape.probability(value))
         ax.axvline(value, color=THRESHOLD, linewidth=1.2, linestyle="--")
-        ax.plot(value, found, "o", color=THRESHOLD, label=f"threshold {value:.4g}: {found:.4f}", **MARKER)
+        ax.plot(
+            value,
+            found,
+            "o",
+            color=THRESHOLD,
+            label=f"threshold {value:.4g}: {found:.4f}",
+            **MARKER,
+        )
     half = shape.half_point()
     for value in _between(low, high, [] if half is None else [half]):
         ax.plot([value, value, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
@@ -156,7 +207,9 @@ def plot_curve(
 
 def new_axes() -> Axes:
     """Return axes in a figure of their own, which a notebook shows as a picture."""
-    figure = optional("matplotlib.figure", "plots").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    figure = optional("matplotlib.figure", "plots").Figure(
+        figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained"
+    )
     ax: Axes = figure.add_subplot()
     setattr(ax, "_repr_svg_", partial(_as_svg, figure))  # noqa: B010  matplotlib does not declare it
     return ax
@@ -195,17 +248,33 @@ class _Shape:
             outcome = "probability of becoming a candidate"
             default: Axis = "similarity" if family is None else "distance"
             return cls(
-                family, over or default, bands.probability, bands.half_point, float(inverse(FAINT)),
-                bands.slots > 1, label, outcome,
-            )  # fmt: skip
+                family,
+                over or default,
+                bands.probability,
+                bands.half_point,
+                float(inverse(FAINT)),
+                bands.slots > 1,
+                label,
+                outcome,
+            )
         if not isinstance(curve, Family):
             raise TypeError(f"curve must be a Family, Bands or a BandPlan, not {curve!r}")
-        base, cascade = (curve.base, curve.cascade) if isinstance(curve, Amplified) else (curve, Cascade())
-        label = ", ".join([base.name, *(f"{step.upper()} of {count:,}" for step, count in cascade.steps)])
+        base, cascade = (
+            (curve.base, curve.cascade) if isinstance(curve, Amplified) else (curve, Cascade())
+        )
+        label = ", ".join(
+            [base.name, *(f"{step.upper()} of {count:,}" for step, count in cascade.steps)]
+        )
         return cls(
-            base, over or "distance", cascade.curve, cascade.half_point, float(cascade.inverse(FAINT)),
-            bool(cascade.steps), label, "collision probability",
-        )  # fmt: skip
+            base,
+            over or "distance",
+            cascade.curve,
+            cascade.half_point,
+            float(cascade.inverse(FAINT)),
+            bool(cascade.steps),
+            label,
+            "collision probability",
+        )
 
     @property
     def axis_family(self) -> Family[Any] | None:
@@ -216,7 +285,11 @@ class _Shape:
     def axis_label(self) -> str:
         if self.family is None:
             return "similarity" if self.over == "similarity" else "distance (1 − similarity)"
-        return "distance" if self.over == "distance" else f"collision probability of one function of {self.family.name}"
+        return (
+            "distance"
+            if self.over == "distance"
+            else f"collision probability of one function of {self.family.name}"
+        )
 
     def one(self, values: Any) -> Float64Array:
         """Return the collision probability of one function at values on the axis."""
@@ -246,13 +319,16 @@ class _Shape:
         value = self.value_at(self.half)
         return (
             value
-            if value is not None and isfinite(value) and abs(float(self.probability(value)) - 0.5) < 0.01
+            if value is not None
+            and isfinite(value)
+            and abs(float(self.probability(value)) - 0.5) < 0.01
             else None
         )
 
     def checked(self, name: str, value: float) -> float:
         """Return a value on the axis, or raise an error that names its range."""
-        value, most = check_number(name, value), 1.0 if self.axis_family is None else self.axis_family.max_distance
+        value = check_number(name, value)
+        most = 1.0 if self.axis_family is None else self.axis_family.max_distance
         if not (0 <= value <= most and isfinite(value)):
             raise ValueError(f"{name} must be a {self.over} in 0..{most:g}, not {value}")
         return value
@@ -262,7 +338,9 @@ def _between(low: float, high: float, values: list[float]) -> list[float]:
     return [value for value in values if low <= value <= high]
 
 
-def _limits(shape: _Shape, limits: tuple[float, float] | None, values: list[float]) -> tuple[float, float]:
+def _limits(
+    shape: _Shape, limits: tuple[float, float] | None, values: list[float]
+) -> tuple[float, float]:
     """Return the ends of the axis."""
     if limits is not None:
         if not isinstance(limits, (tuple, list)) or len(limits) != 2:
@@ -275,16 +353,21 @@ def _limits(shape: _Shape, limits: tuple[float, float] | None, values: list[floa
     if family is None or isfinite(family.max_distance):
         return 0.0, 1.0 if family is None else family.max_distance
     reach = shape.value_at(shape.faint)
-    high = max(0.0 if reach is None or not isfinite(reach) else reach, 1.05 * max(values, default=0.0))
+    high = max(
+        0.0 if reach is None or not isfinite(reach) else reach, 1.05 * max(values, default=0.0)
+    )
     return 0.0, high or 1.0
 
 
 def _draw_histogram(
     ax: Axes, shape: _Shape, counts: Float64Array, places: Float64Array, low: float, high: float
 ) -> None:
-    """Draw bars behind the curve, on an axis of counts at the right: all items, and the expected candidates."""
+    """Draw bars behind the curve, on an axis of counts at the right: all items, and the expected
+    candidates.
+    """
     if len(places) > len(counts):
-        left, widths = places[:-1], np.diff(places)
+        left = places[:-1]
+        widths = np.diff(places)
     else:
         widths = np.full(len(places), POINT_WIDTH * (high - low), np.float64)
         left = np.clip(places - widths / 2, low, high - widths)
@@ -293,10 +376,16 @@ def _draw_histogram(
     below = ax.twinx()
     below.set_zorder(ax.get_zorder() - 1)
     ax.patch.set_visible(False)
-    for heights, color, label in ((counts, ITEMS, "items"), (candidates, CANDIDATES, "expected candidates")):
+    for heights, color, label in (
+        (counts, ITEMS, "items"),
+        (candidates, CANDIDATES, "expected candidates"),
+    ):
         below.bar(left, heights, widths, align="edge", color=color, label=label, linewidth=0)
     positive = counts[counts > 0]
-    if positive.max() > LOGARITHMIC * np.median(positive) or positive.max() > LOGARITHMIC**2 * positive.min():
+    if (
+        positive.max() > LOGARITHMIC * np.median(positive)
+        or positive.max() > LOGARITHMIC**2 * positive.min()
+    ):
         below.set_yscale("log")
         below.set_ylim(min(0.8, float(positive.min()) / 2), float(positive.max()) * 2)
     else:
@@ -308,14 +397,22 @@ def _draw_histogram(
 
 
 def _legend(ax: Axes, above: bool) -> None:
-    """Put a legend above the axes, or where it hides least of the lines; it names the bars of the histogram too."""
+    """Put a legend above the axes, or where it hides least of the lines; it names the bars of the
+    histogram too.
+    """
     handles, labels = ax.get_legend_handles_labels()
     for other in ax.get_shared_x_axes().get_siblings(ax):
         if other is not ax and other.bbox.bounds == ax.bbox.bounds:
             more = other.get_legend_handles_labels()
-            handles, labels = handles + more[0], labels + more[1]
+            handles = handles + more[0]
+            labels = labels + more[1]
     if above:
-        place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False}
+        place: dict[str, Any] = {
+            "loc": "lower center",
+            "bbox_to_anchor": (0.5, 1.0),
+            "ncols": 3,
+            "frameon": False,
+        }
     else:
         place = {"loc": "best"}
     ax.legend(handles, labels, fontsize="small", **place)

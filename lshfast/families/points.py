@@ -25,7 +25,8 @@ class SparsePoints:
     Attributes
     ----------
     offsets : ndarray of int64, shape (n + 1,)
-        The coordinates of row i are those from offsets[i] to offsets[i + 1]; these lie within `columns` and `values`.
+        The coordinates of row i are those from offsets[i] to offsets[i + 1]; these lie within
+        `columns` and `values`.
     columns : ndarray of int64, shape (m,)
         In 0..dim - 1. Values of equal columns in a row are added.
     values : ndarray of float32 or float64, shape (m,)
@@ -54,10 +55,14 @@ class SparsePoints:
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise ValueError(f"rows must be consecutive, not {rows}")
-        return SparsePoints(self.offsets[start : max(start, stop) + 1], self.columns, self.values, self.dim)
+        return SparsePoints(
+            self.offsets[start : max(start, stop) + 1], self.columns, self.values, self.dim
+        )
 
     def dense(self) -> DensePoints:
-        """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal columns overflows."""
+        """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal
+        columns overflows.
+        """
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
         rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
@@ -71,21 +76,23 @@ Points: TypeAlias = DensePoints | SparsePoints
 
 
 def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = True) -> Points:
-    """Return vectors as an array of float32 or float64, or as `SparsePoints`, or raise an error that names them.
+    """Return vectors as an array of float32 or float64, or as `SparsePoints`, or raise an error
+    that names them.
 
     Parameters
     ----------
     items : array_like of numbers, CSR matrix or SparsePoints, shape (n, dim) or (dim,)
-        C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of these. Integers of up to
-        16 bits and float16 become float32, other numbers float64. A column of lists, of pandas, polars or pyarrow, is
-        copied. A CSR matrix has the attributes `indptr`, `indices`,
-        `data` and `shape`; a sparse matrix with `tocsr` is converted.
+        C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of
+        these. Integers of up to 16 bits and float16 become float32, other numbers float64. A column
+        of lists, of pandas, polars or pyarrow, is copied. A CSR matrix has the attributes `indptr`,
+        `indices`, `data` and `shape`; a sparse matrix with `tocsr` is converted.
     dim : int
         Coordinates of a vector.
     name : str
         Name of the argument in errors.
     finite : bool, default True
-        Whether to check that the coordinates are finite. Kernels that check this themselves call `refuse_infinite`.
+        Whether to check that the coordinates are finite. Kernels that check this themselves call
+        `refuse_infinite`.
 
     Returns
     -------
@@ -96,7 +103,8 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
     TypeError
         If the coordinates are not integers or floats.
     ValueError
-        If the vectors have a different shape, a coordinate is NaN or infinite, or the CSR matrix is damaged.
+        If the vectors have a different shape, a coordinate is NaN or infinite, or the CSR matrix is
+        damaged.
     """
     points: Points
     if isinstance(items, SparsePoints) and items.dim == dim:
@@ -111,7 +119,9 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
 
 
 def refuse_infinite(points: Points, name: str) -> None:
-    """Raise an error with the row and the column of the first coordinate that is NaN or infinite, if there is one."""
+    """Raise an error with the row and the column of the first coordinate that is NaN or infinite,
+    if there is one.
+    """
     if isinstance(points, SparsePoints):
         first, last = points.offsets[[0, -1]].tolist()
         for start in range(first, last, CHECKED_COORDINATES):
@@ -128,8 +138,12 @@ def refuse_infinite(points: Points, name: str) -> None:
             raise _not_finite(name, start + row, column, points[start + row, column])
 
 
-def dense_blocks(points: Points, most: int = CHECKED_COORDINATES) -> Iterator[tuple[slice, DensePoints]]:
-    """Yield slices of rows, each with these rows as an array of up to `most` coordinates, at least one row."""
+def dense_blocks(
+    points: Points, most: int = CHECKED_COORDINATES
+) -> Iterator[tuple[slice, DensePoints]]:
+    """Yield slices of rows, each with these rows as an array of up to `most` coordinates, at least
+    one row.
+    """
     step = max(1, most // max(1, points.shape[1]))
     for start in range(0, len(points), step):
         rows = slice(start, min(len(points), start + step))
@@ -162,16 +176,26 @@ def _dense(items: Any, dim: int, name: str) -> DensePoints:
 
 
 def _is_one_point(values: npt.NDArray[Any]) -> bool:
-    """Return whether objects are the coordinates of a point rather than rows: whether the first is no sequence."""
-    return len(values) > 0 and values[0] is not None and (np.isscalar(values[0]) or not hasattr(values[0], "__len__"))
+    """Return whether objects are the coordinates of a point rather than rows: whether the first is
+    no sequence.
+    """
+    return (
+        len(values) > 0
+        and values[0] is not None
+        and (np.isscalar(values[0]) or not hasattr(values[0], "__len__"))
+    )
 
 
 def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
-    """Return the rows of a column of lists, as pandas and pyarrow have them, as an array, (n, dim)."""
+    """Return the rows of a column of lists, as pandas and pyarrow have them, as an array,
+    (n, dim).
+    """
     arrays = [array_of(row, f"row {at} of {name}") for at, row in enumerate(rows)]
     for at, (row, array) in enumerate(zip(rows, arrays, strict=True)):
         if array.shape != (dim,):
-            raise ValueError(f"{name} must have {dim} coordinates in each row, and row {at} is {str(row)[:60]!r}")
+            raise ValueError(
+                f"{name} must have {dim} coordinates in each row, and row {at} is {str(row)[:60]!r}"
+            )
         if array.dtype.kind not in "iuf":
             raise TypeError(f"{name} must be integers or floats, and row {at} is {str(row)[:60]!r}")
     return np.stack(arrays) if arrays else np.empty((0, dim))
@@ -185,16 +209,24 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
     shape = tuple(items.shape)
     if len(shape) != 2 or shape[1] != dim:
         raise ValueError(f"{name} must have shape (n, {dim}), not {shape}")
-    offsets, columns = np.asarray(items.indptr), np.asarray(items.indices)
+    offsets = np.asarray(items.indptr)
+    columns = np.asarray(items.indices)
     if offsets.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
-        raise TypeError(f"indptr and indices of {name} must be integers, not {offsets.dtype} and {columns.dtype}")
+        raise TypeError(
+            f"indptr and indices of {name} must be integers, not {offsets.dtype} and "
+            f"{columns.dtype}"
+        )
     offsets = np.ascontiguousarray(offsets, np.int64)
     columns = np.ascontiguousarray(columns, np.int64)
     values = np.ascontiguousarray(_as_floats(np.asarray(items.data), name))
     if offsets.shape != (shape[0] + 1,) or columns.ndim != 1 or columns.shape != values.shape:
-        raise ValueError(f"{name} is not a CSR matrix: indptr, indices and data do not have the right lengths")
+        raise ValueError(
+            f"{name} is not a CSR matrix: indptr, indices and data do not have the right lengths"
+        )
     if offsets[0] < 0 or offsets[-1] > len(columns) or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{name} is not a CSR matrix: indptr must rise from 0 to at most {len(columns)}")
+        raise ValueError(
+            f"{name} is not a CSR matrix: indptr must rise from 0 to at most {len(columns)}"
+        )
     used = columns[offsets[0] : offsets[-1]]
     if used.size and (used.min() < 0 or used.max() >= dim):
         raise ValueError(f"{name} is not a CSR matrix: indices must be in 0..{dim - 1}")
@@ -202,7 +234,9 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
 
 
 def scaled(points: Points) -> Float64Array:
-    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in [1/2, 1)."""
+    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in
+    [1/2, 1).
+    """
     dense = points.dense() if isinstance(points, SparsePoints) else points
     exponents = np.frexp(np.abs(dense).max(axis=1, initial=0))[1]
     return np.asarray(np.ldexp(dense.astype(np.float64), -exponents[:, None]))

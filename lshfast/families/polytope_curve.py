@@ -1,4 +1,6 @@
-"""The probability that two vectors have the same farthest coordinate after a Gaussian projection, by integration."""
+"""The probability that two vectors have the same farthest coordinate after a Gaussian projection,
+by integration.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,18 @@ import numpy as np
 
 from lshfast.common.types import Float64Array
 
-# Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of them changes no result
-# by more than 2e-6.
-FIRST_NODES, SECOND_NODES, CORRELATION_NODES, ANGLE_NODES = 48, 40, 24, 56
+# Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of
+# them changes no result by more than 2e-6.
+FIRST_NODES = 48
+SECOND_NODES = 40
+CORRELATION_NODES = 24
+ANGLE_NODES = 56
 REACH = 7.5  # normal variates beyond it have a probability of 6e-14
 
 
 def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
-    """Return the probability of equal farthest coordinates, signs included, of `outputs` Gaussian coordinates.
+    """Return the probability of equal farthest coordinates, signs included, of `outputs` Gaussian
+    coordinates.
 
     Parameters
     ----------
@@ -39,9 +45,15 @@ def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
     nodes = np.pi * (np.arange(ANGLE_NODES, dtype=np.int64) + 0.5) / ANGLE_NODES
     curve = np.array(
-        [collision_integral(outputs, angle) for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()], np.float64
+        [
+            collision_integral(outputs, angle)
+            for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()
+        ],
+        np.float64,
     )
-    coefficients = 2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes) @ curve
+    coefficients = (
+        2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes) @ curve
+    )
     coefficients[0] /= 2
     return np.asarray(coefficients)
 
@@ -49,53 +61,67 @@ def _coefficients(outputs: int) -> Float64Array:
 def collision_integral(outputs: int, angle: float) -> float:
     """Return the probability at one angle, in (0, pi), of at least 2 outputs.
 
-    The coordinates of the two projections are independent pairs (x, y) of normal variates with correlation cos(angle).
-    By symmetry, the probability is 2 * outputs times that of the first pair being above 0 and farther than the others:
-    the integral of the density of (x, y) times P(|x'| < x, |y'| < y) ** (outputs - 1).
+    The coordinates of the two projections are independent pairs (x, y) of normal variates with
+    correlation cos(angle). By symmetry, the probability is 2 * outputs times that of the first pair
+    being above 0 and farther than the others: the integral of the density of (x, y) times P(|x'| <
+    x, |y'| < y) ** (outputs - 1).
     """
-    cosine, sine = math.cos(angle), math.sin(angle)
+    cosine = math.cos(angle)
+    sine = math.sin(angle)
     nodes, weights = np.polynomial.legendre.leggauss(FIRST_NODES)
-    least, most = (
-        _beyond(min(1.0, 32 / (outputs - 1))),
-        _beyond(1e-14 / outputs),
-    )  # elsewhere, the integrand is nearly 0
-    x, wx = least + (nodes + 1) * (most - least) / 2, weights * (most - least) / 2
+    # elsewhere, the integrand is nearly 0
+    least = _beyond(min(1.0, 32 / (outputs - 1)))
+    most = _beyond(1e-14 / outputs)
+    x = least + (nodes + 1) * (most - least) / 2
+    wx = weights * (most - least) / 2
     nodes, weights = np.polynomial.legendre.leggauss(SECOND_NODES)
-    start = np.clip(
-        (least - cosine * x) / sine, -REACH, REACH
-    )  # y = cosine * x + sine * u is above `least` from there on
+    # Y = cosine * x + sine * u is above `least` from there on.
+    start = np.clip((least - cosine * x) / sine, -REACH, REACH)
     half = (REACH - start) / 2
-    u, wu = start[:, None] + (nodes + 1) * half[:, None], weights * half[:, None]
+    u = start[:, None] + (nodes + 1) * half[:, None]
+    wu = weights * half[:, None]
     density = np.exp(-(u**2 + x[:, None] ** 2) / 2) / (2 * np.pi)
-    inside = _rectangles(np.broadcast_to(x[:, None], u.shape), cosine * x[:, None] + sine * u, math.atanh(cosine))
+    inside = _rectangles(
+        np.broadcast_to(x[:, None], u.shape), cosine * x[:, None] + sine * u, math.atanh(cosine)
+    )
     return float(2 * outputs * (wx[:, None] * wu * density * inside ** (outputs - 1)).sum())
 
 
 def _rectangles(x: Float64Array, y: Float64Array, end: float) -> Float64Array:
     """Return P(|a| < x, |b| < y) of normal variates with correlation tanh(end).
 
-    The derivative of the probability by the correlation is the sum of the densities in the corners, with signs
-    (R. L. Plackett, "A reduction formula for normal multivariate integrals", Biometrika 41, 1954). In terms of
-    t = atanh(correlation), it is smooth over a length of about 1 also where the correlation is near 1.
+    The derivative of the probability by the correlation is the sum of the densities in the corners,
+    with signs (R. L. Plackett, "A reduction formula for normal multivariate integrals", Biometrika
+    41, 1954). In terms of t = atanh(correlation), it is smooth over a length of about 1 also where
+    the correlation is near 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(CORRELATION_NODES)
     total = _within(x) * _within(y)
-    for t, weight in zip(((nodes + 1) * end / 2).tolist(), (weights * end / 2).tolist(), strict=True):
+    for t, weight in zip(
+        ((nodes + 1) * end / 2).tolist(), (weights * end / 2).tolist(), strict=True
+    ):
         squares = (x**2 + y**2) / 2 * math.cosh(t) ** 2
         product = x * y * math.sinh(t) * math.cosh(t)
-        total += weight / math.cosh(t) / np.pi * (np.exp(product - squares) - np.exp(-product - squares))
+        total += (
+            weight / math.cosh(t) / np.pi * (np.exp(product - squares) - np.exp(-product - squares))
+        )
     return np.clip(total, 0, 1)
 
 
 def _beyond(probability: float) -> float:
     """Return the x with P(|a| > x) = probability of a normal variate, by bisection."""
-    low, high = 0.0, 40.0
+    low = 0.0
+    high = 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle * math.sqrt(0.5)) > probability else (low, middle)
+        low, high = (
+            (middle, high) if math.erfc(middle * math.sqrt(0.5)) > probability else (low, middle)
+        )
     return low
 
 
 def _within(x: Float64Array) -> Float64Array:
     """Return P(|a| < x) of a normal variate."""
-    return np.array([math.erf(value) for value in (x * math.sqrt(0.5)).ravel().tolist()], np.float64).reshape(x.shape)
+    return np.array(
+        [math.erf(value) for value in (x * math.sqrt(0.5)).ravel().tolist()], np.float64
+    ).reshape(x.shape)

@@ -1,4 +1,6 @@
-"""The interface of families with multi-probe: the buckets most likely to hold neighbours of a query."""
+"""The interface of families with multi-probe: the buckets most likely to hold neighbours of a
+query.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ MAX_PROBED_ROWS = 2**12
 
 # Bands that are simulated: the standard error of a probability is below 0.003.
 SIMULATED_BANDS = 2**15
-# Costs of alternatives that are in memory at once while bands are simulated, and ranks of the choices of bands.
+# Costs of alternatives that are in memory at once while bands are simulated, and ranks of the
+# choices of bands.
 SIMULATED_COSTS = 2**21
 SIMULATED_CHOICES = 2**20
 
@@ -25,7 +28,8 @@ SIMULATED_CHOICES = 2**20
 class Probing(Family[Items]):
     """Base class of families that can name the most promising buckets of an item, best first.
 
-    An index that looks up several buckets a band needs fewer bands for the same recall, and so less memory.
+    An index that looks up several buckets a band needs fewer bands for the same recall, and so less
+    memory.
 
     See Also
     --------
@@ -35,7 +39,13 @@ class Probing(Family[Items]):
 
     @abstractmethod
     def probe(
-        self, items: Items, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+        self,
+        items: Items,
+        bands: int,
+        rows_per_band: int,
+        probes: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
@@ -48,18 +58,23 @@ class Probing(Family[Items]):
         probes : int
             At least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands, probes)
-            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. The values of a band are distinct, except for
-            `NO_VALUE`, which stands at the end where a band has fewer than `probes` buckets.
+            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. The values of a band are
+            distinct, except for `NO_VALUE`, which stands at the end where a band has fewer than
+            `probes` buckets.
         """
 
     @abstractmethod
-    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds an item at these distances.
+    def probe_probability(
+        self, distance: npt.ArrayLike, rows_per_band: int, probes: int
+    ) -> Float64Array:
+        """Compute the probability that one of the first `probes` buckets of a band holds an item at
+        these distances.
 
         Parameters
         ----------
@@ -82,7 +97,8 @@ class ProbeCurves:
     Attributes
     ----------
     collisions : ndarray of float64, shape (g,)
-        Shares of the simulated functions under which two items collide, at g distances; they ascend.
+        Shares of the simulated functions under which two items collide, at g distances; they
+        ascend.
     found : ndarray of float64, shape (g, probes)
         The probabilities for 1, 2, .. probes at these distances.
     rows : int
@@ -94,16 +110,23 @@ class ProbeCurves:
 
     @classmethod
     def simulate(
-        cls, alternatives: Float64Array, others: Float64Array, rows: int, probes: int, random: np.random.Generator
+        cls,
+        alternatives: Float64Array,
+        others: Float64Array,
+        rows: int,
+        probes: int,
+        random: np.random.Generator,
     ) -> ProbeCurves:
         """Simulate bands of functions that are chosen from those given.
 
         Parameters
         ----------
         alternatives : ndarray of float64, shape (m, ranks)
-            For each of m functions, the costs of the alternatives to the value of the query, ascending from 0.
+            For each of m functions, the costs of the alternatives to the value of the query,
+            ascending from 0.
         others : ndarray of float64, shape (g, m)
-            For each of g distances, the cost of the value that the other item has under the function.
+            For each of g distances, the cost of the value that the other item has under the
+            function.
         rows, probes : int
         random : numpy Generator
         """
@@ -114,7 +137,8 @@ class ProbeCurves:
             chosen = random.integers(0, functions, (min(step, SIMULATED_BANDS - start), rows))
             cheapest = kernels.cheapest(alternatives[chosen], probes)
             for count, costs in zip(counts, others, strict=True):
-                cost = costs[chosen].sum(axis=1) * (1 - 1e-12)  # sums in another order differ in the last bits
+                # Sums in another order differ in the last bits.
+                cost = costs[chosen].sum(axis=1) * (1 - 1e-12)
                 count += np.bincount((cheapest < cost[:, None]).sum(axis=1), minlength=probes + 1)
         found = np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
         collisions = (others == 0).mean(axis=1)
@@ -122,26 +146,33 @@ class ProbeCurves:
         return cls(collisions[order], found[order], rows)
 
     def probability(self, collision_probability: Float64Array, probes: int) -> Float64Array:
-        """Return the probabilities for some probes at distances with these collision probabilities under one function.
+        """Return the probabilities for some probes at distances with these collision probabilities
+        under one function.
 
-        The root of the probability is interpolated, which is the collision probability itself for one probe.
+        The root of the probability is interpolated, which is the collision probability itself for
+        one probe.
         """
         roots = self.found[:, probes - 1] ** (1 / self.rows)
         return np.asarray(np.interp(collision_probability, self.collisions, roots) ** self.rows)
 
 
-def found_by_probes(costs: Float64Array, chances: Float64Array, rows: int, probes: int) -> Float64Array:
-    """Return the probabilities that another item is in the first 1, 2, .., `probes` buckets of a band, (g, probes).
+def found_by_probes(
+    costs: Float64Array, chances: Float64Array, rows: int, probes: int
+) -> Float64Array:
+    """Return the probabilities that another item is in the first 1, 2, .., `probes` buckets of a
+    band, (g, probes).
 
-    The query is averaged over m states under each function, which are equally likely. The other item is averaged
-    exactly, so few bands are enough.
+    The query is averaged over m states under each function, which are equally likely. The other
+    item is averaged exactly, so few bands are enough.
 
     Parameters
     ----------
     costs : ndarray of float64, shape (m, ranks)
-        For each state, the costs of the alternatives to the value of the query, ascending from 0; inf for none.
+        For each state, the costs of the alternatives to the value of the query, ascending from 0;
+        inf for none.
     chances : ndarray of float64, shape (g, m, ranks)
-        For each of g distances, the probability that the other item has the value of each alternative.
+        For each of g distances, the probability that the other item has the value of each
+        alternative.
     rows, probes : int
     """
     generator = np.random.Generator(np.random.PCG64(1))
@@ -154,9 +185,13 @@ def found_by_probes(costs: Float64Array, chances: Float64Array, rows: int, probe
         some = states[start : start + step]
         chosen = np.zeros((len(some), probes, rows), np.uint32)
         there = np.isfinite(kernels.cheapest(costs[some], probes, chosen))
-        position, probe, row = np.nonzero(chosen)  # few functions of a bucket have another value than the query
-        state, rank = some[position, row], chosen[position, probe, row]
+        # Few functions of a bucket have another value than the query.
+        position, probe, row = np.nonzero(chosen)
+        state = some[position, row]
+        rank = chosen[position, probe, row]
         for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
-            change = np.bincount(position * probes + probe, move[state, rank], there.size).reshape(there.shape)
+            change = np.bincount(position * probes + probe, move[state, rank], there.size).reshape(
+                there.shape
+            )
             total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
     return np.minimum(np.cumsum(found, axis=1, dtype=np.float64) / len(costs), 1)

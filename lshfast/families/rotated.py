@@ -1,4 +1,6 @@
-"""Random projections of vectors by which families of angles hash: structured rotations, or Gaussian numbers."""
+"""Random projections of vectors by which families of angles hash: structured rotations, or Gaussian
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ MAX_DIM = kernels.MAX_DIM
 
 # Coordinates after rotations that one piece of work computes: some milliseconds.
 PIECE_COORDINATES = 2**22
-# Coordinates whose factors are kept for the next call, 12 bytes each; those of more are drawn again.
+# Coordinates whose factors are kept for the next call, 12 bytes each; those of more are drawn
+# again.
 KEPT_COORDINATES = 2**20
 
 Source = tuple[npt.NDArray[Any], Int64Array | None, Int64Array | None]
@@ -35,10 +38,11 @@ def padded_size(dim: int) -> int:
 
 @dataclass(frozen=True)
 class Projection:
-    """The random projection of a seed: coordinates after pseudo-random rotations, or products with Gaussian vectors.
+    """The random projection of a seed: coordinates after pseudo-random rotations, or products with
+    Gaussian vectors.
 
-    A rotation gives `padded_size(dim)` coordinates; there are as many as it takes. The methods raise ValueError if a
-    coordinate of a point is NaN or infinite.
+    A rotation gives `padded_size(dim)` coordinates; there are as many as it takes. The methods
+    raise ValueError if a coordinate of a point is NaN or infinite.
 
     Parameters
     ----------
@@ -53,17 +57,25 @@ class Projection:
     seed: int
     structured: bool
 
-    def coordinates(self, points: Points, count: int, threads: int | None) -> npt.NDArray[np.float32]:
-        """Return the first `count` coordinates of points, float32 (n, count); zeros for zero vectors."""
+    def coordinates(
+        self, points: Points, count: int, threads: int | None
+    ) -> npt.NDArray[np.float32]:
+        """Return the first `count` coordinates of points, float32 (n, count); zeros for zero
+        vectors.
+        """
         out = np.empty((len(points), count), np.float32)
         if self.structured:
             factors = self._factors(count)
             self._rotate(
-                lambda rows, source: kernels.rotate(*source, self.dim, factors, out[rows]), points, count, threads
+                lambda rows, source: kernels.rotate(*source, self.dim, factors, out[rows]),
+                points,
+                count,
+                threads,
             )
             return out
         refuse_infinite(points, "items")
-        matrix, origin = _gaussians(self.seed, self.dim, count), np.zeros(count)
+        matrix = _gaussians(self.seed, self.dim, count)
+        origin = np.zeros(count)
 
         def project(rows: slice) -> None:
             positions = np.empty((rows.stop - rows.start, count))
@@ -74,9 +86,14 @@ class Projection:
         for_each_piece(project, costs, PIECE_COORDINATES // 16, threads)
         return out
 
-    def signs(self, points: Points, count: int, threads: int | None) -> tuple[UInt64Array, BoolArray]:
-        """Return the packed signs of the first `count` coordinates, uint64 (n, words), and which points are zero."""
-        words, zero = np.empty((len(points), -(-count // 64)), np.uint64), np.empty(len(points), np.uint8)
+    def signs(
+        self, points: Points, count: int, threads: int | None
+    ) -> tuple[UInt64Array, BoolArray]:
+        """Return the packed signs of the first `count` coordinates, uint64 (n, words), and which
+        points are zero.
+        """
+        words = np.empty((len(points), -(-count // 64)), np.uint64)
+        zero = np.empty(len(points), np.uint8)
         if not self.structured:
             positive = self.coordinates(points, 64 * words.shape[1], threads) > 0
             positive[:, count:] = False
@@ -84,21 +101,28 @@ class Projection:
             return octets.view("<u8").astype(np.uint64), zero_rows(points)
         factors = self._factors(count)
         self._rotate(
-            lambda rows, source: kernels.codes(*source, self.dim, factors, count, words[rows], zero[rows]),
+            lambda rows, source: kernels.codes(
+                *source, self.dim, factors, count, words[rows], zero[rows]
+            ),
             points,
             count,
             threads,
         )
         return words, zero.astype(bool)
 
-    def farthest(self, points: Points, outputs: int, count: int, threads: int | None) -> UInt64Array:
+    def farthest(
+        self, points: Points, outputs: int, count: int, threads: int | None
+    ) -> UInt64Array:
         """Return the place of the farthest from 0 of each `outputs` coordinates, uint64 (n, count).
 
-        The place is increased by `outputs` if the coordinate is below 0. Zero vectors have 2**64 - 1.
+        The place is increased by `outputs` if the coordinate is below 0. Zero vectors have 2**64 -
+        1.
         """
         out = np.empty((len(points), count), np.uint64)
         if not self.structured:
-            groups = self.coordinates(points, outputs * count, threads).reshape(len(points), count, outputs)
+            groups = self.coordinates(points, outputs * count, threads).reshape(
+                len(points), count, outputs
+            )
             places = np.abs(groups).argmax(axis=2)
             below = np.take_along_axis(groups, places[..., None], axis=2)[..., 0] < 0
             out[:] = places + outputs * below
@@ -121,7 +145,8 @@ class Projection:
         out: UInt64Array,
         threads: int | None,
     ) -> None:
-        """Call work(coordinates, buckets) for pieces of rows, with their first `count` coordinates and rows of `out`.
+        """Call work(coordinates, buckets) for pieces of rows, with their first `count` coordinates
+        and rows of `out`.
 
         `out` is uint64 (n, bands, probes). The rows of zero vectors become `NO_VALUE`.
         """
@@ -143,14 +168,21 @@ class Projection:
         draw = _factors_of if rotations * size <= KEPT_COORDINATES else _factors_of.__wrapped__
         return draw(self.seed, rotations, self.dim)
 
-    def _rotate(self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None) -> None:
-        """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an infinity, or -1."""
+    def _rotate(
+        self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None
+    ) -> None:
+        """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an
+        infinity, or -1.
+        """
 
         def checked(rows: slice) -> None:
             wrong = work(rows, _source(points, rows))
             if wrong >= 0:
                 refuse_infinite(points, "items")
-                raise ValueError(f"values of equal columns in row {rows.start + wrong} of items add up to an infinity")
+                raise ValueError(
+                    f"values of equal columns in row {rows.start + wrong} of items add up to an "
+                    "infinity"
+                )
 
         size = padded_size(self.dim)
         costs = np.full(len(points), size * -(-count // size), np.int64)

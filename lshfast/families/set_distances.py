@@ -1,4 +1,6 @@
-"""Exact distances of sets: Jaccard similarities, weighted Jaccard distances, and angles between counts of tokens."""
+"""Exact distances of sets: Jaccard similarities, weighted Jaccard distances, and angles between
+counts of tokens.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +42,23 @@ def jaccard(a: Any, b: Any) -> Float64Array:
     """
     _check_exact(a, b)
     n = check_pairs(len(a), len(b))
-    a, b = a.distinct(), b.distinct()
+    a = a.distinct()
+    b = b.distinct()
     pairs = np.arange(n, dtype=np.int64)
-    left, right = pairs % max(len(a), 1), pairs % max(len(b), 1) + len(a)
+    left = pairs % max(len(a), 1)
+    right = pairs % max(len(b), 1) + len(a)
     offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
-    similarity = kernels.similarities(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
+    similarity = kernels.similarities(
+        offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0
+    )
     empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
     return np.asarray(np.where(empty, 0.0, similarity))
 
 
 def overlaps(a: TokenSets, b: TokenSets) -> tuple[Int64Array, Float64Array]:
-    """Return how many different tokens pairs of sets have in common, int64 (n,), and their Jaccard similarities."""
+    """Return how many different tokens pairs of sets have in common, int64 (n,), and their Jaccard
+    similarities.
+    """
     similarity = jaccard(a, b)
     sizes = a.distinct().counts + b.distinct().counts
     return np.rint(similarity / (1 + similarity) * sizes).astype(np.int64), similarity
@@ -77,7 +85,10 @@ def weighted_distances(a: Any, b: Any) -> Float64Array:
     """
     for name, sets in (("a", a), ("b", b)):
         if not isinstance(sets, WeightedSets):
-            raise TypeError(f"{name} must be WeightedSets, of which distances are exact, not {type(sets).__name__}")
+            raise TypeError(
+                f"{name} must be WeightedSets, of which distances are exact, not "
+                f"{type(sets).__name__}"
+            )
     distances = np.ones(check_pairs(len(a), len(b)))
     for pairs, rows, left, right in _aligned(a, b):
         n = pairs.stop - pairs.start
@@ -89,7 +100,8 @@ def weighted_distances(a: Any, b: Any) -> Float64Array:
 
 
 def angles_of_counts(a: Any, b: Any) -> Float64Array:
-    """Return the angles between the vectors of the numbers of occurrences of tokens; pi / 2 if either set is empty.
+    """Return the angles between the vectors of the numbers of occurrences of tokens; pi / 2 if
+    either set is empty.
 
     Parameters
     ----------
@@ -112,11 +124,17 @@ def angles_of_counts(a: Any, b: Any) -> Float64Array:
     angles = np.full(check_pairs(len(a), len(b)), np.pi / 2, np.float64)
     for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):
         n = pairs.stop - pairs.start
-        norms = np.sqrt(np.bincount(rows, left * left, n)), np.sqrt(np.bincount(rows, right * right, n))
+        norms = (
+            np.sqrt(np.bincount(rows, left * left, n)),
+            np.sqrt(np.bincount(rows, right * right, n)),
+        )
         present = (norms[0] > 0) & (norms[1] > 0)
         kept = present[rows]
-        rows, left, right = rows[kept], left[kept], right[kept]
-        left, right = left / norms[0][rows], right / norms[1][rows]
+        rows = rows[kept]
+        left = left[kept]
+        right = right[kept]
+        left = left / norms[0][rows]
+        right = right / norms[1][rows]
         apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
         together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
         angles[pairs][present] = 2 * np.arctan2(apart, together)[present]
@@ -130,22 +148,30 @@ def _check_exact(a: Any, b: Any) -> None:
         check_token_sets(sets)
 
 
-def _aligned(a: WeightedSets, b: WeightedSets) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
-    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and its two weights.
+def _aligned(
+    a: WeightedSets, b: WeightedSets
+) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
+    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and
+    its two weights.
 
-    The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so no sum overflows.
+    The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so
+    no sum overflows.
     """
     n = check_pairs(len(a), len(b))
     sizes = np.broadcast_to(a.counts, n) + np.broadcast_to(b.counts, n)
     for pairs in pieces(sizes, PIECE_TOKENS):
         rows, tokens, weights, sides = (
-            np.concatenate(parts) for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
+            np.concatenate(parts)
+            for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
         )
         greatest = np.zeros(pairs.stop - pairs.start)
         np.maximum.at(greatest, rows, weights)
         weights = np.ldexp(weights, -np.frexp(greatest)[1][rows])
         order = np.lexsort((tokens, rows))
-        rows, tokens, weights, sides = rows[order], tokens[order], weights[order], sides[order]
+        rows = rows[order]
+        tokens = tokens[order]
+        weights = weights[order]
+        sides = sides[order]
         first = np.ones(len(rows), bool)
         first[1:] = (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])
         places = np.cumsum(first, dtype=np.int64) - 1
@@ -154,15 +180,21 @@ def _aligned(a: WeightedSets, b: WeightedSets) -> Iterator[tuple[slice, Int64Arr
         yield pairs, rows[first], both[0], both[1]
 
 
-def _rows(sets: WeightedSets, pairs: slice, side: int) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
-    """Return the number of the pair, the token, the weight and the side of each token of some pairs."""
+def _rows(
+    sets: WeightedSets, pairs: slice, side: int
+) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
+    """Return the number of the pair, the token, the weight and the side of each token of some
+    pairs.
+    """
     n = pairs.stop - pairs.start
     if len(sets) == 1:
         first, last = sets.offsets.tolist()
-        tokens, weights = np.tile(sets.tokens[first:last], n), np.tile(sets.weights[first:last], n)
+        tokens = np.tile(sets.tokens[first:last], n)
+        weights = np.tile(sets.weights[first:last], n)
         rows = np.repeat(np.arange(n, dtype=np.int64), last - first)
     else:
         offsets = sets.offsets[pairs.start : pairs.stop + 1]
-        tokens, weights = sets.tokens[offsets[0] : offsets[-1]], sets.weights[offsets[0] : offsets[-1]]
+        tokens = sets.tokens[offsets[0] : offsets[-1]]
+        weights = sets.weights[offsets[0] : offsets[-1]]
         rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(offsets))
     return rows, tokens, weights, np.full(len(rows), side, np.int64)

@@ -30,19 +30,21 @@ WeightedSetsOrSignatures: TypeAlias = WeightedSets | UInt64Array
 class MinHashFamily(Family[SetsOrSignatures]):
     """MinHash: two sets collide with a probability equal to their Jaccard similarity.
 
-    The distance is the Jaccard distance, d = 1 - |A & B| / |A | B|; the collision probability is 1 - d. Repeated tokens
-    count once. An empty set has no value. Its distance is 1 from every set, also from itself.
+    The distance is the Jaccard distance, d = 1 - |A & B| / |A | B|; the collision probability is 1
+    - d. Repeated tokens count once. An empty set has no value. Its distance is 1 from every set,
+    also from itself.
 
-    The functions are the slots of a `MinHasher` with the same scheme and seed: the items are sets, or signatures that
-    it made. The slots of ``fast`` depend on their number. Signatures of ``fast`` must therefore have `count` slots;
-    those of ``classic`` may have more.
+    The functions are the slots of a `MinHasher` with the same scheme and seed: the items are sets,
+    or signatures that it made. The slots of ``fast`` depend on their number. Signatures of ``fast``
+    must therefore have `count` slots; those of ``classic`` may have more.
 
     Parameters
     ----------
     scheme : {"fast", "classic"}, default "fast"
         As for `MinHasher`.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -56,9 +58,10 @@ class MinHashFamily(Family[SetsOrSignatures]):
 
     References
     ----------
-    A. Z. Broder, "On the resemblance and containment of documents", 1997. P. Indyk, R. Motwani, "Approximate Nearest
-    Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998. Lectures that call |A & B| / |A | B| the
-    distance of this family mean a similarity: their inequalities are reversed.
+    A. Z. Broder, "On the resemblance and containment of documents", 1997. P. Indyk, R. Motwani,
+    "Approximate Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998.
+    Lectures that call |A & B| / |A | B| the distance of this family mean a similarity: their
+    inequalities are reversed.
 
     Examples
     --------
@@ -89,7 +92,9 @@ class MinHashFamily(Family[SetsOrSignatures]):
         """Return the sketcher whose slots are the first `num_perm` functions."""
         return MinHasher(num_perm, self.scheme, self.seed)
 
-    def hash(self, items: SetsOrSignatures, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: SetsOrSignatures, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of sets under the first `count` functions: their signatures.
 
         Parameters
@@ -99,7 +104,8 @@ class MinHashFamily(Family[SetsOrSignatures]):
         count : int
             In 1..65,536.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -111,7 +117,8 @@ class MinHashFamily(Family[SetsOrSignatures]):
         TypeError
             If the items are neither sets nor signatures.
         ValueError
-            If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
+            If an argument is out of range, or signatures have too few slots, or a different
+            sketcher made them.
         """
         hasher = self.hasher(check_int("count", count, 1, MAX_NUM_PERM))
         if isinstance(items, TokenSets):
@@ -159,18 +166,20 @@ class MinHashFamily(Family[SetsOrSignatures]):
 class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
     """Weighted MinHash: weighted sets collide with probability sum min / sum max of their weights.
 
-    The distance is d = 1 - sum min / sum max; the collision probability is 1 - d. A set without tokens has no value.
-    Its distance is 1 from every set, also from itself.
+    The distance is d = 1 - sum min / sum max; the collision probability is 1 - d. A set without
+    tokens has no value. Its distance is 1 from every set, also from itself.
 
-    The functions are the slots of a `WeightedMinHasher` with the same scheme and seed: the items are weighted sets, or
-    signatures that it made. Signatures must have `count` slots; those of ``icws`` may have more.
+    The functions are the slots of a `WeightedMinHasher` with the same scheme and seed: the items
+    are weighted sets, or signatures that it made. Signatures must have `count` slots; those of
+    ``icws`` may have more.
 
     Parameters
     ----------
     scheme : {"shells", "icws"}, default "shells"
         As for `WeightedMinHasher`.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -191,7 +200,10 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
     >>> from lshfast import WeightedSets
     >>> from lshfast.families import WeightedMinHashFamily
     >>> family = WeightedMinHashFamily()
-    >>> a, b = WeightedSets.from_sets([{"x": 2, "y": 4}]), WeightedSets.from_sets([{"x": 3, "y": 3, "z": 3}])
+    >>> a, b = (
+    ...     WeightedSets.from_sets([{"x": 2, "y": 4}]),
+    ...     WeightedSets.from_sets([{"x": 3, "y": 3, "z": 3}]),
+    ... )
     >>> family.distance(a, b).tolist()
     [0.5]
     >>> bool(abs(family.collide(a, b, 1024).mean() - 0.5) < 0.07)
@@ -215,17 +227,21 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         """Return the sketcher whose slots are the first `num_perm` functions."""
         return WeightedMinHasher(num_perm, self.scheme, self.seed)
 
-    def hash(self, items: WeightedSetsOrSignatures, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: WeightedSetsOrSignatures, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of weighted sets under the first `count` functions: their signatures.
 
         Parameters
         ----------
         items : WeightedSets, or ndarray of uint64, shape (n, k)
-            n sets, or signatures of a `WeightedMinHasher` with the scheme and the seed of the family.
+            n sets, or signatures of a `WeightedMinHasher` with the scheme and the seed of the
+            family.
         count : int
             In 1..65,536.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -237,7 +253,8 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         TypeError
             If the items are neither weighted sets nor signatures.
         ValueError
-            If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
+            If an argument is out of range, or signatures have too few slots, or a different
+            sketcher made them.
         """
         hasher = self.hasher(check_int("count", count, 1, MAX_NUM_PERM))
         if isinstance(items, WeightedSets):
@@ -283,21 +300,25 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
 
 @dataclass(frozen=True)
 class SimHashFamily(BitFamily[SetsOrSignatures]):
-    """SimHash: bits of the codes of token sets, which collide with a probability of about 1 - angle / pi.
+    """SimHash: bits of the codes of token sets, which collide with a probability of about 1 - angle
+    / pi.
 
-    The distance is the angle, in radians, between the vectors of the numbers of occurrences of the tokens. A function
-    is the sign of the product with a vector of +1s and -1s, one for each token. For rows of many tokens, none of which
-    has most of the weight, the products are nearly normal, and the collision probability is that of hyperplanes. It is
-    an approximation, since sums of a few signs are often zero: two rows of two tokens each without a common token have
-    an angle of pi / 2 and collide with probability 5/8, not 1/2.
+    The distance is the angle, in radians, between the vectors of the numbers of occurrences of the
+    tokens. A function is the sign of the product with a vector of +1s and -1s, one for each token.
+    For rows of many tokens, none of which has most of the weight, the products are nearly normal,
+    and the collision probability is that of hyperplanes. It is an approximation, since sums of a
+    few signs are often zero: two rows of two tokens each without a common token have an angle of pi
+    / 2 and collide with probability 5/8, not 1/2.
 
-    The functions are the bits of a `SimHasher` with the same seed: the items are sets, or codes that it made. Empty
-    rows, and those whose counters are all zero, have no value. For an empty row, the distance is pi / 2.
+    The functions are the bits of a `SimHasher` with the same seed: the items are sets, or codes
+    that it made. Empty rows, and those whose counters are all zero, have no value. For an empty
+    row, the distance is pi / 2.
 
     Parameters
     ----------
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -311,8 +332,8 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
 
     References
     ----------
-    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. 1 - angle / pi and
-    (cos(angle) + 1) / 2, which texts use for it, differ by up to 0.105.
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. 1 -
+    angle / pi and (cos(angle) + 1) / 2, which texts use for it, differ by up to 0.105.
 
     Examples
     --------
@@ -320,7 +341,10 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
     >>> from lshfast.families import SimHashFamily
     >>> family = SimHashFamily()
     >>> a, b = TokenSets.from_sets([range(0, 100)]), TokenSets.from_sets([range(50, 150)])
-    >>> family.distance(a, b).round(4).tolist(), family.collision_probability(1.0472).round(4).tolist()
+    >>> (
+    ...     family.distance(a, b).round(4).tolist(),
+    ...     family.collision_probability(1.0472).round(4).tolist(),
+    ... )
     ([1.0472], 0.6667)
     >>> bool(abs(family.collide(a, b, 1024).mean() - 0.6667) < 0.06)
     True
@@ -335,7 +359,9 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
 
     @property
     def max_distance(self) -> float:
-        """The largest angle: pi. It is at most pi / 2 for token sets, whose coordinates are not negative."""
+        """The largest angle: pi. It is at most pi / 2 for token sets, whose coordinates are not
+        negative.
+        """
         return float(np.pi)
 
     def hasher(self, bits: int) -> SimHasher:
@@ -352,7 +378,8 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         count : int
             In 1..4,096.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -364,7 +391,8 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         TypeError
             If the items are neither sets nor codes.
         ValueError
-            If an argument is out of range, or codes have too few bits, or a different sketcher made them.
+            If an argument is out of range, or codes have too few bits, or a different sketcher made
+            them.
         """
         count = check_int("count", count, 1, MAX_BITS)
         hasher = self.hasher(-(-count // 64) * 64)
@@ -380,12 +408,14 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         return BitCodes(codes, without if without.any() else None)
 
     def distance(self, a: SetsOrSignatures, b: SetsOrSignatures) -> Float64Array:
-        """Compute the exact angles between pairs of token sets, whose coordinates are the numbers of occurrences.
+        """Compute the exact angles between pairs of token sets, whose coordinates are the numbers
+        of occurrences.
 
         Parameters
         ----------
         a, b : TokenSets
-            n rows each; one of them may be a single row. `SimHasher.angle` estimates the angles of codes.
+            n rows each; one of them may be a single row. `SimHasher.angle` estimates the angles of
+            codes.
 
         Returns
         -------
@@ -426,12 +456,16 @@ def _signatures(items: Any, hasher: Any, prefix: bool) -> UInt64Array:
 
 
 def _codes(items: Any, hasher: SimHasher) -> UInt64Array:
-    """Return codes of a SimHasher with the seed of this one, with at least as many bits, or raise an error."""
+    """Return codes of a SimHasher with the seed of this one, with at least as many bits, or raise
+    an error.
+    """
     array = array_of(items, "items")
     if array.dtype != np.uint64:
         raise TypeError(f"items must be TokenSets or codes, uint64, not {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[-1] < hasher.words:
-        raise ValueError(f"items must be codes of at least {hasher.words} words, not of shape {array.shape}")
+        raise ValueError(
+            f"items must be codes of at least {hasher.words} words, not of shape {array.shape}"
+        )
     maker = getattr(items, "hasher", None)
     if maker is not None and (type(maker) is not SimHasher or maker.seed != hasher.seed):
         raise ValueError(f"items are of {maker}, not of a SimHasher with seed {hasher.seed}")

@@ -1,4 +1,6 @@
-"""What the families of p-stable projections share: positions of points on random lines that are cut into cells."""
+"""What the families of p-stable projections share: positions of points on random lines that are cut
+into cells.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,19 @@ from lshfast.common.checks import SEED, SeedField, check_int, check_number, numb
 from lshfast.common.threads import for_each_piece, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.family import check_bands, check_pairs
-from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
+from lshfast.families.points import (
+    Points,
+    SparsePoints,
+    dense_blocks,
+    dense_points,
+    refuse_infinite,
+)
 from lshfast.families.probing import MAX_PROBES, Probing, found_by_probes
 from lshfast.kernels import probes as searches
 from lshfast.kernels import projections as kernels
 
-# Products of coordinates and lines in a piece of work for a thread, and the rows that kernels handle at once.
+# Products of coordinates and lines in a piece of work for a thread, and the rows that kernels
+# handle at once.
 PIECE_PRODUCTS = 2**26
 ROWS_TOGETHER = 96
 
@@ -40,15 +49,18 @@ _keeping = threading.Lock()
 class StableLines(Probing[Any]):
     """Base class of the families that project points onto random lines cut into cells of one width.
 
-    A function maps a point x to floor((a · x + b) / width). The components of a have a p-stable distribution: a · x - a
-    · y is distributed as the distance of x and y times one such variate. b is uniform in [0, width). So the collision
-    probability depends only on the ratio of distance and width, in any number of dimensions.
+    A function maps a point x to floor((a · x + b) / width). The components of a have a p-stable
+    distribution: a · x - a · y is distributed as the distance of x and y times one such variate. b
+    is uniform in [0, width). So the collision probability depends only on the ratio of distance and
+    width, in any number of dimensions.
     """
 
     dim: int
     width: float
     seed: SeedField = SEED
-    _drawn: dict[str, npt.NDArray[np.float32]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _drawn: dict[str, npt.NDArray[np.float32]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     _cauchy: ClassVar[bool]
 
@@ -82,11 +94,13 @@ class StableLines(Probing[Any]):
         Parameters
         ----------
         items : array_like of numbers or CSR matrix, shape (n, dim) or (dim,)
-            float32 and float64 are used without a copy. Equal points have equal values, whatever the dtype or form.
+            float32 and float64 are used without a copy. Equal points have equal values, whatever
+            the dtype or form.
         count : int
             At least 1. The values under function j do not depend on it.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -98,10 +112,11 @@ class StableLines(Probing[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the points have a different shape, a coordinate is NaN or infinite, or the number of a cell is not in
-            -2**63 + 1..2**63 - 1.
+            If the points have a different shape, a coordinate is NaN or infinite, or the number of
+            a cell is not in -2**63 + 1..2**63 - 1.
         """
-        points, count = self._points(items), self._count(count)
+        points = self._points(items)
+        count = self._count(count)
         values = np.empty((len(points), count), np.uint64)
 
         def work(rows: slice) -> None:
@@ -110,21 +125,25 @@ class StableLines(Probing[Any]):
         self._for_each_piece(work, len(points), count, threads)
         return values
 
-    def buckets(self, items: Any, bands: int, rows_per_band: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two points share a bucket if they share all its cells.
+    def buckets(
+        self, items: Any, bands: int, rows_per_band: int, *, threads: int | None = None
+    ) -> UInt64Array:
+        """Compute one value for each `rows_per_band` functions: two points share a bucket if they
+        share all its cells.
 
         Parameters
         ----------
         items, threads
             As for `hash`.
         bands, rows_per_band : int
-            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band functions.
+            At least 1. Band i has the functions from i * rows_per_band on, of bands * rows_per_band
+            functions.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            With one row, the values that `hash` returns. With several, they are hashed, and different ones have equal
-            buckets with a probability of about 2**-64.
+            With one row, the values that `hash` returns. With several, they are hashed, and
+            different ones have equal buckets with a probability of about 2**-64.
 
         Raises
         ------
@@ -132,13 +151,16 @@ class StableLines(Probing[Any]):
             As for `hash`.
         """
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        points, count = self._points(items), self._count(bands * rows_per_band)
+        points = self._points(items)
+        count = self._count(bands * rows_per_band)
         buckets = np.empty((len(points), bands), np.uint64)
 
         def work(part: slice) -> None:
             values = np.empty((part.stop - part.start, count), np.uint64)
             self._project(points, part, count, None, values)
-            buckets[part] = Bands(bands, rows_per_band).keys(values) if rows_per_band > 1 else values
+            buckets[part] = (
+                Bands(bands, rows_per_band).keys(values) if rows_per_band > 1 else values
+            )
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -148,9 +170,9 @@ class StableLines(Probing[Any]):
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
-        A bucket is reached by crossing walls of cells: in each line, one of the two walls of the item's cell, or none.
-        The smaller the sum of the squared distances to these walls, the more promising is the bucket. So a band has at
-        most 3**rows buckets.
+        A bucket is reached by crossing walls of cells: in each line, one of the two walls of the
+        item's cell, or none. The smaller the sum of the squared distances to these walls, the more
+        promising is the bucket. So a band has at most 3**rows buckets.
 
         Parameters
         ----------
@@ -161,12 +183,14 @@ class StableLines(Probing[Any]):
         probes : int
             In 1..1,048,576.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands, probes)
-            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. `NO_VALUE` where a band has fewer buckets.
+            `[..., 0]` equals `buckets(items, bands, rows_per_band)`. `NO_VALUE` where a band has
+            fewer buckets.
 
         Raises
         ------
@@ -175,12 +199,15 @@ class StableLines(Probing[Any]):
 
         References
         ----------
-        Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for High-Dimensional
-        Similarity Search", VLDB 2007.
+        Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for
+        High-Dimensional Similarity Search", VLDB 2007.
         """
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        points, count = self._points(items), self._count(bands * rows_per_band)
-        buckets = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
+        points = self._points(items)
+        count = self._count(bands * rows_per_band)
+        buckets = np.empty(
+            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
+        )
 
         def work(part: slice) -> None:
             positions = np.empty((part.stop - part.start, count))
@@ -207,15 +234,18 @@ class StableLines(Probing[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the points have other shapes, a coordinate is NaN or infinite, or a distance is above the largest
-            float64.
+            If the points have other shapes, a coordinate is NaN or infinite, or a distance is above
+            the largest float64.
         """
-        first, second = dense_points(a, self.dim, "a"), dense_points(b, self.dim, "b")
+        first = dense_points(a, self.dim, "a")
+        second = dense_points(b, self.dim, "b")
         distances = np.empty(check_pairs(len(first), len(second)))
         for rows, x, y in _pair_blocks(first, second):
             with np.errstate(over="ignore", under="ignore"):
                 distances[rows] = self._norms(np.subtract(x, y, dtype=np.float64))
-                for i in np.flatnonzero(np.isinf(distances[rows])).tolist():  # a difference may be out of range
+                for i in np.flatnonzero(
+                    np.isinf(distances[rows])
+                ).tolist():  # a difference may be out of range
                     x_i, y_i = (np.asarray(z[i if len(z) > 1 else 0], np.float64) for z in (x, y))
                     distances[rows.start + i] = 4 * self._norms((x_i / 4 - y_i / 4)[None])[0]
         if np.isinf(distances).any():
@@ -224,7 +254,8 @@ class StableLines(Probing[Any]):
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability that two points at these distances are in the same cell of a line.
+        """Compute the probability that two points at these distances are in the same cell of a
+        line.
 
         Parameters
         ----------
@@ -245,11 +276,15 @@ class StableLines(Probing[Any]):
         """
         return self._law(self._ratios(distance))
 
-    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a point at these distances.
+    def probe_probability(
+        self, distance: npt.ArrayLike, rows_per_band: int, probes: int
+    ) -> Float64Array:
+        """Compute the probability that one of the first `probes` buckets of a band holds a point at
+        these distances.
 
-        The probability is exact for one position of a point in its cells. The result is the average of 512 positions,
-        which are evenly spread in each line and combined at random with a fixed seed. Its error is below .005.
+        The probability is exact for one position of a point in its cells. The result is the average
+        of 512 positions, which are evenly spread in each line and combined at random with a fixed
+        seed. Its error is below .005.
 
         Parameters
         ----------
@@ -288,15 +323,17 @@ class StableLines(Probing[Any]):
     def best_width(cls, near: float, far: float, *, far_probability: float = 0.7) -> float:
         """Compute the width with the least rho, the exponent of the work of a search.
 
-        With rho = ln p1 / ln p2, where p1 and p2 are the collision probabilities at the distances `near` and `far`, an
-        index of n points needs about n**rho tables.
+        With rho = ln p1 / ln p2, where p1 and p2 are the collision probabilities at the distances
+        `near` and `far`, an index of n points needs about n**rho tables.
 
         Parameters
         ----------
         near, far : float
-            Distances, 0 < near < far. Points within `near` are to be found, and points beyond `far` are not.
+            Distances, 0 < near < far. Points within `near` are to be found, and points beyond `far`
+            are not.
         far_probability : float, default 0.7
-            In (0, 1). Only widths with p2 at most this are considered, because a table needs ln n / -ln p2 functions.
+            In (0, 1). Only widths with p2 at most this are considered, because a table needs ln n /
+            -ln p2 functions.
 
         Returns
         -------
@@ -313,25 +350,36 @@ class StableLines(Probing[Any]):
         --------
         >>> from lshfast.families import GaussianLines
         >>> width = GaussianLines.best_width(1, 2)
-        >>> round(width, 2), GaussianLines(128, width).collision_probability([1, 2]).round(3).tolist()
+        >>> (
+        ...     round(width, 2),
+        ...     GaussianLines(128, width).collision_probability([1, 2]).round(3).tolist(),
+        ... )
         (3.77, [0.788, 0.589])
         """
-        near, far = check_number("near", near), check_number("far", far)
+        near = check_number("near", near)
+        far = check_number("far", far)
         most = check_number("far_probability", far_probability)
         if not 0 < near < far < math.inf:
-            raise ValueError(f"near and far must be 0 < near < far, and finite, not {near} and {far}")
+            raise ValueError(
+                f"near and far must be 0 < near < far, and finite, not {near} and {far}"
+            )
         if not 0 < most < 1:
             raise ValueError(f"far_probability must be in (0, 1), not {most}")
 
-        def rho(ratios: Float64Array) -> Float64Array:  # of width to far; the logarithm of a width is what is searched
-            first, second = cls._law(np.exp(ratios) * (far / near)), cls._law(np.exp(ratios))
+        def rho(
+            ratios: Float64Array,
+        ) -> Float64Array:  # of width to far; the logarithm of a width is what is searched
+            first = cls._law(np.exp(ratios) * (far / near))
+            second = cls._law(np.exp(ratios))
             return np.asarray(np.where(second <= most, np.log(first) / np.log(second), np.inf))
 
-        low, high = math.log(1e-3), math.log(1e6)
+        low = math.log(1e-3)
+        high = math.log(1e6)
         for _ in range(8):  # each round keeps the neighbours of the best of 65 points, a 32nd
             ratios = np.linspace(low, high, 65)
             best = int(np.argmin(rho(ratios)))
-            low, high = ratios[max(0, best - 1)], ratios[min(64, best + 1)]
+            low = ratios[max(0, best - 1)]
+            high = ratios[min(64, best + 1)]
         return float(math.exp(ratios[best]) * far)
 
     @staticmethod
@@ -346,13 +394,17 @@ class StableLines(Probing[Any]):
     def _points(self, items: Any) -> Points:
         """Return points, not all checked to be finite; the columns of sparse ones rise."""
         points = dense_points(items, self.dim, finite=False)
-        if isinstance(points, SparsePoints) and not kernels.rising(points.offsets, points.columns, self.dim):
+        if isinstance(points, SparsePoints) and not kernels.rising(
+            points.offsets, points.columns, self.dim
+        ):
             refuse_infinite(points, "items")
             return _sorted_columns(points)
         return points
 
     def _lines(self, count: int) -> npt.NDArray[np.float32]:
-        """Return the lines, float32 (dim, at least count); they are kept, since drawing them takes a while."""
+        """Return the lines, float32 (dim, at least count); they are kept, since drawing them takes
+        a while.
+        """
         lines = self._drawn.get("lines")
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
@@ -364,10 +416,17 @@ class StableLines(Probing[Any]):
         return lines
 
     def _project(
-        self, points: Points, rows: slice, count: int, positions: Float64Array | None, values: UInt64Array | None
+        self,
+        points: Points,
+        rows: slice,
+        count: int,
+        positions: Float64Array | None,
+        values: UInt64Array | None,
     ) -> None:
         """Write the positions of some rows on the lines, and the values of their cells."""
-        lines, offsets, part = self._lines(count), kernels.offsets(self.seed, count), points[rows]
+        lines = self._lines(count)
+        offsets = kernels.offsets(self.seed, count)
+        part = points[rows]
         if isinstance(part, SparsePoints):
             given = part.offsets, part.columns, part.values
             wrong = kernels.sparse(*given, lines, offsets, self.width, positions, values)
@@ -380,7 +439,9 @@ class StableLines(Probing[Any]):
                 "the number of its cell on a line is not in -2**63 + 1..2**63 - 1"
             )
 
-    def _for_each_piece(self, work: Callable[[slice], None], n: int, count: int, threads: int | None) -> None:
+    def _for_each_piece(
+        self, work: Callable[[slice], None], n: int, count: int, threads: int | None
+    ) -> None:
         threads = thread_count(threads)
         most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
         if n == 0:
@@ -395,17 +456,25 @@ class StableLines(Probing[Any]):
 def _sorted_columns(points: SparsePoints) -> SparsePoints:
     """Return the points with rising columns, and the sums of the values of equal columns."""
     used = slice(*points.offsets[[0, -1]].tolist())
-    rows, columns = np.repeat(np.arange(len(points), dtype=np.int64), np.diff(points.offsets)), points.columns[used]
+    rows = np.repeat(np.arange(len(points), dtype=np.int64), np.diff(points.offsets))
+    columns = points.columns[used]
     order = np.lexsort((columns, rows))
-    rows, columns = rows[order], columns[order]
+    rows = rows[order]
+    columns = columns[order]
     first = np.flatnonzero(np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)]))
     with np.errstate(over="ignore"):
         values = np.add.reduceat(points.values[used][order], first)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=len(points)), dtype=np.int64)])
-    return SparsePoints(offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim)
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(rows[first], minlength=len(points)), dtype=np.int64)]
+    )
+    return SparsePoints(
+        offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim
+    )
 
 
-def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
+def _pair_blocks(
+    a: Points, b: Points
+) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
     """Yield slices of rows with these rows of both; a single point stays one."""
     if len(a) == 1 and len(b) != 1:
         yield from ((rows, x, y) for rows, y, x in _pair_blocks(b, a))
@@ -417,13 +486,23 @@ def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, npt.NDArray[Any]
 
 
 @lru_cache(maxsize=256)
-def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, probes: int) -> Float64Array:
-    """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios, probes)."""
-    # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a cell if it lies between
-    # the walls of it.
-    walls = np.arange(-1, 3, dtype=np.int64) - ((np.arange(PLACES, dtype=np.int64) + 0.5) / PLACES)[:, None]
-    # The cells of each place by their distance: its own, the nearer one beside it, and the farther one.
-    order = np.where((np.arange(PLACES, dtype=np.int64) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0])
+def _found(
+    family: type[StableLines], ratios: tuple[float, ...], rows: int, probes: int
+) -> Float64Array:
+    """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios,
+    probes).
+    """
+    # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a
+    # cell if it lies between the walls of it.
+    walls = (
+        np.arange(-1, 3, dtype=np.int64)
+        - ((np.arange(PLACES, dtype=np.int64) + 0.5) / PLACES)[:, None]
+    )
+    # The cells of each place by their distance: its own, the nearer one beside it, and the farther
+    # one.
+    order = np.where(
+        (np.arange(PLACES, dtype=np.int64) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0]
+    )
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
     chances = np.diff(family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2)

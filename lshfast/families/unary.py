@@ -1,4 +1,6 @@
-"""The family of the L1 distance between vectors of whole numbers: unary codes that are never written out."""
+"""The family of the L1 distance between vectors of whole numbers: unary codes that are never
+written out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import check_pairs
 
-UNARY_COORDINATE, UNARY_CUT = 42, 43  # domains
+# domains
+UNARY_COORDINATE = 42
+UNARY_CUT = 43
 MAX_LIMIT = 2**53
 
 # Comparisons, or differences, in one piece of work: their bytes stay in the cache.
@@ -24,12 +28,14 @@ PIECE_STEPS = 2**18
 
 @dataclass(frozen=True)
 class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
-    """Unary bit sampling: vectors of whole numbers collide with probability 1 - d / (limit * dim), d their L1 distance.
+    """Unary bit sampling: vectors of whole numbers collide with probability 1 - d / (limit * dim),
+    d their L1 distance.
 
-    The unary code of a number x in 0..C has C bits, of which the first x are ones. The Hamming distance of two such
-    codes is the difference of the numbers, so that of the codes of vectors, with C * dim bits, is their L1 distance. A
-    function is a random bit of this code. It is drawn as a coordinate i and a cut c in 1..C, and its value is 1 if
-    x[i] >= c; the codes are never written out.
+    The unary code of a number x in 0..C has C bits, of which the first x are ones. The Hamming
+    distance of two such codes is the difference of the numbers, so that of the codes of vectors,
+    with C * dim bits, is their L1 distance. A function is a random bit of this code. It is drawn as
+    a coordinate i and a cut c in 1..C, and its value is 1 if x[i] >= c; the codes are never written
+    out.
 
     Parameters
     ----------
@@ -38,7 +44,8 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
     dim : int
         Coordinates of a vector, at least 1; limit * dim is at most 2**53.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -58,7 +65,10 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
     --------
     >>> from lshfast.families import UnaryBits
     >>> family = UnaryBits(limit=7, dim=3)
-    >>> family.distance([[3, 0, 5]], [[1, 2, 5]]).tolist(), family.collision_probability(4).round(4).tolist()
+    >>> (
+    ...     family.distance([[3, 0, 5]], [[1, 2, 5]]).tolist(),
+    ...     family.collision_probability(4).round(4).tolist(),
+    ... )
     ([4.0], 0.8095)
     >>> bool(abs(family.collide([[3, 0, 5]], [[1, 2, 5]], 4096).mean() - 17 / 21) < 0.03)
     True
@@ -82,7 +92,9 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         return self.limit * self.dim
 
     def samples(self, count: int) -> tuple[Int64Array, Int64Array]:
-        """Return the coordinates, in 0..dim - 1, and the cuts, in 1..limit, of the first `count` functions."""
+        """Return the coordinates, in 0..dim - 1, and the cuts, in 1..limit, of the first `count`
+        functions.
+        """
         check_int("count", count, 1)
         coordinates = scaled(draw(self.seed, UNARY_COORDINATE, count), self.dim)
         cuts = scaled(draw(self.seed, UNARY_CUT, count), self.limit)
@@ -98,7 +110,8 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         count : int
             Number of functions, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -112,10 +125,12 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         ValueError
             If a coordinate or an argument is out of range, or the vectors have a different shape.
         """
-        points, count = whole_points(items, self.dim, self.limit), check_int("count", count, 1)
+        points = whole_points(items, self.dim, self.limit)
+        count = check_int("count", count, 1)
         coordinates, cuts = self.samples(count)
         most = min(self.limit, np.iinfo(points.dtype).max)
-        reached, cuts_in_dtype = cuts <= most, np.minimum(cuts, most).astype(points.dtype)
+        reached = cuts <= most
+        cuts_in_dtype = np.minimum(cuts, most).astype(points.dtype)
         octets = np.zeros((len(points), -(-count // 64) * 8), np.uint8)
 
         def work(rows: slice) -> None:
@@ -144,13 +159,18 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         TypeError, ValueError
             As for `codes`.
         """
-        a, b = whole_points(a, self.dim, self.limit, "a"), whole_points(b, self.dim, self.limit, "b")
+        a = whole_points(a, self.dim, self.limit, "a")
+        b = whole_points(b, self.dim, self.limit, "b")
         n = check_pairs(len(a), len(b))
         distances = np.empty(n)
         step = max(1, PIECE_STEPS // self.dim)
         for start in range(0, n, step):
-            left, right = (side[start : start + step] if len(side) == n else side for side in (a, b))
-            distances[start : start + step] = np.abs(left.astype(np.int64) - right.astype(np.int64)).sum(axis=1)
+            left, right = (
+                side[start : start + step] if len(side) == n else side for side in (a, b)
+            )
+            distances[start : start + step] = np.abs(
+                left.astype(np.int64) - right.astype(np.int64)
+            ).sum(axis=1)
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -165,11 +185,16 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.max_distance)
+        return np.asarray(
+            1 - numbers_of(distance, "distance", 0, self.max_distance) / self.max_distance
+        )
 
 
-def whole_points(items: npt.ArrayLike, dim: int, limit: int, name: str = "items") -> npt.NDArray[np.integer[Any]]:
-    """Return vectors of whole numbers, (n, dim), of their own dtype, or raise an error that names row and column.
+def whole_points(
+    items: npt.ArrayLike, dim: int, limit: int, name: str = "items"
+) -> npt.NDArray[np.integer[Any]]:
+    """Return vectors of whole numbers, (n, dim), of their own dtype, or raise an error that names
+    row and column.
 
     Parameters
     ----------
@@ -200,5 +225,7 @@ def whole_points(items: npt.ArrayLike, dim: int, limit: int, name: str = "items"
     points = array.reshape(-1, dim)
     if points.size and (points.min() < 0 or points.max() > limit):
         row, column = np.argwhere((points < 0) | (points > limit))[0].tolist()
-        raise ValueError(f"{name} must be in 0..{limit}, and row {row}, column {column} is {points[row, column]}")
+        raise ValueError(
+            f"{name} must be in 0..{limit}, and row {row}, column {column} is {points[row, column]}"
+        )
     return points

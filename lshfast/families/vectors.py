@@ -1,4 +1,6 @@
-"""Families of vectors whose hash values are signs of dot products: hyperplanes, and vectors of ±1."""
+"""Families of vectors whose hash values are signs of dot products: hyperplanes, and vectors
+of ±1.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from lshfast.families.angles import AngleFamily
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_blocks, dense_points
-from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing, found_by_probes
+from lshfast.families.probing import (
+    MAX_PROBED_ROWS,
+    MAX_PROBES,
+    ProbeCurves,
+    Probing,
+    found_by_probes,
+)
 from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
 from lshfast.kernels.simhash import MAX_BITS
@@ -25,7 +33,8 @@ from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
 from lshfast.sketch.signs import SignSketcher
 
-# Absolute values of a product that stand for all of them where probabilities of probes are computed, and the angles.
+# Absolute values of a product that stand for all of them where probabilities of probes are
+# computed, and the angles.
 PROJECTIONS = 2**11
 ANGLES: Float64Array = np.linspace(0, np.pi, 33)
 # Coordinates of vectors that are dense at once while they are multiplied by vectors of ±1.
@@ -36,11 +45,12 @@ SKETCHED_COORDINATES = 2**22
 class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     """Random hyperplanes: a function is the side on which a vector lies.
 
-    The distance is the angle between two vectors, in radians. Two vectors collide with probability 1 - angle / pi. The
-    value under a function is 1 if a coordinate of the vector after a random rotation is above 0. A rotation consists of
-    three rounds of random signs and a fast Hadamard transform, and gives at least 256 functions; more functions take
-    more rotations. Its collision curve is that of a Gaussian projection, as near as measurements tell, and the values
-    of functions of one rotation vary less together than those of independent functions do.
+    The distance is the angle between two vectors, in radians. Two vectors collide with probability
+    1 - angle / pi. The value under a function is 1 if a coordinate of the vector after a random
+    rotation is above 0. A rotation consists of three rounds of random signs and a fast Hadamard
+    transform, and gives at least 256 functions; more functions take more rotations. Its collision
+    curve is that of a Gaussian projection, as near as measurements tell, and the values of
+    functions of one rotation vary less together than those of independent functions do.
 
     Zero vectors have no value.
 
@@ -49,10 +59,11 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     dim : int
         Coordinates of a vector, in 1..1,048,576.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
     structured : bool, default True
-        False takes the products with vectors of independent Gaussian numbers instead, which is many times slower; it
-        serves for comparison.
+        False takes the products with vectors of independent Gaussian numbers instead, which is many
+        times slower; it serves for comparison.
 
     Raises
     ------
@@ -66,14 +77,18 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
 
     References
     ----------
-    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. The rotations: A. Andoni,
-    P. Indyk, T. Laarhoven, I. Razenshteyn, L. Schmidt, "Practical and Optimal LSH for Angular Distance", NIPS 2015.
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. The
+    rotations: A. Andoni, P. Indyk, T. Laarhoven, I. Razenshteyn, L. Schmidt, "Practical and Optimal
+    LSH for Angular Distance", NIPS 2015.
 
     Examples
     --------
     >>> from lshfast.families import Hyperplanes
     >>> family = Hyperplanes(dim=3)
-    >>> family.distance([1, 0, 0], [1, 1, 0]).round(4).tolist(), family.collision_probability(0.7854).round(4).tolist()
+    >>> (
+    ...     family.distance([1, 0, 0], [1, 1, 0]).round(4).tolist(),
+    ...     family.collision_probability(0.7854).round(4).tolist(),
+    ... )
     ([0.7854], 0.75)
     >>> bool(abs(family.collide([1, 0, 0], [1, 1, 0], 2048).mean() - 0.75) < 0.04)
     True
@@ -95,12 +110,13 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite. C-contiguous float32 and float64 are not copied. The values of float64 are rounded to float32 after
-            the row has been scaled by a power of two.
+            Finite. C-contiguous float32 and float64 are not copied. The values of float64 are
+            rounded to float32 after the row has been scaled by a power of two.
         count : int
             At least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -137,8 +153,8 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
-        The other sides are taken of the hyperplanes that are nearest to the vector: those with the least sum of squared
-        distances come first.
+        The other sides are taken of the hyperplanes that are nearest to the vector: those with the
+        least sum of squared distances come first.
 
         Parameters
         ----------
@@ -161,14 +177,22 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        bands, rows_per_band = check_bands(bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS))
-        count, points = bands * rows_per_band, dense_points(items, self.dim, finite=False)
+        bands, rows_per_band = check_bands(
+            bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        )
+        count = bands * rows_per_band
+        points = dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
-        self._projection().probe(lambda y, part: kernels.signs(y, rows_per_band, part), points, count, out, threads)
+        self._projection().probe(
+            lambda y, part: kernels.signs(y, rows_per_band, part), points, count, out, threads
+        )
         return out
 
-    def probe_probability(self, distance: npt.ArrayLike, rows_per_band: int, probes: int) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a vector at these angles.
+    def probe_probability(
+        self, distance: npt.ArrayLike, rows_per_band: int, probes: int
+    ) -> Float64Array:
+        """Compute the probability that one of the first `probes` buckets of a band holds a vector
+        at these angles.
 
         Parameters
         ----------
@@ -182,8 +206,8 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         Returns
         -------
         ndarray of float64, with the shape of `distance`
-            Exact for one probe, and where the probes are all buckets; otherwise interpolated between averages over
-            some bands, whose error is below 0.01.
+            Exact for one probe, and where the probes are all buckets; otherwise interpolated
+            between averages over some bands, whose error is below 0.01.
         """
         p = self.collision_probability(distance)
         rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
@@ -201,11 +225,16 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(rows: int, probes: int) -> ProbeCurves:
     shares = (np.arange(PROJECTIONS, dtype=np.int64) + 0.5) / PROJECTIONS
-    query = np.array([NormalDist().inv_cdf((1 + share) / 2) for share in shares.tolist()], np.float64)
-    # The other product is cos(angle) * query + sin(angle) * z, with a normal z: when has it the other sign?
+    query = np.array(
+        [NormalDist().inv_cdf((1 + share) / 2) for share in shares.tolist()], np.float64
+    )
+    # The other product is cos(angle) * query + sin(angle) * z, with a normal z: when has it the
+    # other sign?
     with np.errstate(divide="ignore"):
         limits = query / np.tan(ANGLES)[:, None]
-    other = np.array([math.erfc(limit / math.sqrt(2)) / 2 for limit in limits.ravel().tolist()], np.float64)
+    other = np.array(
+        [math.erfc(limit / math.sqrt(2)) / 2 for limit in limits.ravel().tolist()], np.float64
+    )
     other = other.reshape(limits.shape)
     costs = np.stack([np.zeros_like(query), query**2], axis=1)
     found = found_by_probes(costs, np.stack([1 - other, other], axis=2), rows, probes)
@@ -216,11 +245,12 @@ def _probe_curves(rows: int, probes: int) -> ProbeCurves:
 class SignVectors(AngleFamily, BitFamily[Any]):
     """Random vectors of ±1: a function is the sign of the product with one of them.
 
-    The functions are the bits of a `SignSketcher`. The distance is the angle between two vectors, in radians. Two
-    vectors collide with a probability of about 1 - angle / pi. This is an approximation, which is good for vectors of
-    many coordinates none of which has most of the weight: products with few coordinates are often zero, and then the
-    rule for zeros decides. The share of functions under which two vectors do not collide, times pi, estimates the
-    angle. Hyperplanes take less time and have no such exceptions.
+    The functions are the bits of a `SignSketcher`. The distance is the angle between two vectors,
+    in radians. Two vectors collide with a probability of about 1 - angle / pi. This is an
+    approximation, which is good for vectors of many coordinates none of which has most of the
+    weight: products with few coordinates are often zero, and then the rule for zeros decides. The
+    share of functions under which two vectors do not collide, times pi, estimates the angle.
+    Hyperplanes take less time and have no such exceptions.
 
     Vectors whose products are all zero have no value.
 
@@ -229,7 +259,8 @@ class SignVectors(AngleFamily, BitFamily[Any]):
     dim : int
         Coordinates of a vector, in 1..2**24.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
     zero : {"minus", "plus", "random"}, default "minus"
         The sign of a product of zero, as for `SignSketcher`.
 
@@ -245,8 +276,8 @@ class SignVectors(AngleFamily, BitFamily[Any]):
 
     References
     ----------
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.7.3, where one of the products of
-    an example, and the share that estimates the angle, are misprinted.
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.7.3, where one
+    of the products of an example, and the share that estimates the angle, are misprinted.
 
     Examples
     --------
@@ -264,24 +295,29 @@ class SignVectors(AngleFamily, BitFamily[Any]):
     zero: Zero = "minus"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim)
+        object.__setattr__(
+            self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim
+        )
 
     def sketcher(self, bits: int) -> SignSketcher:
         """Return the sketcher whose bits are the first functions."""
         return _sketcher(self.dim, bits, self.seed, self.zero)
 
     def codes(self, items: Any, count: int, *, threads: int | None = None) -> BitCodes:
-        """Compute the signs of the products of vectors with the first `count` vectors of ±1, packed.
+        """Compute the signs of the products of vectors with the first `count` vectors of ±1,
+        packed.
 
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite, and as small as `SignSketcher.dots` wants them to be. Or the codes, (n, words) or (words,), that a
-            `SignSketcher` with the parameters of the family and `count` bits made of vectors.
+            Finite, and as small as `SignSketcher.dots` wants them to be. Or the codes, (n, words)
+            or (words,), that a `SignSketcher` with the parameters of the family and `count` bits
+            made of vectors.
         count : int
             In 1..4,096.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -293,20 +329,25 @@ class SignVectors(AngleFamily, BitFamily[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the vectors have a different dim, or a coordinate is out of range, or a different sketcher made codes.
+            If the vectors have a different dim, or a coordinate is out of range, or a different
+            sketcher made codes.
         """
         sketcher = self.sketcher(check_int("count", count, 1, MAX_BITS))
         if getattr(items, "hasher", None) is not None:
-            made = checked(items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code")
+            made = checked(
+                items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code"
+            )
             given = np.array(np.atleast_2d(made))
             none = np.asarray(sketcher.is_empty(given))
             given[none] = 0
             return BitCodes(given, none if none.any() else None)
         points = dense_points(items, self.dim)
-        words, without = np.empty((len(points), sketcher.words), np.uint64), np.empty(len(points), bool)
+        words = np.empty((len(points), sketcher.words), np.uint64)
+        without = np.empty(len(points), bool)
         for rows, block in dense_blocks(points, SKETCHED_COORDINATES):
             codes = sketcher.sketch(block, threads=threads)
-            words[rows], without[rows] = codes, sketcher.is_empty(codes)
+            words[rows] = codes
+            without[rows] = sketcher.is_empty(codes)
         words[without] = 0
         return BitCodes(words, without if without.any() else None)
 

@@ -1,6 +1,7 @@
 """Average nucleotide identity (ANI) from the similarity of sketches, with intervals.
 
-Logarithms and roots are computed from +, -, * and / alone, so they have the same bits on every machine.
+Logarithms and roots are computed from +, -, * and / alone, so they have the same bits on every
+machine.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from lshfast.kernels.kmers import MOST_LETTERS
 # The quantile of the normal distribution for intervals of 95 %.
 NORMAL_95 = 1.959963984540054
 
-# The fewest hashes of the smaller sketch from which an ANI is estimated, unless sketches have all k-mers. Of pairs with
-# an ANI of 0.85 (k=31), 0.65 % share the hash of a sketch of one, which would be an ANI of 1; with 8 hashes, 0.12 %
-# reach an ANI of 0.95.
+# The fewest hashes of the smaller sketch from which an ANI is estimated, unless sketches have all
+# k-mers. Of pairs with an ANI of 0.85 (k=31), 0.65 % share the hash of a sketch of one, which would
+# be an ANI of 1; with 8 hashes, 0.12 % reach an ANI of 0.95.
 LEAST_HASHES = 8
 
 # Each of both ends of an exact interval is left out with this probability.
 TAIL_95 = 0.025
 
-LOG_2, ROOT_HALF = 0.6931471805599453, 0.7071067811865476
+LOG_2 = 0.6931471805599453
+ROOT_HALF = 0.7071067811865476
 LOG_TERMS = 12  # of the series; the last one is below 1e-18 of the sum
 STEPS = 60  # of a bisection, and at most of Newton's method
 ROWS = 1 << 14  # intervals that are computed at a time
@@ -59,8 +61,8 @@ def ani_of_jaccard(jaccard: npt.ArrayLike, k: int) -> Float64Array:
 
     References
     ----------
-    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome Biology 17:132,
-    2016.
+    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome
+    Biology 17:132, 2016.
 
     Examples
     --------
@@ -68,9 +70,12 @@ def ani_of_jaccard(jaccard: npt.ArrayLike, k: int) -> Float64Array:
     >>> genomes.ani_of_jaccard([0, 0.5, 1], k=21).round(6).tolist()
     [0.0, 0.980692, 1.0]
     """
-    k, j = check_int("k", k, 1, MOST_LETTERS), numbers_of(jaccard, "jaccard", 0, 1)
+    k = check_int("k", k, 1, MOST_LETTERS)
+    j = numbers_of(jaccard, "jaccard", 0, 1)
     common = 2 * j / (1 + j)
-    return np.maximum(0.0, 1 + np.where(common > 0, _log(np.where(common > 0, common, 1.0)), -np.inf) / k)
+    return np.maximum(
+        0.0, 1 + np.where(common > 0, _log(np.where(common > 0, common, 1.0)), -np.inf) / k
+    )
 
 
 def ani_of_containment(containment: npt.ArrayLike, k: int) -> Float64Array:
@@ -102,8 +107,9 @@ def ani_of_containment(containment: npt.ArrayLike, k: int) -> Float64Array:
 
     References
     ----------
-    M. R. Hera, N. T. Pierce-Ward, D. Koslicki, "Deriving confidence intervals for mutation rates across a wide range of
-    evolutionary distances using FracMinHash", Genome Research 33:1061-1068, 2023.
+    M. R. Hera, N. T. Pierce-Ward, D. Koslicki, "Deriving confidence intervals for mutation rates
+    across a wide range of evolutionary distances using FracMinHash", Genome Research 33:1061-1068,
+    2023.
 
     Examples
     --------
@@ -111,7 +117,8 @@ def ani_of_containment(containment: npt.ArrayLike, k: int) -> Float64Array:
     >>> genomes.ani_of_containment([0, 0.5, 1], k=31).round(6).tolist()
     [0.0, 0.977889, 1.0]
     """
-    k, c = check_int("k", k, 1, MOST_LETTERS), numbers_of(containment, "containment", 0, 1)
+    k = check_int("k", k, 1, MOST_LETTERS)
+    c = numbers_of(containment, "containment", 0, 1)
     return np.where(c > 0, _root(np.where(c > 0, c, 1.0), k), 0.0)
 
 
@@ -120,11 +127,12 @@ def ani_interval(
 ) -> tuple[Float64Array, Float64Array]:
     """Return intervals of 95 % for the ANI by the containment of FracMinHash sketches.
 
-    For an identity x, the containment of the sketches is about normal, with the mean x ** k and a variance that follows
-    from the sampling and from the number of k-mers that are different. The interval is all x for which the containment
-    is within 1.96 standard deviations of the mean. The containment of fewer than 8 hashes is not normal: then, the
-    interval also has all x with which at least so many and at most so many hashes are shared with a probability of at
-    least 2.5 % each (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
+    For an identity x, the containment of the sketches is about normal, with the mean x ** k and a
+    variance that follows from the sampling and from the number of k-mers that are different. The
+    interval is all x for which the containment is within 1.96 standard deviations of the mean. The
+    containment of fewer than 8 hashes is not normal: then, the interval also has all x with which
+    at least so many and at most so many hashes are shared with a probability of at least 2.5 % each
+    (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
 
     Parameters
     ----------
@@ -154,9 +162,10 @@ def ani_interval(
 
     References
     ----------
-    As for `ani_of_containment`; the variance of the number of different k-mers is that of A. Blanca,
-    R. S. Harris, D. Koslicki, P. Medvedev, "The statistics of k-mers from a sequence undergoing a simple mutation
-    process without spurious matches", Journal of Computational Biology 29:155-168, 2022.
+    As for `ani_of_containment`; the variance of the number of different k-mers is that of A.
+    Blanca, R. S. Harris, D. Koslicki, P. Medvedev, "The statistics of k-mers from a sequence
+    undergoing a simple mutation process without spurious matches", Journal of Computational Biology
+    29:155-168, 2022.
 
     Examples
     --------
@@ -165,19 +174,26 @@ def ani_interval(
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.9769], [0.9789])
     """
-    k, scaled = check_int("k", k, 1, MOST_LETTERS), check_int("scaled", scaled, 1, MOST_SCALED)
-    c, counts = numbers_of(containment, "containment", 0, 1), array_of(sizes, "sizes")
+    k = check_int("k", k, 1, MOST_LETTERS)
+    scaled = check_int("scaled", scaled, 1, MOST_SCALED)
+    c = numbers_of(containment, "containment", 0, 1)
+    counts = array_of(sizes, "sizes")
     if counts.shape != c.shape or c.ndim != 1:
-        raise ValueError(f"containment and sizes must be two columns of one length, not {c.shape} and {counts.shape}")
+        raise ValueError(
+            f"containment and sizes must be two columns of one length, not {c.shape} and "
+            f"{counts.shape}"
+        )
     if counts.dtype.kind not in "iu" and len(counts):
         raise TypeError(f"sizes must be integers, not {counts.dtype}")
     if len(counts) and counts.min() < 1:
         raise ValueError(f"sizes must be at least 1, not {counts.min()}")
-    low, high = np.empty(len(c), np.float64), np.empty(len(c), np.float64)
+    low = np.empty(len(c), np.float64)
+    high = np.empty(len(c), np.float64)
     for at in range(0, len(c), ROWS):
         some = slice(at, at + ROWS)
         spread = _Spread(counts[some].astype(np.int64), k, scaled)
-        middle, part = ani_of_containment(c[some], k), c[some]
+        middle = ani_of_containment(c[some], k)
+        part = c[some]
         low[some] = spread.end(part, np.zeros_like(middle), middle, 1)
         high[some] = spread.end(part, middle, np.ones_like(middle), -1)
     few = np.flatnonzero((counts < LEAST_HASHES) & (c > 0))
@@ -188,8 +204,11 @@ def ani_interval(
 
 
 def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Float64Array:
-    """Return the identity for which at least (side 1) or at most (-1) so many hashes are shared with `TAIL_95`."""
-    low, high = np.zeros(len(shared)), np.ones(len(shared))
+    """Return the identity for which at least (side 1) or at most (-1) so many hashes are shared
+    with `TAIL_95`.
+    """
+    low = np.zeros(len(shared))
+    high = np.ones(len(shared))
     for _ in range(STEPS):
         x = (low + high) / 2
         same = _power(x, np.full(len(x), k, np.int64))
@@ -198,9 +217,12 @@ def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Fl
             ways = np.array([comb(size, number) for size in sizes.tolist()], np.float64)
             counted = (number - shared) * side >= 0
             rest = _power(1 - same, np.maximum(sizes - number, 0))
-            tail += np.where(counted, ways * _power(same, np.full(len(x), number, np.int64)) * rest, 0.0)
+            tail += np.where(
+                counted, ways * _power(same, np.full(len(x), number, np.int64)) * rest, 0.0
+            )
         above = (tail >= TAIL_95) == (side == 1)
-        low, high = np.where(above, low, x), np.where(above, x, high)
+        low = np.where(above, low, x)
+        high = np.where(above, x, high)
     certain = (shared == sizes) if side == -1 else np.zeros(len(shared), bool)
     return np.where(certain, 1.0, (low + high) / 2)
 
@@ -209,30 +231,42 @@ class _Spread:
     """The standard deviation of containments, by the identity, for sketches of some sizes."""
 
     def __init__(self, sizes: Int64Array, k: int, scaled: int) -> None:
-        self.k, fraction = k, 1 / scaled
+        self.k = k
+        fraction = 1 / scaled
         self.kmers = sizes.astype(np.float64) * scaled
-        empty = _power(np.full(len(sizes), 1 - fraction, np.float64), sizes * scaled)  # that a sketch has no hash
+        # That a sketch has no hash.
+        empty = _power(np.full(len(sizes), 1 - fraction, np.float64), sizes * scaled)
         self.sampling = (1 - fraction) / (fraction * self.kmers**3 * (1 - empty) ** 2)
 
-    def end(self, c: Float64Array, low: Float64Array, high: Float64Array, side: int) -> Float64Array:
-        """Return the identity in low..high whose mean, and 1.96 standard deviations on this side of it, is c."""
-        low, high = low.copy(), high.copy()
+    def end(
+        self, c: Float64Array, low: Float64Array, high: Float64Array, side: int
+    ) -> Float64Array:
+        """Return the identity in low..high whose mean, and 1.96 standard deviations on this side of
+        it, is c.
+        """
+        low = low.copy()
+        high = high.copy()
         for _ in range(STEPS):
             x = (low + high) / 2
             mean, deviation = self._moments(x)
             above = mean + side * NORMAL_95 * deviation >= c
-            low, high = np.where(above, low, x), np.where(above, x, high)
+            low = np.where(above, low, x)
+            high = np.where(above, x, high)
         return np.where(c > 0, (low + high) / 2, 0.0)
 
     def _moments(self, x: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return the mean and the standard deviation of the containment for identities x in [0, 1].
 
-        The formula of the variance divides by 1 - x, by which these sums, of powers of x, have already been divided:
-        `sums` is 1 + x + ... + x ** (k - 1), and the others are of such sums.
+        The formula of the variance divides by 1 - x, by which these sums, of powers of x, have
+        already been divided: `sums` is 1 + x + ... + x ** (k - 1), and the others are of such sums.
         """
-        k, n, p = self.k, self.kmers, 1 - x
-        same, sums = x, np.ones_like(x)
-        all_sums, weighted = np.zeros_like(x), np.zeros_like(x)
+        k = self.k
+        n = self.kmers
+        p = 1 - x
+        same = x
+        sums = np.ones_like(x)
+        all_sums = np.zeros_like(x)
+        weighted = np.zeros_like(x)
         for _ in range(k - 1):
             all_sums += sums
             weighted = x * (weighted + sums)
@@ -240,7 +274,11 @@ class _Spread:
             same = same * x
         q = p * sums  # that a k-mer is different: 1 - x ** k
         different = n * q
-        variance = n * same * (q * (2 * k - 1) - 2 * p * all_sums) + k * (k - 1) * same**2 - 2 * same * weighted
+        variance = (
+            n * same * (q * (2 * k - 1) - 2 * p * all_sums)
+            + k * (k - 1) * same**2
+            - 2 * same * weighted
+        )
         variance = np.maximum(variance, 0.0)
         sampled = n * different - variance - different**2
         total = self.sampling * np.maximum(sampled, 0.0) + variance / n**2
@@ -248,12 +286,16 @@ class _Spread:
 
 
 def _log(x: Float64Array) -> Float64Array:
-    """Return the natural logarithm of numbers above 0, within 2 units in the last place, without a C library."""
+    """Return the natural logarithm of numbers above 0, within 2 units in the last place, without a
+    C library.
+    """
     mantissa, exponent = np.frexp(x)
     small = mantissa < ROOT_HALF
-    mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
+    mantissa = np.where(small, 2 * mantissa, mantissa)
+    exponent = exponent - small
     t: Float64Array = (mantissa - 1) / (mantissa + 1)
-    square, terms = t * t, np.zeros_like(t)
+    square = t * t
+    terms = np.zeros_like(t)
     for i in range(LOG_TERMS, 0, -1):
         terms = (terms + 1 / (2 * i - 1)) * (square if i > 1 else 1.0)
     return np.asarray(exponent * LOG_2 + 2 * t * terms)
@@ -263,11 +305,13 @@ def _root(c: Float64Array, k: int) -> Float64Array:
     """Return the k-th roots of numbers in (0, 1], by Newton's method from above."""
     if k == 1:
         return c
-    x, before = np.ones_like(c), np.zeros_like(c)
+    x = np.ones_like(c)
+    before = np.zeros_like(c)
     for _ in range(STEPS):
         if (x == before).all():
             break
-        before, power = x, x
+        before = x
+        power = x
         for _ in range(k - 2):
             power = power * x
         x = np.minimum(x, ((k - 1) * x + c / power) / k)
@@ -280,5 +324,6 @@ def _power(x: Float64Array, exponents: Int64Array) -> Float64Array:
     left = exponents.copy()
     while left.any():
         result = np.where(left & 1, result * x, result)
-        x, left = x * x, left >> 1
+        x = x * x
+        left = left >> 1
     return result

@@ -19,16 +19,28 @@ from lshfast.join.jaccard import PAIR
 from lshfast.reports.page import render, short
 from lshfast.reports.svg import Bar, Bin, bars, histogram, matrix
 
-# What is shown: pairs and groups in tables, names of a group, bars, and genomes of the picture of all pairs.
-MOST_PAIRS, MOST_GROUPS, MOST_NAMES, MOST_BARS, MOST_CELLS = 200, 100, 12, 12, 23
+# What is shown: pairs and groups in tables, names of a group, bars, and genomes of the picture of
+# all pairs.
+MOST_PAIRS = 200
+MOST_GROUPS = 100
+MOST_NAMES = 12
+MOST_BARS = 12
+MOST_CELLS = 23
 
 COLUMNS = 20  # of the histogram of similarities
 
-NAMES = {"ani": "ANI", "mash_ani": "ANI (Mash)", "jaccard": "Jaccard similarity", "containment": "containment"}
+NAMES = {
+    "ani": "ANI",
+    "mash_ani": "ANI (Mash)",
+    "jaccard": "Jaccard similarity",
+    "containment": "containment",
+}
 
 
 class GenomeGroup(NamedTuple):
-    """Genomes that are connected by pairs: their number, first names, and the range of the similarities of pairs."""
+    """Genomes that are connected by pairs: their number, first names, and the range of the
+    similarities of pairs.
+    """
 
     genomes: int
     names: list[str]
@@ -88,9 +100,16 @@ def page_of(
         groups=[_group(rows, found, values, names, labels) for rows in groups[:MOST_GROUPS]],
         more_groups=max(len(groups) - MOST_GROUPS, 0),
         pairs=[
-            (short(names[pair["i"]]), short((others or names)[pair["j"]]), float(pair[least.column]),
-             float(pair["ani"]), float(pair["ani_low"]), float(pair["ani_high"]), int(pair["shared"]),
-             float(pair["jaccard"]))
+            (
+                short(names[pair["i"]]),
+                short((others or names)[pair["j"]]),
+                float(pair[least.column]),
+                float(pair["ani"]),
+                float(pair["ani_low"]),
+                float(pair["ani_high"]),
+                int(pair["shared"]),
+                float(pair["jaccard"]),
+            )
             for pair in found[shown]
         ],
         more_pairs=len(found) - len(shown),
@@ -99,7 +118,7 @@ def page_of(
         low=low,
         account=[*account],
         command=command,
-    )  # fmt: skip
+    )
 
 
 def _labels(n: int, found: npt.NDArray[np.void]) -> Int64Array:
@@ -117,7 +136,11 @@ def _groups(labels: Int64Array, paired: Int64Array) -> list[Int64Array]:
 
 
 def _group(
-    rows: Int64Array, found: npt.NDArray[np.void], values: Float64Array, names: Sequence[str], labels: Any
+    rows: Int64Array,
+    found: npt.NDArray[np.void],
+    values: Float64Array,
+    names: Sequence[str],
+    labels: Any,
 ) -> GenomeGroup:
     own = values[labels[found["i"]] == labels[rows[0]]]
     shown = [short(names[row]) for row in rows[:MOST_NAMES].tolist()]
@@ -128,9 +151,14 @@ def _group(
 def _histogram(values: Float64Array, low: float, least: Least) -> Any:
     counts, edges = np.histogram(np.clip(values, low, 1), COLUMNS, (low, 1))
     borders = pairwise(edges.tolist())
-    columns = [Bin(left, right, count) for (left, right), count in zip(borders, counts.tolist(), strict=True)]
+    columns = [
+        Bin(left, right, count)
+        for (left, right), count in zip(borders, counts.tolist(), strict=True)
+    ]
     shown = low <= least.value
-    label = NAMES[least.column] + (f"; the dashed line is the threshold, {least.value:g}" if shown else "")
+    label = NAMES[least.column] + (
+        f"; the dashed line is the threshold, {least.value:g}" if shown else ""
+    )
     return histogram(
         columns,
         f"Pairs by their {NAMES[least.column]}",
@@ -146,7 +174,11 @@ def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
 
 
 def _matrix(
-    found: npt.NDArray[np.void], values: Float64Array, groups: Sequence[Int64Array], names: Sequence[str], low: float
+    found: npt.NDArray[np.void],
+    values: Float64Array,
+    groups: Sequence[Int64Array],
+    names: Sequence[str],
+    low: float,
 ) -> Any:
     """Return the similarities of the genomes of the largest groups."""
     rows = np.concatenate(groups)[:MOST_CELLS]
@@ -154,9 +186,13 @@ def _matrix(
     cells = {(at, at): 1.0 for at in range(len(rows))}
     inside = np.isin(found["i"], rows) & np.isin(found["j"], rows)
     some = found[inside]
-    for i, j, value in zip(some["i"].tolist(), some["j"].tolist(), values[inside].tolist(), strict=True):
+    for i, j, value in zip(
+        some["i"].tolist(), some["j"].tolist(), values[inside].tolist(), strict=True
+    ):
         cells[place[i], place[j]] = cells[place[j], place[i]] = max(value - low, 0) / (1 - low)
-    return matrix([_brief(names[row]) for row in rows.tolist()], cells, "Similarities of all pairs of genomes")
+    return matrix(
+        [_brief(names[row]) for row in rows.tolist()], cells, "Similarities of all pairs of genomes"
+    )
 
 
 def _brief(name: str) -> str:

@@ -14,14 +14,23 @@ from lshfast.common.checks import check_bool, check_bytes
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import UInt64Array
-from lshfast.genomes.sketches import AT_ONCE, FIRST, MAX_UNPACKED, Gathering, KmerSketches, Sampling, sketches_of
+from lshfast.genomes.sketches import (
+    AT_ONCE,
+    FIRST,
+    MAX_UNPACKED,
+    Gathering,
+    KmerSketches,
+    Sampling,
+    sketches_of,
+)
 from lshfast.kernels.kmers import MOST_NAME_BYTES, KmerReader
 from lshfast.readers.files import DataError, File, Layout, OnError, Reject
 from lshfast.readers.lines import opened
 from lshfast.readers.listing import list_files
 from lshfast.readers.sources import LocalFile
 
-# The share of letters that only amino acids have from which a sequence is a protein: they are a third of most proteins.
+# The share of letters that only amino acids have from which a sequence is a protein: they are a
+# third of most proteins.
 AMINO_ACIDS = 0.1
 
 
@@ -36,7 +45,9 @@ class _Item(NamedTuple):
 
 @dataclass
 class _Open:
-    """A file or record that is read: its name, what is wrong with it or "", and the letters read before it."""
+    """A file or record that is read: its name, what is wrong with it or "", and the letters read
+    before it.
+    """
 
     sampling: InitVar[Sampling]
     name: str
@@ -96,13 +107,18 @@ class SequenceFiles:
         on_error: OnError = "stop",
         max_unpacked: int | str = MAX_UNPACKED,
     ) -> SequenceFiles:
-        """List files, folders (with `glob`), patterns and URLs; the errors are those of `sketch_files`."""
-        limit, places = check_bytes("max_unpacked", max_unpacked), [os.fspath(path) for path in paths]
+        """List files, folders (with `glob`), patterns and URLs; the errors are those of
+        `sketch_files`.
+        """
+        limit = check_bytes("max_unpacked", max_unpacked)
+        places = [os.fspath(path) for path in paths]
         for place in places:
             if place == "-":
                 raise ValueError("standard input (-) cannot be read as sequences: name files")
             if glob is None and os.path.isdir(place):
-                raise ValueError(f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'")
+                raise ValueError(
+                    f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'"
+                )
         files = list_files(places, Layout(format="text", glob=glob, on_error=on_error))
         return cls(_without_links(files), sampling, check_bool("records", records), limit)
 
@@ -111,10 +127,14 @@ class SequenceFiles:
         """Sequences have no delimiters."""
         return {}
 
-    def sketches(self, threads: int | None = None, progress: Progress | None = None) -> KmerSketches:
+    def sketches(
+        self, threads: int | None = None, progress: Progress | None = None
+    ) -> KmerSketches:
         """Read all files; `progress` is called with ("read", bytes of input read, total bytes)."""
         names: dict[str, str] = {}  # with where each is
-        letters, done, total = 0, 0, sum(file.size for file in self.files)
+        letters = 0
+        done = 0
+        total = sum(file.size for file in self.files)
         sketches: list[UInt64Array] = []
         work = ordered_map(self._sketched, self.files, thread_count(threads))
         for file, items in zip(self.files, work, strict=True):
@@ -123,7 +143,10 @@ class SequenceFiles:
                 if isinstance(item, DataError):
                     self._refuse(file, item)
                 elif item.name in names:
-                    reason = f"a record named {item.name!r} is already in {names[item.name]}; names must be different"
+                    reason = (
+                        f"a record named {item.name!r} is already in {names[item.name]}; "
+                        "names must be different"
+                    )
                     self._refuse(file, file.fault(item.line, reason))
                 else:
                     names[item.name] = f"{file.name}:{item.line}" if item.line else file.name
@@ -132,7 +155,9 @@ class SequenceFiles:
             done += file.size
             if progress:
                 progress("read", done, total)
-        return KmerSketches(list(names), sketches_of(sketches), self.sampling, letters, self.rejected)
+        return KmerSketches(
+            list(names), sketches_of(sketches), self.sampling, letters, self.rejected
+        )
 
     def _refuse(self, file: File, fault: DataError) -> None:
         if file.layout.on_error == "stop":
@@ -140,7 +165,9 @@ class SequenceFiles:
         self.rejected.append(Reject(fault.path, fault.line, fault.reason))
 
     def _sketched(self, file: File) -> list[_Item | DataError]:
-        """Return the items of a file, for a bad one what is wrong with it; none after one that stops the run."""
+        """Return the items of a file, for a bad one what is wrong with it; none after one that
+        stops the run.
+        """
         items: list[_Item | DataError] = []
         try:
             for item in self._items(file):
@@ -148,7 +175,9 @@ class SequenceFiles:
                 if isinstance(item, DataError) and file.layout.on_error == "stop":
                     break
         except DataError as error:
-            reason = f"{error.reason}; records after it are not read" if self.records else error.reason
+            reason = (
+                f"{error.reason}; records after it are not read" if self.records else error.reason
+            )
             items.append(file.fault(error.line, reason))
         return items
 
@@ -170,7 +199,9 @@ class SequenceFiles:
                         if item is not None:
                             yield item.closed(file, reader)
                         reader.look_again()
-                        item = _Open(self.sampling, *_name_of(reader), reader.record_line, reader.letters)
+                        item = _Open(
+                            self.sampling, *_name_of(reader), reader.record_line, reader.letters
+                        )
         except DataError:
             raise
         except ValueError as error:
@@ -186,19 +217,26 @@ class SequenceFiles:
 
     def _pieces(self, file: File) -> Iterator[memoryview]:
         """Yield the bytes of a file, and a line end; a piece is valid until the next one."""
-        buffer, unpacked, size = memoryview(bytearray(AT_ONCE)), 0, FIRST
+        buffer = memoryview(bytearray(AT_ONCE))
+        unpacked = 0
+        size = FIRST
         with opened(file) as (stream, raw):
             while got := stream.readinto(buffer[:size]):
-                unpacked, size = unpacked + got, min(AT_ONCE, 2 * size)
+                unpacked = unpacked + got
+                size = min(AT_ONCE, 2 * size)
                 if stream is not raw and unpacked > self.max_unpacked:
-                    limit = f"{self.max_unpacked:,} bytes; max_unpacked (--max-unpacked) raises this limit"
+                    limit = (
+                        f"{self.max_unpacked:,} bytes; max_unpacked (--max-unpacked) raises "
+                        "this limit"
+                    )
                     raise file.fault(None, f"unpacks to more than {limit}")
                 yield buffer[:got]
         yield memoryview(b"\n")
 
 
 def _without_links(files: list[File]) -> list[File]:
-    """Return files without further names of the same file, by symbolic or hard links: each genome counts once.
+    """Return files without further names of the same file, by symbolic or hard links: each genome
+    counts once.
 
     Of a file and a symbolic link to it, the file is kept, and of hard links the first one.
     """
@@ -220,8 +258,14 @@ def _identity(file: File) -> tuple[int, int] | str:
 
 
 def _header_fault(reader: KmerReader) -> str:
-    """Return what is wrong with the line end of a header or ""; the letters would be a part of the header."""
-    return "a line ends with CR alone; lines must end with LF or CR LF" if b"\r" in reader.name.rstrip() else ""
+    """Return what is wrong with the line end of a header or ""; the letters would be a part of the
+    header.
+    """
+    return (
+        "a line ends with CR alone; lines must end with LF or CR LF"
+        if b"\r" in reader.name.rstrip()
+        else ""
+    )
 
 
 def _name_of(reader: KmerReader) -> tuple[str, str]:
@@ -252,19 +296,19 @@ def sketch_files(
 ) -> KmerSketches:
     """Sketch files of FASTA or FASTQ, plain or compressed (.gz, .bz2, .xz, .zst).
 
-    A file is read in pieces, so neither it nor one of its lines is held in memory. The first character tells FASTA from
-    FASTQ; names of files do not matter.
+    A file is read in pieces, so neither it nor one of its lines is held in memory. The first
+    character tells FASTA from FASTQ; names of files do not matter.
 
     Parameters
     ----------
     paths : sequence of path
-        Files, patterns, URLs (with fsspec), or folders with `glob`. A file with several names in a folder, by links, is
-        read once.
+        Files, patterns, URLs (with fsspec), or folders with `glob`. A file with several names in a
+        folder, by links, is read once.
     k, scaled, bottom
         See `Sampling`; for what is hashed, see `sketch`.
     records : bool, default False
-        Sketch each record, named by the first word of its header, of at most 1,024 bytes; names must be different. By
-        default, each file is sketched, named by its path.
+        Sketch each record, named by the first word of its header, of at most 1,024 bytes; names
+        must be different. By default, each file is sketched, named by its path.
     glob : str, optional
         Files of a folder to read, such as ``"*.fa.gz"``.
     on_error : {"stop", "skip"}, default "stop"
@@ -272,7 +316,8 @@ def sketch_files(
     max_unpacked : int or str, default 16 GB
         The most bytes that a compressed file may unpack to, also as a str like "64G".
     threads : int, optional
-        At least 1, each of which reads a file. The default is the number of CPUs that this process may use.
+        At least 1, each of which reads a file. The default is the number of CPUs that this process
+        may use.
     progress : callable, optional
         Called with ("read", bytes of input read, total).
 
@@ -283,8 +328,8 @@ def sketch_files(
     Raises
     ------
     DataError
-        If a file is neither FASTA nor FASTQ, empty, damaged, cut off, of proteins, or unpacks to too much; it names
-        file and line.
+        If a file is neither FASTA nor FASTQ, empty, damaged, cut off, of proteins, or unpacks to
+        too much; it names file and line.
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 

@@ -39,9 +39,10 @@ GENOME_PAIR = np.dtype(
 # The least ANI of a pair, unless another threshold is given: about that of genomes of one species.
 LEAST_ANI = 0.95
 
-# Pairs slightly below the threshold are found too, and then compared with it as they are reported. Below the least
-# threshold of a join, pairs that share a hash are found instead.
-MARGIN, LEAST_JOINED = 1e-9, 1e-6
+# Pairs slightly below the threshold are found too, and then compared with it as they are reported.
+# Below the least threshold of a join, pairs that share a hash are found instead.
+MARGIN = 1e-9
+LEAST_JOINED = 1e-6
 
 # Pairs of sketches of the smallest hashes that are compared at a time.
 COMPARED = 1 << 12
@@ -60,19 +61,29 @@ class Least(NamedTuple):
 
 
 def least_of(
-    ani: float | None = None, jaccard: float | None = None, containment: float | None = None, bottom: int = 0
+    ani: float | None = None,
+    jaccard: float | None = None,
+    containment: float | None = None,
+    bottom: int = 0,
 ) -> Least:
-    """Return the threshold among three, of which one may be given; raise an error if it is out of range."""
+    """Return the threshold among three, of which one may be given; raise an error if it is out of
+    range.
+    """
     given = {"ani": ani, "jaccard": jaccard, "containment": containment}
     chosen = {name: value for name, value in given.items() if value is not None}
     if len(chosen) > 1:
-        raise ValueError(f"only one of ani, jaccard and containment may be given, not {' and '.join(chosen)}")
+        raise ValueError(
+            f"only one of ani, jaccard and containment may be given, not {' and '.join(chosen)}"
+        )
     name, value = next(iter(chosen.items()), ("ani", LEAST_ANI))
     value = check_number(name, value)
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be in 0..1, not {value:g}")
     if bottom and name == "containment":
-        raise ValueError("sketches of the smallest hashes (bottom) do not estimate a containment: give ani or jaccard")
+        raise ValueError(
+            "sketches of the smallest hashes (bottom) do not estimate a containment: give ani or "
+            "jaccard"
+        )
     return Least("mash_ani" if bottom and name == "ani" else name, value)
 
 
@@ -86,19 +97,22 @@ def pairs(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
-    """Find all pairs of similar sketches. No pair is lost: the hashes of all sketches are joined exactly.
+    """Find all pairs of similar sketches. No pair is lost: the hashes of all sketches are joined
+    exactly.
 
     Parameters
     ----------
     sketches : KmerSketches
     others : KmerSketches, optional
-        Sketches with which these are compared; by default, they are compared with each other. Sketches with different
-        `scaled` are compared with the greater one.
+        Sketches with which these are compared; by default, they are compared with each other.
+        Sketches with different `scaled` are compared with the greater one.
     ani, jaccard, containment : float, optional
-        The least value of a pair, in [0, 1]. One of them may be given; the default is ani=0.95. A pair shares at least
-        one hash, whatever the threshold is. A pair without an ANI is left out if `ani` is the threshold.
+        The least value of a pair, in [0, 1]. One of them may be given; the default is ani=0.95. A
+        pair shares at least one hash, whatever the threshold is. A pair without an ANI is left out
+        if `ani` is the threshold.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called with ("join", sketches done, sketches).
 
@@ -112,25 +126,28 @@ def pairs(
         jaccard : float64
             The share of them in all hashes of both; with `bottom`, in the smallest ones.
         containment_i, containment_j, containment : float64
-            The share of them in the hashes of i and of j, and the greater one, which is that of the smaller sketch;
-            NaN with `bottom`.
+            The share of them in the hashes of i and of j, and the greater one, which is that of the
+            smaller sketch; NaN with `bottom`.
         ani, ani_low, ani_high : float64
-            The ANI by `containment` (see `ani_of_containment`), and its interval of 95 %; NaN with `bottom`. `ani` is
-            NaN, too, if the smaller sketch has fewer than 8 hashes: so few may be shared by accident. This does not
-            hold for ``scaled=1``, with which sketches have all k-mers.
+            The ANI by `containment` (see `ani_of_containment`), and its interval of 95 %; NaN with
+            `bottom`. `ani` is NaN, too, if the smaller sketch has fewer than 8 hashes: so few may
+            be shared by accident. This does not hold for ``scaled=1``, with which sketches have all
+            k-mers.
         mash_ani : float64
-            The ANI by `jaccard` (see `ani_of_jaccard`); NaN if the smaller of two scaled sketches has fewer than 8
-            hashes.
+            The ANI by `jaccard` (see `ani_of_jaccard`); NaN if the smaller of two scaled sketches
+            has fewer than 8 hashes.
 
     Warns
     -----
     UserWarning
-        If pairs are left out that have no ANI, but whose shared hashes would be one of at least the threshold.
+        If pairs are left out that have no ANI, but whose shared hashes would be one of at least the
+        threshold.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or is out of range, or the sketches are of different k-mers.
+        If an argument has the wrong type or is out of range, or the sketches are of different
+        k-mers.
 
     See Also
     --------
@@ -142,18 +159,29 @@ def pairs(
     >>> import random
     >>> from lshfast import genomes
     >>> first = "".join(random.Random(1).choices("ACGT", k=100_000))
-    >>> second = "".join(random.Random(2 + at).choice("ACGT") if at % 60 == 0 else c for at, c in enumerate(first))
+    >>> second = "".join(
+    ...     random.Random(2 + at).choice("ACGT") if at % 60 == 0 else c
+    ...     for at, c in enumerate(first)
+    ... )
     >>> found = genomes.pairs(genomes.sketch([first, second], k=21, scaled=10))
     >>> found[["i", "j"]].tolist(), found["ani"].round(3).tolist()
     ([(0, 1)], [0.986])
     """
     found = similar_pairs(
-        sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
+        sketches,
+        others,
+        ani=ani,
+        jaccard=jaccard,
+        containment=containment,
+        threads=threads,
+        progress=progress,
     )
     if found.unknown:
         warnings.warn(
-            f"{counted(found.unknown, 'pair')} left out that have no ANI, because a sketch has fewer than "
-            f"{LEAST_HASHES} hashes; a smaller scaled samples more, and jaccard or containment as the threshold keeps "
+            f"{counted(found.unknown, 'pair')} left out that have no ANI, because a sketch has "
+            "fewer than "
+            f"{LEAST_HASHES} hashes; a smaller scaled samples more, and jaccard or containment as "
+            "the threshold keeps "
             "such pairs",
             stacklevel=2,
         )
@@ -179,13 +207,18 @@ def similar_pairs(
 ) -> GenomePairs:
     """Return the pairs that `pairs` returns, without a warning."""
     if not isinstance(sketches, KmerSketches) or not isinstance(others, (KmerSketches, type(None))):
-        raise TypeError("sketches and others must be KmerSketches, as sketch and sketch_files return them")
+        raise TypeError(
+            "sketches and others must be KmerSketches, as sketch and sketch_files return them"
+        )
     least = least_of(ani, jaccard, containment, sketches.sampling.bottom)
     if others is not None:
         sketches, others = made_alike([sketches, others])
-    sampling, left = sketches.sampling, sketches.sets
+    sampling = sketches.sampling
+    left = sketches.sets
     right = left if others is None else others.sets
-    found = _joined(left, None if others is None else right, _rule(least, sampling), threads, progress)
+    found = _joined(
+        left, None if others is None else right, _rule(least, sampling), threads, progress
+    )
     if sampling.bottom:
         result = _with_bottom(found, left, right, sampling.bottom, thread_count(threads))
     else:
@@ -208,15 +241,21 @@ def _joined(
     threads: int | None,
     progress: Progress | None,
 ) -> npt.NDArray[np.void]:
-    """Return the pairs that may reach the threshold, by (i, j), as i, j and the hashes that both have."""
+    """Return the pairs that may reach the threshold, by (i, j), as i, j and the hashes that both
+    have.
+    """
     measure, threshold = rule
     sides = [(own, others)]
-    if others is not None and measure == "containment":  # of one in the other, and the other way round
+    # Of one in the other, and the other way round.
+    if others is not None and measure == "containment":
         sides.append((others, own))
     parts = []
     for number, (left, right) in enumerate(sides):
-        found = join(left, right, measure=measure, threshold=threshold, threads=threads, progress=progress).pairs
-        a, b = left.counts[found["i"]], (left if right is None else right).counts[found["j"]]
+        found = join(
+            left, right, measure=measure, threshold=threshold, threads=threads, progress=progress
+        ).pairs
+        a = left.counts[found["i"]]
+        b = (left if right is None else right).counts[found["j"]]
         part = np.empty(len(found), _SHARING)
         part["i"], part["j"] = (found["j"], found["i"]) if number else (found["i"], found["j"])
         if measure == "containment":
@@ -246,11 +285,14 @@ def _with_containment(
     result = np.empty(len(found), GENOME_PAIR)
     for name in ("i", "j", "shared"):
         result[name] = found[name]
-    shared, a, b = found["shared"], left.counts[found["i"]], right.counts[found["j"]]
+    shared = found["shared"]
+    a = left.counts[found["i"]]
+    b = right.counts[found["j"]]
     result["jaccard"] = shared / (a + b - shared)
     result["containment_i"], result["containment_j"] = shared / a, shared / b
     smaller = np.minimum(a, b)
-    numbers, rows = np.unique(shared * COUNTS + smaller, return_inverse=True)  # many pairs have the same two
+    # Many pairs have the same two.
+    numbers, rows = np.unique(shared * COUNTS + smaller, return_inverse=True)
     shared, smaller = np.divmod(numbers, COUNTS)
     containment = shared / smaller
     result["containment"] = containment[rows]
@@ -272,7 +314,9 @@ def _with_bottom(
         return bottom_shared(left.offsets, left.tokens, right.offsets, right.tokens, i, j, bottom)
 
     at = 0
-    for shared, all_hashes in ordered_map(work, pieces(np.ones(len(found), np.int64), COMPARED), threads):
+    for shared, all_hashes in ordered_map(
+        work, pieces(np.ones(len(found), np.int64), COMPARED), threads
+    ):
         rows = slice(at, at + len(shared))
         result["shared"][rows], result["jaccard"][rows] = shared, shared / all_hashes
         at = rows.stop

@@ -1,7 +1,8 @@
 """Signature files of sourmash: JSON (.sig, also .gz), and .zip collections of these.
 
-A file is a list of signatures, each with sketches for several k. Only sketches of DNA with one k are read. What is in a
-file is not trusted: sizes are limited before anything is parsed, and values are checked.
+A file is a list of signatures, each with sketches for several k. Only sketches of DNA with one k
+are read. What is in a file is not trusted: sizes are limited before anything is parsed, and values
+are checked.
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ from lshfast.kernels.kmers import MOST_LETTERS
 MAX_SIGNATURE = 1 << 28
 
 # The most characters of a name, and digits of a number that is a string.
-MOST_NAME, MOST_DIGITS = 1 << 12, 20
+MOST_NAME = 1 << 12
+MOST_DIGITS = 20
 
-CLASS, HASH_FUNCTION, SEED = "sourmash_signature", "0.murmur64", 42
+CLASS = "sourmash_signature"
+HASH_FUNCTION = "0.murmur64"
+SEED = 42
 
-# What early versions wrote as the number of smallest hashes of a scaled sketch: -1, also as an unsigned number.
+# What early versions wrote as the number of smallest hashes of a scaled sketch: -1, also as an
+# unsigned number.
 NO_NUMBER = (2**32 - 1, 2**64 - 1)
 
 
@@ -62,27 +67,29 @@ def read_signatures(
     Parameters
     ----------
     path : path
-        A signature file (.sig, also compressed by gzip), or a .zip collection; the first bytes tell which. What early
-        versions wrote is read, too, such as a number of hashes of -1 (4294967295) in scaled sketches.
+        A signature file (.sig, also compressed by gzip), or a .zip collection; the first bytes tell
+        which. What early versions wrote is read, too, such as a number of hashes of -1 (4294967295)
+        in scaled sketches.
     k : int, default 31
         In 1..64. Sketches with another k, of proteins and others are left out.
     max_signature : int or str, default 256 MB
-        The most bytes of JSON, also as a str like "1G": of a signature file after it is unpacked, or of each file in a
-        collection. Parsing takes about ten times as much memory.
+        The most bytes of JSON, also as a str like "1G": of a signature file after it is unpacked,
+        or of each file in a collection. Parsing takes about ten times as much memory.
     max_unpacked : int or str, default 16 GB
         The most bytes of JSON in all files of a collection.
 
     Returns
     -------
     KmerSketches
-        Scaled sketches with the greatest `scaled` of all, or sketches of the smallest hashes, which must have the same
-        number (`bottom`). Abundances are left out. A sketch has the name of its signature, or else the name of the file
-        that was sketched, or the MD5 sum of the sketch.
+        Scaled sketches with the greatest `scaled` of all, or sketches of the smallest hashes, which
+        must have the same number (`bottom`). Abundances are left out. A sketch has the name of its
+        signature, or else the name of the file that was sketched, or the MD5 sum of the sketch.
 
     Raises
     ------
     FormatError
-        If the file is damaged, too large, no signature file, or has no DNA sketches with this k; it names the file.
+        If the file is damaged, too large, no signature file, or has no DNA sketches with this k; it
+        names the file.
     OSError
         If it cannot be read.
 
@@ -97,12 +104,15 @@ def read_signatures(
     >>> from lshfast import genomes
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "two.sig")
-    ...     genomes.write_signatures(path, genomes.sketch(["GATTACA" * 9, "ACGT" * 9], k=21, scaled=1))
+    ...     genomes.write_signatures(
+    ...         path, genomes.sketch(["GATTACA" * 9, "ACGT" * 9], k=21, scaled=1)
+    ...     )
     ...     found = genomes.read_signatures(path, k=21)
     >>> found.names, found.sets.counts
     (['0', '1'], array([7, 2]))
     """
-    k, most = check_int("k", k, 1, MOST_LETTERS), check_bytes("max_signature", max_signature)
+    k = check_int("k", k, 1, MOST_LETTERS)
+    most = check_bytes("max_signature", max_signature)
     name = printable(os.fspath(path))
     sketches: list[KmerSketches] = []
     for where, data in _documents(path, name, most, check_bytes("max_unpacked", max_unpacked)):
@@ -115,7 +125,9 @@ def read_signatures(
         raise FormatError(f"{name}: {error}") from None
 
 
-def _documents(path: str | os.PathLike[str], name: str, most: int, most_in_all: int) -> Iterator[tuple[str, bytes]]:
+def _documents(
+    path: str | os.PathLike[str], name: str, most: int, most_in_all: int
+) -> Iterator[tuple[str, bytes]]:
     """Yield the JSON in a file, and where it is."""
     left = most_in_all
     with open(path, "rb") as file:
@@ -129,16 +141,31 @@ def _documents(path: str | os.PathLike[str], name: str, most: int, most_in_all: 
                 for entry in archive.infolist():
                     if entry.filename.endswith((".sig", ".sig.gz", ".json")):
                         where = f"{name}: {printable(entry.filename)}"
-                        if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                            raise FormatError(f"{where}: is encrypted, or compressed by another method than deflate")
+                        if entry.flag_bits & 1 or entry.compress_type not in (
+                            zipfile.ZIP_STORED,
+                            zipfile.ZIP_DEFLATED,
+                        ):
+                            raise FormatError(
+                                f"{where}: is encrypted, or compressed by another method than "
+                                "deflate"
+                            )
                         with archive.open(entry) as stream:
                             data = _unpacked(io.BytesIO(_read(stream, where, most)), where, most)
                         left -= len(data)
                         if left < 0:
-                            limit = f"{most_in_all:,} bytes; max_unpacked (--max-unpacked) raises this limit"
+                            limit = (
+                                f"{most_in_all:,} bytes; max_unpacked (--max-unpacked) raises "
+                                "this limit"
+                            )
                             raise FormatError(f"{name}: unpacks to more than {limit}")
                         yield where, data
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, UnicodeError) as error:
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            EOFError,
+            zlib.error,
+            UnicodeError,
+        ) as error:
             raise FormatError(f"{name}: damaged zip file: {error}") from error
         except OSError as error:
             if error.errno != errno.EINVAL:
@@ -163,7 +190,8 @@ def _read(stream: Any, where: str, most: int) -> bytes:
     data = bytes(stream.read(most + 1))
     if len(data) > most:
         raise FormatError(
-            f"{where}: unpacks to more than {most:,} bytes; max_signature (--max-signature) raises this limit"
+            f"{where}: unpacks to more than {most:,} bytes; max_signature (--max-signature) "
+            "raises this limit"
         )
     return data
 
@@ -178,18 +206,25 @@ def _parsed(data: bytes, where: str) -> Any:
 def _sketches_in(document: Any, where: str, k: int) -> Iterator[KmerSketches]:
     """Yield the sketches of a parsed file, a list of signatures or one signature."""
     single = isinstance(document, dict) and "signatures" in document
-    for number, signature in enumerate([document] if single else _list(document, where, "a signature file")):
+    for number, signature in enumerate(
+        [document] if single else _list(document, where, "a signature file")
+    ):
         place = f"{where}: signature {number + 1}"
         if not isinstance(signature, dict) or signature.get("class", CLASS) != CLASS:
             raise FormatError(f"{place}: not a signature of sourmash: its class must be {CLASS!r}")
         for sketch in _list(signature.get("signatures"), place, "signatures"):
             if not isinstance(sketch, dict):
                 raise FormatError(f"{place}: a sketch must be an object")
-            if str(sketch.get("molecule") or "DNA").lower() != "dna" or _whole(sketch, "ksize", place) != k:
+            if (
+                str(sketch.get("molecule") or "DNA").lower() != "dna"
+                or _whole(sketch, "ksize", place) != k
+            ):
                 continue
             seed = _whole(sketch, "seed", place, SEED)
             if (signature.get("hash_function") or HASH_FUNCTION) != HASH_FUNCTION or seed != SEED:
-                raise FormatError(f"{place}: the hash function must be {HASH_FUNCTION} with the seed {SEED}")
+                raise FormatError(
+                    f"{place}: the hash function must be {HASH_FUNCTION} with the seed {SEED}"
+                )
             yield _sketch_of(sketch, k, _name(signature, sketch, place), place)
 
 
@@ -203,7 +238,9 @@ def _name(signature: dict[str, Any], sketch: dict[str, Any], place: str) -> str:
     for value in (signature.get("name"), signature.get("filename"), sketch.get("md5sum")):
         if value:
             if not isinstance(value, str) or len(value) > MOST_NAME:
-                raise FormatError(f"{place}: a name must be a string of at most {MOST_NAME} characters")
+                raise FormatError(
+                    f"{place}: a name must be a string of at most {MOST_NAME} characters"
+                )
             return value.encode("utf-8", "backslashreplace").decode()
     return place
 
@@ -215,7 +252,8 @@ def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSke
         bottom = 0
     if (bottom == 0) == (most == 0) or bottom > MOST_BOTTOM:
         raise FormatError(
-            f"{place}: either num, in 1..{MOST_BOTTOM}, or max_hash must be above 0, not num={bottom} and "
+            f"{place}: either num, in 1..{MOST_BOTTOM}, or max_hash must be above 0, not "
+            f"num={bottom} and "
             f"max_hash={most}"
         )
     scaled = 0 if bottom else max(1, round(MOST_HASH / most))
@@ -232,7 +270,9 @@ def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSke
 
 
 def _whole(sketch: dict[str, Any], field: str, place: str, default: int = 0) -> int:
-    """Return a field that is a whole number, also as a string or with a fraction of 0, as early versions wrote it."""
+    """Return a field that is a whole number, also as a string or with a fraction of 0, as early
+    versions wrote it.
+    """
     value = sketch.get(field)
     if value is None:
         return default
@@ -254,7 +294,9 @@ def _hashes(values: list[Any], place: str) -> UInt64Array:
     return distinct_numbers(np.array(values, np.uint64))
 
 
-def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, overwrite: bool = False) -> None:
+def write_signatures(
+    path: str | os.PathLike[str], sketches: KmerSketches, *, overwrite: bool = False
+) -> None:
     """Write sketches as a signature file that sourmash reads.
 
     Parameters
@@ -270,7 +312,8 @@ def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, ov
     ValueError
         If the path has another suffix.
     OSError
-        If the file exists, or cannot be written; then there is no file of that name, or the one that was there.
+        If the file exists, or cannot be written; then there is no file of that name, or the one
+        that was there.
 
     See Also
     --------
@@ -282,7 +325,9 @@ def write_signatures(path: str | os.PathLike[str], sketches: KmerSketches, *, ov
     >>> from lshfast import genomes
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "one.sig")
-    ...     genomes.write_signatures(path, genomes.sketch(["ACGTT"], names=["short"], k=5, scaled=1))
+    ...     genomes.write_signatures(
+    ...         path, genomes.sketch(["ACGTT"], names=["short"], k=5, scaled=1)
+    ...     )
     ...     with open(path) as file:
     ...         print(file.read()[:90])
     [{"class":"sourmash_signature","email":"","hash_function":"0.murmur64","filename":"short",

@@ -24,14 +24,18 @@ MOST_BOTTOM = 2**29
 # The most bytes that a compressed file or a collection may unpack to.
 MAX_UNPACKED = 16 << 30
 
-# Letters that are hashed at a time, the first ones of a sequence, and hashes that are gathered before repeated ones are
-# removed. The smallest hashes of the first letters leave few of the later ones to gather.
-AT_ONCE, FIRST = 1 << 20, 1 << 16
+# Letters that are hashed at a time, the first ones of a sequence, and hashes that are gathered
+# before repeated ones are removed. The smallest hashes of the first letters leave few of the later
+# ones to gather.
+AT_ONCE = 1 << 20
+FIRST = 1 << 16
 GATHERED = FIRST - 1
 
 
 def most_hash(scaled: int) -> int:
-    """Return the largest hash in sketches of 1 / scaled of all hashes, rounded as sourmash rounds it."""
+    """Return the largest hash in sketches of 1 / scaled of all hashes, rounded as sourmash rounds
+    it.
+    """
     return MOST_HASH if scaled == 1 else round(MOST_HASH / scaled)
 
 
@@ -44,10 +48,11 @@ class Sampling:
     k : int, default 31
         Letters of a k-mer, in 1..64.
     scaled : int, default 1000
-        A sketch holds the k-mers whose hashes are at most 2**64 / scaled: about one in `scaled` (FracMinHash). In
-        1..2**32; 0 if `bottom` is given.
+        A sketch holds the k-mers whose hashes are at most 2**64 / scaled: about one in `scaled`
+        (FracMinHash). In 1..2**32; 0 if `bottom` is given.
     bottom : int, default 0
-        If it is not 0, a sketch holds this number of the smallest hashes instead (MinHash as in Mash), in 1..2**29.
+        If it is not 0, a sketch holds this number of the smallest hashes instead (MinHash as in
+        Mash), in 1..2**29.
 
     Raises
     ------
@@ -74,7 +79,9 @@ class Sampling:
         bottom = check_int("bottom", self.bottom, 0, MOST_BOTTOM)
         object.__setattr__(self, "k", check_int("k", self.k, 1, MOST_LETTERS))
         object.__setattr__(self, "bottom", bottom)
-        object.__setattr__(self, "scaled", 0 if bottom else check_int("scaled", self.scaled, 1, MOST_SCALED))
+        object.__setattr__(
+            self, "scaled", 0 if bottom else check_int("scaled", self.scaled, 1, MOST_SCALED)
+        )
 
     @property
     def most(self) -> int:
@@ -122,13 +129,16 @@ class KmerSketches:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.sets):
-            raise ValueError(f"names must be one for each of {len(self.sets)} sketches, not {len(self.names)}")
+            raise ValueError(
+                f"names must be one for each of {len(self.sets)} sketches, not {len(self.names)}"
+            )
 
     def __len__(self) -> int:
         return len(self.names)
 
     def at_scale(self, scaled: int) -> KmerSketches:
-        """Return the sketches with a `scaled` that is at least theirs: hashes above 2**64 / scaled are left out.
+        """Return the sketches with a `scaled` that is at least theirs: hashes above 2**64 / scaled
+        are left out.
 
         Parameters
         ----------
@@ -152,20 +162,33 @@ class KmerSketches:
         (array([7]), array([4]))
         """
         if self.sampling.bottom or scaled < self.sampling.scaled:
-            own = f"bottom={self.sampling.bottom}" if self.sampling.bottom else f"scaled={self.sampling.scaled}"
-            raise ValueError(f"sketches with {own} cannot be made into sketches with scaled={scaled}")
+            own = (
+                f"bottom={self.sampling.bottom}"
+                if self.sampling.bottom
+                else f"scaled={self.sampling.scaled}"
+            )
+            raise ValueError(
+                f"sketches with {own} cannot be made into sketches with scaled={scaled}"
+            )
         if scaled == self.sampling.scaled:
             return self
         sampling = replace(self.sampling, scaled=scaled)
-        tokens, offsets = self.sets.tokens, self.sets.offsets
+        tokens = self.sets.tokens
+        offsets = self.sets.offsets
         kept = tokens <= np.uint64(sampling.most)
         before = np.zeros(len(tokens) + 1, np.int64)
         np.cumsum(kept, out=before[1:])
-        return replace(self, sets=TokenSets(before[offsets] - before[offsets[0]], tokens[kept]), sampling=sampling)
+        return replace(
+            self,
+            sets=TokenSets(before[offsets] - before[offsets[0]], tokens[kept]),
+            sampling=sampling,
+        )
 
 
 def made_alike(parts: Sequence[KmerSketches]) -> list[KmerSketches]:
-    """Return collections whose sketches can be compared: scaled ones get the greatest `scaled` of all."""
+    """Return collections whose sketches can be compared: scaled ones get the greatest `scaled` of
+    all.
+    """
     samplings = {(part.sampling.k, part.sampling.bottom) for part in parts}
     if len(samplings) > 1:
         found = " and ".join(f"k={k}, bottom={bottom}" for k, bottom in sorted(samplings)[:2])
@@ -189,7 +212,9 @@ def put_together(parts: Sequence[KmerSketches]) -> KmerSketches:
 
 
 def distinct_numbers(numbers: UInt64Array) -> UInt64Array:
-    """Return numbers ascending, each once; np.unique takes ten times as long where few are repeated."""
+    """Return numbers ascending, each once; np.unique takes ten times as long where few are
+    repeated.
+    """
     ordered = np.sort(numbers)
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -206,7 +231,9 @@ class Gathering:
         self._room = max(GATHERED, 2 * self._bottom)
 
     def add(self, hashes: UInt64Array) -> None:
-        """Add hashes. Those of a part may be repeated; hashes above `most` need not be added any more."""
+        """Add hashes. Those of a part may be repeated; hashes above `most` need not be added any
+        more.
+        """
         self._hashes.extend(hashes)
         if len(self._hashes) > self._room:
             self._remove_repeated()
@@ -229,7 +256,8 @@ class Gathering:
 
 def sketches_of(parts: Iterable[UInt64Array]) -> TokenSets:
     """Return sketches as rows of hashes."""
-    sizes, hashes = GrowingArray(np.int64), GrowingArray(np.uint64)
+    sizes = GrowingArray(np.int64)
+    hashes = GrowingArray(np.uint64)
     for part in parts:
         sizes.extend(np.array([len(part)], np.int64))
         hashes.extend(part)
@@ -249,10 +277,10 @@ def sketch(
 ) -> KmerSketches:
     """Sketch sequences in memory.
 
-    The hash of a k-mer is the first 64 bits of MurmurHash3_x64_128 with seed 42 of the letters of the k-mer or of its
-    reverse complement, whichever is the first in the alphabet. So sketches equal those of sourmash, and for
-    k > 16 also those of Mash. Lower case counts as upper case, white space is left out, and no k-mer has letters other
-    than A, C, G and T.
+    The hash of a k-mer is the first 64 bits of MurmurHash3_x64_128 with seed 42 of the letters of
+    the k-mer or of its reverse complement, whichever is the first in the alphabet. So sketches
+    equal those of sourmash, and for k > 16 also those of Mash. Lower case counts as upper case,
+    white space is left out, and no k-mer has letters other than A, C, G and T.
 
     Parameters
     ----------
@@ -281,8 +309,10 @@ def sketch(
 
     References
     ----------
-    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome Biology 17:132,
-    2016. L. Irber et al., "Lightweight compositional analysis of metagenomes with FracMinHash and minimum metagenome
+    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome
+    Biology 17:132,
+    2016. L. Irber et al., "Lightweight compositional analysis of metagenomes with FracMinHash and
+       minimum metagenome
     covers", bioRxiv, 2022.
 
     Examples
@@ -302,17 +332,21 @@ def sketch(
         gathering = Gathering(sampling)
         for contig in contigs:
             reader = KmerReader(sampling.k, gathering.most)
-            start, size = 0, FIRST
+            start = 0
+            size = FIRST
             while start < len(contig):
                 part = memoryview(contig)[start : start + size]
                 out = np.empty(len(part), np.uint64)
                 reader.most = gathering.most
                 gathering.add(out[: reader.sample(part, out, start == 0)])
-                start, size = start + size, min(AT_ONCE, 2 * size)
+                start = start + size
+                size = min(AT_ONCE, 2 * size)
         return gathering.finished()
 
     sets = sketches_of(ordered_map(work, _contigs(sequences), thread_count(threads)))
-    return KmerSketches([str(row) for row in range(len(sets))] if names is None else list(names), sets, sampling)
+    return KmerSketches(
+        [str(row) for row in range(len(sets))] if names is None else list(names), sets, sampling
+    )
 
 
 def _contigs(sequences: Iterable[str | bytes | Sequence[str | bytes]]) -> Iterator[list[bytes]]:
@@ -326,5 +360,7 @@ def _letters_of(sequence: str | bytes, row: int) -> bytes:
     if isinstance(sequence, str):
         return sequence.encode("ascii", "replace")
     if not isinstance(sequence, bytes):
-        raise TypeError(f"sequences must be str or bytes, or sequences of these; row {row} has {sequence!r}")
+        raise TypeError(
+            f"sequences must be str or bytes, or sequences of these; row {row} has {sequence!r}"
+        )
     return sequence

@@ -1,12 +1,14 @@
-"""Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian numbers.
+"""Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian
+numbers.
 
 >>> from lshfast.hashing import PerfectMap
 >>> ages = PerfectMap([2**63, 5, 17], [31, 62, 45])
 >>> ages[5], 18 in ages
 (62, False)
 
-`PolynomialHash` is k-independent, `MultiplyShift` is universal and takes one multiplication, and `MixedTabulation`
-spreads keys of any structure. `LinearPermutation` and `HalvingFamily` are families of permutations for minhash.
+`PolynomialHash` is k-independent, `MultiplyShift` is universal and takes one multiplication, and
+`MixedTabulation` spreads keys of any structure. `LinearPermutation` and `HalvingFamily` are
+families of permutations for minhash.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +16,12 @@ from typing import TYPE_CHECKING
 from lshfast.common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lshfast.hashing.functions import HashFunction, PolynomialHash, StronglyUniversal, WeaklyUniversal
+    from lshfast.hashing.functions import (
+        HashFunction,
+        PolynomialHash,
+        StronglyUniversal,
+        WeaklyUniversal,
+    )
     from lshfast.hashing.gaussians import box_muller, gaussian_vectors, sphere_points
     from lshfast.hashing.minwise import (
         HalvingFamily,
@@ -52,7 +59,8 @@ if not TYPE_CHECKING:
         {
             "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
             "gaussians": "box_muller gaussian_vectors sphere_points",
-            "minwise": "HalvingFamily LinearPermutation linear_first_probability linear_first_range minwise_error",
+            "minwise": "HalvingFamily LinearPermutation linear_first_probability "
+            "linear_first_range minwise_error",
             "perfect": "PerfectMap PerfectStats",
             "words": "MixedTabulation MultiplyAddShift MultiplyShift",
         },

@@ -1,8 +1,8 @@
 """Hash functions with proven guarantees, from 64-bit keys into buckets.
 
-A guarantee is a statement about the random choice of the function for keys that are fixed before. Each class draws its
-function from the seed. Anyone who knows the seed can find keys that collide. `seed="random"` lets the operating system
-draw the seed.
+A guarantee is a statement about the random choice of the function for keys that are fixed before.
+Each class draws its function from the seed. Anyone who knows the seed can find keys that collide.
+`seed="random"` lets the operating system draw the seed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ P = 2**61 - 1
 SMALL_PRIMES = 2**32
 MOST_INDEPENDENT = 64
 
-WEAK, POLYNOMIAL, SHIFT, ADD_SHIFT, TABULATION = 60, 61, 62, 63, 64  # domains
+# domains
+WEAK = 60
+POLYNOMIAL = 61
+SHIFT = 62
+ADD_SHIFT = 63
+TABULATION = 64
 
 
 class HashFunction(ABC):
@@ -100,7 +105,9 @@ class _PrimeField(HashFunction):
         coefficients = np.array(self.coefficients, np.uint64)
         at = kernels.polynomial(keys, coefficients, self.prime, self.buckets, out)
         if at >= 0:
-            raise ValueError(f"keys must be below the prime, {self.prime}, and key {at} is {keys[at]}")
+            raise ValueError(
+                f"keys must be below the prime, {self.prime}, and key {at} is {keys[at]}"
+            )
 
 
 def _drawn(seed: int, domain: int, count: int) -> list[int]:
@@ -112,19 +119,20 @@ def _drawn(seed: int, domain: int, count: int) -> list[int]:
 class WeaklyUniversal(_PrimeField):
     """The weakly universal family ((a x + b) mod p) mod M, with a in 1..p - 1 and b in 0..p - 1.
 
-    Guarantee: two different keys collide with probability at most 1 / M. The map a x + b mod p itself has no
-    collisions, since a is not 0; all of them come from the remainder modulo M. The family says nothing about three
-    keys, nor about the minimum of a set: see `LinearPermutation`.
+    Guarantee: two different keys collide with probability at most 1 / M. The map a x + b mod p
+    itself has no collisions, since a is not 0; all of them come from the remainder modulo M. The
+    family says nothing about three keys, nor about the minimum of a set: see `LinearPermutation`.
 
     Parameters
     ----------
     buckets : int
         M, in 1..prime.
     prime : int, default 2**61 - 1
-        p: 2**61 - 1, or a prime below 2**32. Keys are below it. (2**64 - 57 is not a prime; the largest prime below
-        2**64 is 2**64 - 59.)
+        p: 2**61 - 1, or a prime below 2**32. Keys are below it. (2**64 - 57 is not a prime; the
+        largest prime below 2**64 is 2**64 - 59.)
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -162,14 +170,17 @@ class WeaklyUniversal(_PrimeField):
 
 @dataclass(frozen=True)
 class PolynomialHash(_PrimeField):
-    """A polynomial of degree k - 1 with random coefficients mod p, mod M: a k-wise independent family.
+    """A polynomial of degree k - 1 with random coefficients mod p, mod M: a k-wise independent
+    family.
 
-    Guarantee: for any k different keys, the values before the remainder modulo M are independent and uniform in 0..p -
-    1. So k buckets y1, .., yk (equal or not) are met with probability c(y1) .. c(yk) / p**k, where c(y) is the number
-    of values in 0..p - 1 with remainder y: p / M, rounded up or down. Each factor c(y) / p differs from 1 / M by less
-    than 1 / p. The family is (1 + e)-min-wise for k of the order of log(1 / e), and a lower order does not suffice for
-    all such families. On 0..100, minima are uniform within some percent from k = 3 on, and 2.1 times too frequent at an
-    end of the range with k = 2.
+    Guarantee: for any k different keys, the values before the remainder modulo M are independent
+    and uniform in 0..p -
+    1. So k buckets y1, .., yk (equal or not) are met with probability c(y1) .. c(yk) / p**k, where
+       c(y) is the number
+    of values in 0..p - 1 with remainder y: p / M, rounded up or down. Each factor c(y) / p differs
+    from 1 / M by less than 1 / p. The family is (1 + e)-min-wise for k of the order of log(1 / e),
+    and a lower order does not suffice for all such families. On 0..100, minima are uniform within
+    some percent from k = 3 on, and 2.1 times too frequent at an end of the range with k = 2.
 
     Parameters
     ----------
@@ -180,7 +191,8 @@ class PolynomialHash(_PrimeField):
     prime : int, default 2**61 - 1
         p: 2**61 - 1, or a prime below 2**32. Keys are below it.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -194,9 +206,10 @@ class PolynomialHash(_PrimeField):
 
     References
     ----------
-    M. N. Wegman, J. L. Carter, "New hash functions and their use in authentication and set equality", JCSS 22, 1981.
-    P. Indyk, "A Small Approximately Min-Wise Independent Family of Hash Functions", SODA 1999.
-    M. Patrascu, M. Thorup, "On the k-Independence Required by Linear Probing and Minwise Independence", ICALP 2010.
+    M. N. Wegman, J. L. Carter, "New hash functions and their use in authentication and set
+    equality", JCSS 22, 1981. P. Indyk, "A Small Approximately Min-Wise Independent Family of Hash
+    Functions", SODA 1999. M. Patrascu, M. Thorup, "On the k-Independence Required by Linear Probing
+    and Minwise Independence", ICALP 2010.
 
     Examples
     --------
@@ -228,10 +241,11 @@ class PolynomialHash(_PrimeField):
 class StronglyUniversal(_PrimeField):
     """The strongly (2-)universal family ((a x + b) mod p) mod M, with a and b in 0..p - 1.
 
-    Guarantee: for two different keys and any two values y1 and y2 below p, equal or not, the probability that
-    a x1 + b = y1 and a x2 + b = y2 mod p is 1 / p**2. With buckets it is c(y1) c(y2) / p**2, where c(y) is the number
-    of values in 0..p - 1 with remainder y modulo M. So it is 1 / M**2 up to a factor within (1 +- M / p)**2. Unlike in
-    `WeaklyUniversal`, a may be 0: only then do keys collide mod p.
+    Guarantee: for two different keys and any two values y1 and y2 below p, equal or not, the
+    probability that a x1 + b = y1 and a x2 + b = y2 mod p is 1 / p**2. With buckets it is c(y1)
+    c(y2) / p**2, where c(y) is the number of values in 0..p - 1 with remainder y modulo M. So it is
+    1 / M**2 up to a factor within (1 +- M / p)**2. Unlike in `WeaklyUniversal`, a may be 0: only
+    then do keys collide mod p.
 
     Parameters
     ----------
@@ -240,7 +254,8 @@ class StronglyUniversal(_PrimeField):
     prime : int, default 2**61 - 1
         p: 2**61 - 1, or a prime below 2**32. Keys are below it.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -255,7 +270,8 @@ class StronglyUniversal(_PrimeField):
 
     References
     ----------
-    M. N. Wegman, J. L. Carter, "New hash functions and their use in authentication and set equality", JCSS 22, 1981.
+    M. N. Wegman, J. L. Carter, "New hash functions and their use in authentication and set
+    equality", JCSS 22, 1981.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Gaussian numbers by the Box-Muller transform, Gaussian vectors, and uniform points of a sphere.
 
-These use the logarithms and cosines of numpy, whose last bit may depend on the machine. `GaussianLines` of
-`lshfast.families` has numbers that are the same everywhere.
+These use the logarithms and cosines of numpy, whose last bit may depend on the machine.
+`GaussianLines` of `lshfast.families` has numbers that are the same everywhere.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MOST_NUMBERS = 1 << 56
 def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
     """Return two independent standard Gaussian numbers for each two independent uniform numbers.
 
-    The point (x, y) has the distance R = sqrt(-2 ln(1 - u)) from the origin, whose distribution function is
-    1 - exp(-r**2 / 2), and the angle 2 pi v.
+    The point (x, y) has the distance R = sqrt(-2 ln(1 - u)) from the origin, whose distribution
+    function is 1 - exp(-r**2 / 2), and the angle 2 pi v.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float6
 
     References
     ----------
-    G. E. P. Box, M. E. Muller, "A Note on the Generation of Random Normal Deviates", Ann. Math. Statist. 29, 1958.
+    G. E. P. Box, M. E. Muller, "A Note on the Generation of Random Normal Deviates", Ann. Math.
+    Statist. 29, 1958.
 
     Examples
     --------
@@ -60,12 +61,16 @@ def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float6
     >>> round(float(x), 5), float(y)
     (1.17741, 0.0)
     """
-    u, v = _unit_numbers(u, "u"), _unit_numbers(v, "v")
+    u = _unit_numbers(u, "u")
+    v = _unit_numbers(v, "v")
     try:
         np.broadcast_shapes(u.shape, v.shape)
     except ValueError:
-        raise ValueError(f"u and v must have shapes that can be broadcast, not {u.shape} and {v.shape}") from None
-    radius, angle = np.sqrt(-2 * np.log1p(-u)), 2 * np.pi * v
+        raise ValueError(
+            f"u and v must have shapes that can be broadcast, not {u.shape} and {v.shape}"
+        ) from None
+    radius = np.sqrt(-2 * np.log1p(-u))
+    angle = 2 * np.pi * v
     return radius * np.cos(angle), radius * np.sin(angle)
 
 
@@ -85,7 +90,8 @@ def gaussian_vectors(
 ) -> Float64Array:
     """Draw vectors of a Gaussian distribution.
 
-    They are mean + A g, with A A^T = covariance (Cholesky) and a vector g of independent numbers of `box_muller`.
+    They are mean + A g, with A A^T = covariance (Cholesky) and a vector g of independent numbers of
+    `box_muller`.
 
     Parameters
     ----------
@@ -147,8 +153,9 @@ def _factor(covariance: npt.ArrayLike, dim: int) -> Float64Array:
 def sphere_points(count: int, dim: int, *, seed: Seed = 1) -> Float64Array:
     """Draw uniform points of the unit sphere of R^dim: Gaussian vectors divided by their lengths.
 
-    The density of a vector of independent standard Gaussian numbers depends on its length only, so that its direction
-    is uniform. A uniform latitude and longitude would not do: their points crowd at the poles.
+    The density of a vector of independent standard Gaussian numbers depends on its length only, so
+    that its direction is uniform. A uniform latitude and longitude would not do: their points crowd
+    at the poles.
 
     Parameters
     ----------
@@ -174,14 +181,17 @@ def sphere_points(count: int, dim: int, *, seed: Seed = 1) -> Float64Array:
 
     Examples
     --------
-    One minus sin 60 degrees, .134, of the sphere is above 60 degrees of latitude, north and south. Uniform latitudes
-    put a third of the points there:
+    One minus sin 60 degrees, .134, of the sphere is above 60 degrees of latitude, north and south.
+    Uniform latitudes put a third of the points there:
 
     >>> import numpy as np
     >>> from lshfast.hashing import sphere_points
     >>> latitude = np.degrees(np.arcsin(sphere_points(100_000, 3, seed=7)[:, 2]))
     >>> uniform = np.random.default_rng(7).uniform(-90, 90, 100_000)
-    >>> bool(abs((abs(latitude) > 60).mean() - 0.134) < 0.005), bool(abs((abs(uniform) > 60).mean() - 1 / 3) < 0.005)
+    >>> (
+    ...     bool(abs((abs(latitude) > 60).mean() - 0.134) < 0.005),
+    ...     bool(abs((abs(uniform) > 60).mean() - 1 / 3) < 0.005),
+    ... )
     (True, True)
     """
     numbers = _standard(check_int("count", count, 0), check_int("dim", dim, 1), check_seed(seed))

@@ -34,13 +34,18 @@ def words_of(values: npt.ArrayLike, name: str = "keys") -> UInt64Array:
     """
     array = array_of(values, name)
     if array.ndim == 0 and array.dtype.kind not in "iu":  # a set, an iterator, a str
-        raise TypeError(f"{name} must be an array or a sequence of integers, not {type(values).__name__}")
+        raise TypeError(
+            f"{name} must be an array or a sequence of integers, not {type(values).__name__}"
+        )
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
         return np.zeros(0, np.uint64)
-    if not isinstance(values, np.ndarray) and array.dtype.kind in "fO":  # ints of which some need 64 bits
-        return _words_of_ints(list(array.tolist() if not isinstance(values, (list, tuple)) else values), name)
+    # Ints of which some need 64 bits.
+    if not isinstance(values, np.ndarray) and array.dtype.kind in "fO":
+        return _words_of_ints(
+            list(array.tolist() if not isinstance(values, (list, tuple)) else values), name
+        )
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if array.dtype.kind == "i" and int(array.min()) < 0:

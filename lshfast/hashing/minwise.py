@@ -1,7 +1,8 @@
 """Min-wise independent permutations: an exact family for small n, and the bias of other families.
 
-A family F of permutations of 0..n - 1 is min-wise independent if for each set X and each x in X, x has the least image
-of X with probability 1 / |X|. It is epsilon-approximately so if each probability differs by at most epsilon / |X|.
+A family F of permutations of 0..n - 1 is min-wise independent if for each set X and each x in X, x
+has the least image of X with probability 1 / |X|. It is epsilon-approximately so if each
+probability differs by at most epsilon / |X|.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ BATCH_IMAGES = 1 << 18  # computed at once: a few MB of memory
 class HalvingFamily:
     """The min-wise independent family by recursive halving, for n = 2, 4, 8, 16 or 32.
 
-    A first draw chooses which n / 2 elements come first, a second one which n / 4 positions of each half come first,
-    the same in both halves, and so on. So the family has comb(n, n / 2) comb(n / 2, n / 4) .. comb(2, 1) permutations,
-    less than 4**n: 12 for n = 4, 840 for n = 8 and 10,810,800 for n = 16. Guarantee: it is exactly min-wise
-    independent. Each such family has a multiple of lcm(1, .., n) permutations: 12, 840 and 720,720, so that none is
-    smaller for n = 4 and n = 8.
+    A first draw chooses which n / 2 elements come first, a second one which n / 4 positions of each
+    half come first, the same in both halves, and so on. So the family has comb(n, n / 2) comb(n /
+    2, n / 4) .. comb(2, 1) permutations, less than 4**n: 12 for n = 4, 840 for n = 8 and 10,810,800
+    for n = 16. Guarantee: it is exactly min-wise independent. Each such family has a multiple of
+    lcm(1, .., n) permutations: 12, 840 and 720,720, so that none is smaller for n = 4 and n = 8.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class HalvingFamily:
 
     References
     ----------
-    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations", JCSS 60, 2000.
+    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations",
+    JCSS 60, 2000.
 
     Examples
     --------
@@ -78,7 +80,8 @@ class HalvingFamily:
     @property
     def size(self) -> int:
         """The number of permutations."""
-        size, half = 1, self.n
+        size = 1
+        half = self.n
         while half > 1:
             size *= comb(half, half // 2)
             half //= 2
@@ -102,7 +105,9 @@ class HalvingFamily:
             If `i` is not an int, or out of range.
         """
         i = check_int("i", i, 0, self.size - 1)
-        order, block = np.arange(self.n, dtype=np.int64), self.n  # the elements by their images
+        # the elements by their images
+        order = np.arange(self.n, dtype=np.int64)
+        block = self.n
         while block > 1:
             i, choice = divmod(i, comb(block, block // 2))
             first = _subset(block, block // 2, choice)
@@ -133,7 +138,11 @@ class HalvingFamily:
         TypeError, ValueError
             If an argument has the wrong type or is out of range.
         """
-        words = kernels.words(check_seed(seed), HALVING, 0, 2 * check_int("count", count, 0)).reshape(-1, 2).tolist()
+        words = (
+            kernels.words(check_seed(seed), HALVING, 0, 2 * check_int("count", count, 0))
+            .reshape(-1, 2)
+            .tolist()
+        )
         rows = [self.permutation((high << 64 | low) % self.size) for high, low in words]
         return np.array(rows, np.int64).reshape(count, self.n)
 
@@ -144,22 +153,25 @@ class LinearPermutation:
 
     It is cheap and not min-wise independent. What is known of its bias:
 
-    - For a set X of k elements, each comes first with probability at least 1 / (2 (k - 1)); `linear_first_range` gives
-      the least and the greatest over all X and x. The least for p = 31 is .258 for k = 3, .168 for k = 5 and .091 for
-      k = 8.
-    - In 0..k, the element 0 comes first with the probability that `linear_first_probability` returns: 1.45, 1.73, 2.07,
-      2.39 and 2.75 times 1 / (k + 1) for k = 10, 30, 100, 300 and 1000. The ratio grows as 3 / pi**2 ln k.
-    - For most sets the bias is small: over random X of k elements, the mean of the greatest probability is
-      1 / k + O(log(k)**3 / k**1.5).
+    - For a set X of k elements, each comes first with probability at least 1 / (2 (k - 1));
+      `linear_first_range` gives the least and the greatest over all X and x. The least for p = 31
+      is .258 for k = 3, .168 for k = 5 and .091 for k = 8.
+    - In 0..k, the element 0 comes first with the probability that `linear_first_probability`
+      returns: 1.45, 1.73, 2.07, 2.39 and 2.75 times 1 / (k + 1) for k = 10, 30, 100, 300 and 1000.
+      The ratio grows as 3 / pi**2 ln k.
+    - For most sets the bias is small: over random X of k elements, the mean of the greatest
+      probability is 1 / k + O(log(k)**3 / k**1.5).
 
-    So use it for keys that were mixed before, or take `PolynomialHash` with k >= 3 or `MixedTabulation`.
+    So use it for keys that were mixed before, or take `PolynomialHash` with k >= 3 or
+    `MixedTabulation`.
 
     Parameters
     ----------
     prime : int, default 2**61 - 1
         p: 2**61 - 1, or a prime below 2**32.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -174,8 +186,9 @@ class LinearPermutation:
 
     References
     ----------
-    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations", JCSS 60, 2000.
-    T. Bohman, C. Cooper, A. Frieze, "Min-Wise Independent Linear Permutations", Electronic J. Combinatorics 7, 2000.
+    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations",
+    JCSS 60, 2000. T. Bohman, C. Cooper, A. Frieze, "Min-Wise Independent Linear Permutations",
+    Electronic J. Combinatorics 7, 2000.
 
     Examples
     --------
@@ -214,10 +227,12 @@ class LinearPermutation:
 
 
 def linear_first_probability(k: int) -> float:
-    """Return the probability that 0 comes first of 0..k under a random linear permutation, as p tends to infinity.
+    """Return the probability that 0 comes first of 0..k under a random linear permutation, as p
+    tends to infinity.
 
-    It is the sum of 1 / (2 b d**2) over adjacent fractions a / b < c / d of the Farey sequence of order k: for u = a /
-    p between them, the least of the fractional parts of u, 2 u, .., k u is that of b u, and it is uniform in 0..1 / d.
+    It is the sum of 1 / (2 b d**2) over adjacent fractions a / b < c / d of the Farey sequence of
+    order k: for u = a / p between them, the least of the fractional parts of u, 2 u, .., k u is
+    that of b u, and it is uniform in 0..1 / d.
 
     Parameters
     ----------
@@ -248,7 +263,9 @@ def linear_first_probability(k: int) -> float:
     k = check_int("k", k, 1, MOST_IN_ORDER)
 
     def terms() -> Iterator[float]:
-        b, d = 1, k  # denominators of 0 / 1 and 1 / k
+        # denominators of 0 / 1 and 1 / k
+        b = 1
+        d = k
         while True:
             yield 1 / (2 * b * d * d)
             if d == 1:
@@ -259,12 +276,13 @@ def linear_first_probability(k: int) -> float:
 
 
 def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest probability that an element of a set of k comes first under a x + b mod p.
+    """Return the least and the greatest probability that an element of a set of k comes first under
+    a x + b mod p.
 
-    They are exact, over all sets and elements. Linear permutations map each two elements to 0 and 1, so only the
-    element 0 in the sets with 0 and 1 is examined. For one a, it comes first if b is below p minus the greatest a y mod
-    p of the other elements y. For sets of k, the family is epsilon-approximately min-wise independent with epsilon =
-    max(k * greatest - 1, 1 - k * least).
+    They are exact, over all sets and elements. Linear permutations map each two elements to 0 and
+    1, so only the element 0 in the sets with 0 and 1 is examined. For one a, it comes first if b is
+    below p minus the greatest a y mod p of the other elements y. For sets of k, the family is
+    epsilon-approximately min-wise independent with epsilon = max(k * greatest - 1, 1 - k * least).
 
     Parameters
     ----------
@@ -294,23 +312,28 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     >>> [round(float(p), 4) for p in linear_first_range(31, 5)], 1 / (2 * (5 - 1))
     ([0.1677, 0.2527], 0.125)
     """
-    p, k = check_prime(check_int("prime", prime, 2, 2**15)), check_int("k", k, 2, prime)
+    p = check_prime(check_int("prime", prime, 2, 2**15))
+    k = check_int("k", k, 2, prime)
     _check_steps(k, "prime * k * comb(prime - 2, k - 2)", p * k * comb(p - 2, k - 2))
     functions = p * (p - 1)
-    least, greatest = functions, 0
+    least = functions
+    greatest = 0
     for columns in _subsets(range(2, p), k - 2):
         firsts = np.zeros(columns.shape[1], np.int64)  # functions under which 0 comes first
         for a in range(1, p):
             firsts += p - (columns * a % p).max(axis=0, initial=a)
-        least, greatest = min(least, int(firsts.min())), max(greatest, int(firsts.max()))
+        least = min(least, int(firsts.min()))
+        greatest = max(greatest, int(firsts.max()))
     return Fraction(least, functions), Fraction(greatest, functions)
 
 
 def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
-    """Return the least epsilon for which permutations are epsilon-approximately min-wise independent on sets of k.
+    """Return the least epsilon for which permutations are epsilon-approximately min-wise
+    independent on sets of k.
 
-    It is the greatest abs(k Pr - 1), where Pr is the share of the permutations under which x comes first of X, over all
-    sets X of k elements and x in X. Some family of O(n**2 / epsilon**2) permutations reaches epsilon for all sets.
+    It is the greatest abs(k Pr - 1), where Pr is the share of the permutations under which x comes
+    first of X, over all sets X of k elements and x in X. Some family of O(n**2 / epsilon**2)
+    permutations reaches epsilon for all sets.
 
     Parameters
     ----------
@@ -327,7 +350,8 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range, or a row is not a permutation of 0..n - 1.
+        If an argument has the wrong type or shape, or is out of range, or a row is not a
+        permutation of 0..n - 1.
 
     See Also
     --------
@@ -336,7 +360,8 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
 
     References
     ----------
-    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations", JCSS 60, 2000.
+    A. Z. Broder, M. Charikar, A. M. Frieze, M. Mitzenmacher, "Min-Wise Independent Permutations",
+    JCSS 60, 2000.
 
     Examples
     --------
@@ -351,17 +376,23 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     if images.dtype.kind not in "iu":
         raise TypeError(f"permutations must be integers, not {images.dtype}")
     if images.ndim != 2 or not images.size:
-        raise ValueError(f"permutations must have shape (m, n) with m and n at least 1, not {images.shape}")
+        raise ValueError(
+            f"permutations must have shape (m, n) with m and n at least 1, not {images.shape}"
+        )
     m, n = images.shape
     k = check_int("k", k, 1, n)
     wrong = (np.sort(images, axis=1) != np.arange(n, dtype=np.int64)).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"permutations[{row}] must have each of 0..{n - 1} once, not {str(images[row].tolist())[:60]}")
+        raise ValueError(
+            f"permutations[{row}] must have each of 0..{n - 1} once, not "
+            f"{str(images[row].tolist())[:60]}"
+        )
     _check_steps(k, "m * k * comb(n, k)", m * k * comb(n, k))
     worst = 0
     for columns in _subsets(range(n), k):
-        firsts = np.zeros(columns.shape, np.int64)  # permutations under which each element comes first of its set
+        # Permutations under which each element comes first of its set.
+        firsts = np.zeros(columns.shape, np.int64)
         step = max(1, BATCH_IMAGES // columns.size)
         for start in range(0, m, step):
             chosen = images[start : start + step, columns]
@@ -377,7 +408,8 @@ def _check_steps(k: int, formula: str, steps: int) -> None:
 
 def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
     """Yield the subsets of k elements as the columns of arrays, (k, at most BATCH_IMAGES / k)."""
-    subsets, left = combinations(elements, k), comb(len(elements), k)
+    subsets = combinations(elements, k)
+    left = comb(len(elements), k)
     while left:
         size = min(left, max(1, BATCH_IMAGES // max(k, 1)))
         flat = np.fromiter(chain.from_iterable(islice(subsets, size)), np.int64, size * k)
@@ -386,7 +418,9 @@ def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
 
 
 def _subset(n: int, k: int, number: int) -> list[int]:
-    """Return the subset of k of 0..n - 1 with this number, 0..comb(n, k) - 1, in lexicographic order."""
+    """Return the subset of k of 0..n - 1 with this number, 0..comb(n, k) - 1, in lexicographic
+    order.
+    """
     chosen: list[int] = []
     for element in range(n):
         with_it = comb(n - element - 1, k - len(chosen) - 1) if len(chosen) < k else 0

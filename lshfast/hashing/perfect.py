@@ -13,7 +13,9 @@ from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.hashing.keys import words_of
 from lshfast.kernels import hashing as kernels
 
-FIRST, SECOND = 65, 66  # domains
+# domains
+FIRST = 65
+SECOND = 66
 BETA = 4
 
 
@@ -26,10 +28,11 @@ class PerfectStats:
     first_draws : int
         First functions that were drawn: 2 at most in expectation.
     squares : int
-        The sum of b**2 over the buckets of b keys: at most 4 n, and at most 2 n - 1 in expectation before a redraw.
+        The sum of b**2 over the buckets of b keys: at most 4 n, and at most 2 n - 1 in expectation
+        before a redraw.
     second_draws : tuple of int
-        How many buckets of two or more keys took a second function at the first draw, at the second one and so on. A
-        draw fails with probability at most 1/4.
+        How many buckets of two or more keys took a second function at the first draw, at the second
+        one and so on. A draw fails with probability at most 1/4.
     cells : int
         Cells of the second level: at most 2 `squares`, so 8 n.
     nbytes : int
@@ -48,17 +51,21 @@ class PerfectStats:
 
 
 class PerfectMap:
-    """A static map from different 64-bit keys to 64-bit values, where a lookup reads two places of memory at most.
+    """A static map from different 64-bit keys to 64-bit values, where a lookup reads two places of
+    memory at most.
 
-    This is the scheme of Fredman, Komlos and Szemeredi. A function f of a strongly universal family (that of
-    `MultiplyAddShift`, of keys mixed by a bijection) maps n keys to n buckets. It is drawn anew until the sum of the
-    squares of the sizes b of the buckets is at most 4 n; the sum is at most 2 n - 1 in expectation, so at most 2 draws
-    are needed in expectation. A bucket of b >= 2 keys has 2 b (b - 1) cells, and a second function, drawn anew until no
-    keys of the bucket collide; they do with probability at most 1/4. So the expected time is linear, and there are at
-    most 8 n cells. With typical f there are 2.4 n cells of 16 bytes, and the map takes 46 bytes a key.
+    This is the scheme of Fredman, Komlos and Szemeredi. A function f of a strongly universal family
+    (that of `MultiplyAddShift`, of keys mixed by a bijection) maps n keys to n buckets. It is drawn
+    anew until the sum of the squares of the sizes b of the buckets is at most 4 n; the sum is at
+    most 2 n - 1 in expectation, so at most 2 draws are needed in expectation. A bucket of b >= 2
+    keys has 2 b (b - 1) cells, and a second function, drawn anew until no keys of the bucket
+    collide; they do with probability at most 1/4. So the expected time is linear, and there are at
+    most 8 n cells. With typical f there are 2.4 n cells of 16 bytes, and the map takes 46 bytes a
+    key.
 
-    Lookups are the same whatever was drawn. The bounds hold for keys that were fixed before the functions were drawn.
-    By default the operating system draws the seed, so nobody can choose keys that make the construction slow.
+    Lookups are the same whatever was drawn. The bounds hold for keys that were fixed before the
+    functions were drawn. By default the operating system draws the seed, so nobody can choose keys
+    that make the construction slow.
 
     Threads may share a map.
 
@@ -76,7 +83,8 @@ class PerfectMap:
     TypeError
         If an argument has the wrong type.
     ValueError
-        If two keys are equal, there are too many, there is not a value for each, or an integer is out of range.
+        If two keys are equal, there are too many, there is not a value for each, or an integer is
+        out of range.
 
     See Also
     --------
@@ -84,7 +92,8 @@ class PerfectMap:
 
     References
     ----------
-    M. L. Fredman, J. Komlos, E. Szemeredi, "Storing a Sparse Table with O(1) Worst Case Access Time", J. ACM 31, 1984.
+    M. L. Fredman, J. Komlos, E. Szemeredi, "Storing a Sparse Table with O(1) Worst Case Access
+    Time", J. ACM 31, 1984.
 
     Examples
     --------
@@ -102,7 +111,9 @@ class PerfectMap:
 
     __slots__ = ("_arrays", "_count", "_given", "_seed", "_stats")
 
-    def __init__(self, keys: npt.ArrayLike, values: npt.ArrayLike | None = None, *, seed: Seed = "random") -> None:
+    def __init__(
+        self, keys: npt.ArrayLike, values: npt.ArrayLike | None = None, *, seed: Seed = "random"
+    ) -> None:
         self._seed = check_seed(seed)
         words = words_of(keys)
         self._count = n = len(words)
@@ -118,21 +129,31 @@ class PerfectMap:
             self._build(words, held)
 
     def _build(self, keys: UInt64Array, values: UInt64Array) -> None:
-        n, draws = len(keys), 0
+        n = len(keys)
+        draws = 0
         while True:
             first = kernels.words(self._seed, FIRST, 4 * draws, 4)
-            drawn = kernels.words(self._seed, SECOND, 4 * draws * kernels.SECOND_DRAWS, 4 * kernels.SECOND_DRAWS)
+            drawn = kernels.words(
+                self._seed, SECOND, 4 * draws * kernels.SECOND_DRAWS, 4 * kernels.SECOND_DRAWS
+            )
             second = drawn.reshape(-1, 4)
             squares, directory, cells, taken = kernels.build(keys, values, first, second, BETA * n)
             draws += 1
-            if squares is not None and directory is not None and cells is not None and taken is not None:
+            if (
+                squares is not None
+                and directory is not None
+                and cells is not None
+                and taken is not None
+            ):
                 break
             _refuse_equal(keys)
         used = np.flatnonzero(taken)
         counts = taken[: used[-1] + 1].tolist() if len(used) else []
         arrays = first, second, directory, cells
         self._arrays = arrays
-        self._stats = PerfectStats(draws, squares, tuple(counts), len(cells), sum(array.nbytes for array in arrays))
+        self._stats = PerfectStats(
+            draws, squares, tuple(counts), len(cells), sum(array.nbytes for array in arrays)
+        )
 
     def get(self, keys: npt.ArrayLike, default: int = 0) -> UInt64Array:
         """Return the values of keys, and `default` for those that the map does not have.
@@ -175,7 +196,8 @@ class PerfectMap:
         return self._look_up(words_of(keys), 0)[1]
 
     def positions(self, keys: npt.ArrayLike) -> Int64Array:
-        """Return the positions of keys in the array the map was made from, and -1 for those that it does not have.
+        """Return the positions of keys in the array the map was made from, and -1 for those that it
+        does not have.
 
         Parameters
         ----------
@@ -189,7 +211,8 @@ class PerfectMap:
         Raises
         ------
         TypeError, ValueError
-            If the map has values in place of positions, the keys are not integers, or one is out of range.
+            If the map has values in place of positions, the keys are not integers, or one is out of
+            range.
         """
         if self._given:
             raise ValueError("the map has values, not positions: use get")
@@ -231,7 +254,9 @@ class PerfectMap:
         return values, found.view(np.bool_)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a PerfectMap cannot be pickled: save its keys and values, and make it again")
+        raise TypeError(
+            "a PerfectMap cannot be pickled: save its keys and values, and make it again"
+        )
 
 
 def _refuse_equal(keys: UInt64Array) -> None:

@@ -16,15 +16,16 @@ MOST_BUCKETS = 2**64
 class MultiplyShift(HashFunction):
     """The universal family of the highest bits of a x mod 2**64, with an odd a: one multiplication.
 
-    Guarantee: two different keys collide with probability at most 2 / 2**bits. Key 0 is always in bucket 0, and minima
-    of sets are far from uniform, so use it for buckets only.
+    Guarantee: two different keys collide with probability at most 2 / 2**bits. Key 0 is always in
+    bucket 0, and minima of sets are far from uniform, so use it for buckets only.
 
     Parameters
     ----------
     bits : int
         In 1..64; there are 2**bits buckets.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -38,8 +39,8 @@ class MultiplyShift(HashFunction):
 
     References
     ----------
-    M. Dietzfelbinger, T. Hagerup, J. Katajainen, M. Penttonen, "A Reliable Randomized Algorithm for the Closest-Pair
-    Problem", J. Algorithms 25, 1997.
+    M. Dietzfelbinger, T. Hagerup, J. Katajainen, M. Penttonen, "A Reliable Randomized Algorithm for
+    the Closest-Pair Problem", J. Algorithms 25, 1997.
 
     Examples
     --------
@@ -71,19 +72,21 @@ class MultiplyShift(HashFunction):
 
 @dataclass(frozen=True)
 class MultiplyAddShift(HashFunction):
-    """The strongly (2-)universal family of the upper word h of a x + b mod 2**128, for all 64-bit keys.
+    """The strongly (2-)universal family of the upper word h of a x + b mod 2**128, for all 64-bit
+    keys.
 
-    The bucket is floor(h M / 2**64). Guarantee: for two different keys, the two words h are independent and uniform. So
-    any two buckets y1 and y2, equal or not, are met with probability c(y1) c(y2) / 2**128, where c(y) is 2**64 / M,
-    rounded up or down: exactly 1 / M**2 if M is a power of two. Two keys collide with probability at most
-    1 / M + M / 2**130.
+    The bucket is floor(h M / 2**64). Guarantee: for two different keys, the two words h are
+    independent and uniform. So any two buckets y1 and y2, equal or not, are met with probability
+    c(y1) c(y2) / 2**128, where c(y) is 2**64 / M, rounded up or down: exactly 1 / M**2 if M is a
+    power of two. Two keys collide with probability at most 1 / M + M / 2**130.
 
     Parameters
     ----------
     buckets : int
         M, in 1..2**64.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -97,8 +100,8 @@ class MultiplyAddShift(HashFunction):
 
     References
     ----------
-    M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via Integer Arithmetic without
-    Primes", STACS 1996.
+    M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via Integer
+    Arithmetic without Primes", STACS 1996.
 
     Examples
     --------
@@ -130,20 +133,23 @@ class MultiplyAddShift(HashFunction):
 
 @dataclass(frozen=True)
 class MixedTabulation(HashFunction):
-    """Mixed tabulation of eight bytes and four derived bytes: words h from tables, and buckets floor(h M / 2**64).
+    """Mixed tabulation of eight bytes and four derived bytes: words h from tables, and buckets
+    floor(h M / 2**64).
 
-    Guarantee: the words h of any three keys are independent and uniform. On a fixed set of up to 128 keys, h is fully
-    random with probability 1 - O(1 / 256). If some bits of h select keys of a larger set, such as those of a bucket,
-    and fewer than 256 / (1 + c) of them in expectation for a constant c > 0, then the other bits are fully random on
-    these keys, with the same probability. So structured keys cause no bias in statistics of minima and of buckets. The
-    tables take 40 KB; they are drawn when the function is made.
+    Guarantee: the words h of any three keys are independent and uniform. On a fixed set of up to
+    128 keys, h is fully random with probability 1 - O(1 / 256). If some bits of h select keys of a
+    larger set, such as those of a bucket, and fewer than 256 / (1 + c) of them in expectation for a
+    constant c > 0, then the other bits are fully random on these keys, with the same probability.
+    So structured keys cause no bias in statistics of minima and of buckets. The tables take 40 KB;
+    they are drawn when the function is made.
 
     Parameters
     ----------
     buckets : int
         M, in 1..2**64.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -157,7 +163,8 @@ class MixedTabulation(HashFunction):
 
     References
     ----------
-    S. Dahlgaard, M. B. T. Knudsen, E. Rotenberg, M. Thorup, "Hashing for Statistics over k-Partitions", FOCS 2015.
+    S. Dahlgaard, M. B. T. Knudsen, E. Rotenberg, M. Thorup, "Hashing for Statistics over
+    k-Partitions", FOCS 2015.
 
     Examples
     --------
@@ -172,7 +179,9 @@ class MixedTabulation(HashFunction):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS))
-        object.__setattr__(self, "_tables", kernels.words(self.seed, TABULATION, 0, kernels.TABLE_WORDS))
+        object.__setattr__(
+            self, "_tables", kernels.words(self.seed, TABULATION, 0, kernels.TABLE_WORDS)
+        )
 
     def _hash(self, keys: UInt64Array, out: UInt64Array) -> None:
         kernels.tabulation(keys, self._tables, self.buckets % MOST_BUCKETS, out)  # type: ignore[attr-defined]

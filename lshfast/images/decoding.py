@@ -1,7 +1,9 @@
-"""Images from files that nobody has checked: their headers first, then as many pixels as their hash needs.
+"""Images from files that nobody has checked: their headers first, then as many pixels as their hash
+needs.
 
-Only formats that Pillow decodes itself are read, whatever the name of a file says: PostScript, for example, would start
-Ghostscript. The pixels of an image are limited by its header, before they are decoded.
+Only formats that Pillow decodes itself are read, whatever the name of a file says: PostScript, for
+example, would start Ghostscript. The pixels of an image are limited by its header, before they are
+decoded.
 """
 
 from __future__ import annotations
@@ -25,56 +27,70 @@ from lshfast.common.extras import optional
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "TIFF", "BMP", "DIB", "AVIF", "JPEG2000")
 
-# A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has at least this many pixels. Measured on
-# 144 parts and sizes of two photographs: the distance of the hash to PDQ's of all pixels is 0.7 of 256 bits on average
-# and 4 at most, and without it 0.5 and 4. Decoding takes 1/6 as long.
+# A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has at least this many
+# pixels. Measured on 144 parts and sizes of two photographs: the distance of the hash to PDQ's of
+# all pixels is 0.7 of 256 bits on average and 4 at most, and without it 0.5 and 4. Decoding takes
+# 1/6 as long.
 DECODED_SIDE = 256
 
-# An image of at most this many pixels keeps its colours for PDQ: the package takes 0.9 ms for it, and is exact.
+# An image of at most this many pixels keeps its colours for PDQ: the package takes 0.9 ms for it,
+# and is exact.
 SMALL_PIXELS = 1 << 16
 
-# The shorter side, in pixels, to which larger images are reduced by averages of whole blocks, before anything else.
+# The shorter side, in pixels, to which larger images are reduced by averages of whole blocks,
+# before anything else.
 REDUCED_SIDE = 512
 
-# Images of which more pixels are decoded are decoded one at a time: with a copy in colours, they take 0.25 GB and more.
+# Images of which more pixels are decoded are decoded one at a time: with a copy in colours, they
+# take 0.25 GB and more.
 LARGE_PIXELS = 1 << 25
 
-# Each scan of a JPEG passes over all of its pixels, which takes 1.8 ns for each (150 scans of 4 kB, of 144 million
-# pixels). Above this product of pixels and scans, which takes 4 s, an image is refused; photographs have ten scans.
+# Each scan of a JPEG passes over all of its pixels, which takes 1.8 ns for each (150 scans of 4 kB,
+# of 144 million pixels). Above this product of pixels and scans, which takes 4 s, an image is
+# refused; photographs have ten scans.
 MOST_SCANNED_PIXELS = 1 << 31
 
-# Pillow reads each chunk, segment and block of a file by itself, in 1 to 10 us. The most reads until the pixels begin,
-# and until they end: a PNG of 430 MB in chunks of 8 kB has so many.
-HEADER_READS, MOST_READS = 1 << 14, 1 << 18
+# Pillow reads each chunk, segment and block of a file by itself, in 1 to 10 us. The most reads
+# until the pixels begin, and until they end: a PNG of 430 MB in chunks of 8 kB has so many.
+HEADER_READS = 1 << 14
+MOST_READS = 1 << 18
 
-# How often the bytes of a file may be read before its pixels, and bytes that may be read of a small one: the tags of a
-# TIFF may be in the same place. Its strips are read in larger pieces than they have, up to this number of bytes.
-MOST_PASSES, LEAST_BYTES, MOST_PIXEL_BYTES = 4, 1 << 20, 1 << 34
+# How often the bytes of a file may be read before its pixels, and bytes that may be read of a small
+# one: the tags of a TIFF may be in the same place. Its strips are read in larger pieces than they
+# have, up to this number of bytes.
+MOST_PASSES = 4
+LEAST_BYTES = 1 << 20
+MOST_PIXEL_BYTES = 1 << 34
 
-# The most strips or tiles of a TIFF file, for each of which Pillow makes an object: 11 us and 400 bytes.
+# The most strips or tiles of a TIFF file, for each of which Pillow makes an object: 11 us and 400
+# bytes.
 MOST_STRIPS = 1 << 17
 
-# Markers of JPEG: the beginnings of a file and of a scan; frames of one scan if it has all colours; frames of other
-# kinds, such as progressive ones; and markers without a length, which headers do not have.
-JPEG_START, SCAN = b"\xff\xd8", b"\xff\xda"
+# Markers of JPEG: the beginnings of a file and of a scan; frames of one scan if it has all colours;
+# frames of other kinds, such as progressive ones; and markers without a length, which headers do
+# not have.
+JPEG_START = b"\xff\xd8"
+SCAN = b"\xff\xda"
 SEQUENTIAL = {0xC0, 0xC1, 0xC9}
 OTHER_FRAMES = {0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}
 NO_LENGTH = {0x00, 0x01, *range(0xD0, 0xDA), 0xFF}
 
-# How TIFF files begin, also those with places of 8 bytes; the tags of places and sizes of strips and tiles; and the
-# most tags that are looked at, which is more than 2 bytes can say.
+# How TIFF files begin, also those with places of 8 bytes; the tags of places and sizes of strips
+# and tiles; and the most tags that are looked at, which is more than 2 bytes can say.
 TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 STRIP_TAGS = (273, 279, 324, 325)
 MOST_TAGS = 1 << 16
 
-# EXIF orientations, and the operations of Pillow that turn such an image upright: the values of Image.Transpose.
+# EXIF orientations, and the operations of Pillow that turn such an image upright: the values of
+# Image.Transpose.
 UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 ORIENTATION_TAG = 0x0112
 
 # Operations after which rows are columns.
 TRANSPOSING = (2, 4, 5, 6)
 
-# Whether what was last, to the right and below, is first after each of these operations: across, and down.
+# Whether what was last, to the right and below, is first after each of these operations: across,
+# and down.
 REVERSED = {
     0: (True, False),
     1: (False, True),
@@ -85,8 +101,8 @@ REVERSED = {
     6: (True, True),
 }
 
-# Floating-point pixels are cut to this magnitude, so that differences are finite; and pixels with more than 8 bits that
-# are converted at a time.
+# Floating-point pixels are cut to this magnitude, so that differences are finite; and pixels with
+# more than 8 bits that are converted at a time.
 MOST_VALUE = 1e38
 STRIP_PIXELS = 1 << 18
 
@@ -102,8 +118,8 @@ class Decoded:
     Attributes
     ----------
     image : PIL.Image.Image
-        Reduced, possibly by different factors in width and height: grey (mode L) or in colours (RGB), on white where it
-        is transparent.
+        Reduced, possibly by different factors in width and height: grey (mode L) or in colours
+        (RGB), on white where it is transparent.
     width, height : int
         Pixels of the image in the file, as it is shown.
     nbytes : int
@@ -123,11 +139,15 @@ class Decoded:
 
 
 class ImageError(ValueError):
-    """A file that is no image, or a damaged or too large one; the message says why, without the name of the file."""
+    """A file that is no image, or a damaged or too large one; the message says why, without the
+    name of the file.
+    """
 
 
 class _LimitedFile(io.BufferedReader):
-    """A file that is read a limited number of times, so that decoders end soon whatever is in it."""
+    """A file that is read a limited number of times, so that decoders end soon whatever is
+    in it.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(io.FileIO(path, "rb", opener=_open_file))
@@ -160,18 +180,22 @@ class _LimitedFile(io.BufferedReader):
         return data
 
 
-def decode(path: str, max_pixels: int = MAX_PIXELS, colour: bool = False, stored: bool = False) -> Decoded:
+def decode(
+    path: str, max_pixels: int = MAX_PIXELS, colour: bool = False, stored: bool = False
+) -> Decoded:
     """Decode the first frame of an image file.
 
     Parameters
     ----------
     path : str
     max_pixels : int, default MAX_PIXELS
-        The most pixels of an image, at least 1. A larger one is refused before its pixels are decoded.
+        The most pixels of an image, at least 1. A larger one is refused before its pixels are
+        decoded.
     colour : bool, default False
         Whether the image has colours.
     stored : bool, default False
-        Whether the values of transparent pixels count as they are stored, as in PDQ. A small image has colours then.
+        Whether the values of transparent pixels count as they are stored, as in PDQ. A small image
+        has colours then.
 
     Returns
     -------
@@ -182,18 +206,21 @@ def decode(path: str, max_pixels: int = MAX_PIXELS, colour: bool = False, stored
     ImageError
         If the file cannot be read, is no image or a damaged one, or has too many pixels.
     """
+    # Decoders of damaged files raise errors of many kinds, MemoryError among them.
     try:
         with _LimitedFile(path) as stream:
             return _decode(stream, max_pixels, colour, stored)
     except ImageError:
         raise
-    except Exception as error:  # decoders of damaged files raise errors of many kinds, MemoryError among them
+    except Exception as error:
         raise ImageError(_reason(error)) from error
 
 
 @contextmanager
 def quiet_decoder(max_pixels: int) -> Iterator[None]:
-    """Ignore Pillow's warnings in this block, and raise its own limit of pixels if `max_pixels` is above it."""
+    """Ignore Pillow's warnings in this block, and raise its own limit of pixels if `max_pixels` is
+    above it.
+    """
     image = optional("PIL.Image", "images")
     before = image.MAX_IMAGE_PIXELS
     with warnings.catch_warnings():
@@ -235,12 +262,15 @@ def _formats() -> list[str]:
 def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -> Decoded:
     strips = _strips(stream)
     if strips > MOST_STRIPS:
-        raise ImageError(f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded")
+        raise ImageError(
+            f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded"
+        )
     image = optional("PIL.Image", "images").open(stream, formats=_formats())
     width, height = image.size
     if width * height > max_pixels:
         raise ImageError(
-            f"has {width:,} x {height:,} pixels, more than the {max_pixels:,} that max_pixels (--max-pixels) allows"
+            f"has {width:,} x {height:,} pixels, more than the {max_pixels:,} that max_pixels "
+            "(--max-pixels) allows"
         )
     if width * height == 0:
         raise ImageError("has no pixels")
@@ -248,7 +278,9 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
     if several:  # then all pixels are held, whatever size is decoded
         scans = _scans(stream)
         if scans * width * height > MOST_SCANNED_PIXELS:
-            raise ImageError(f"has {scans:,} scans of {width:,} x {height:,} pixels, too many to decode")
+            raise ImageError(
+                f"has {scans:,} scans of {width:,} x {height:,} pixels, too many to decode"
+            )
     colour = colour or (stored and width * height <= SMALL_PIXELS)
     image.draft("RGB" if colour else "L", (DECODED_SIDE, DECODED_SIDE))
     across, down = (width, height) if several else image.size
@@ -256,7 +288,11 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
         stream.begin_pixels()
         image.load()
         stream.begin_metadata()
-        if image.format not in ("JPEG", "MPO"):  # those may be reduced; others may have been turned upright
+        # Those may be reduced; others may have been turned upright.
+        if image.format not in (
+            "JPEG",
+            "MPO",
+        ):
             width, height = image.size
         turn = UPRIGHT.get(_orientation(image))
         scale = round(width / image.width)  # of a JPEG: 1, 2, 4 or 8
@@ -277,8 +313,8 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
 def _has_one_scan(stream: BinaryIO) -> bool:
     """Return whether the decoder reads a single scan of a JPEG; the position in the file stays.
 
-    It does so for a sequential frame whose first scan has all colours. If the headers are not as they should be, the
-    answer is no.
+    It does so for a sequential frame whose first scan has all colours. If the headers are not as
+    they should be, the answer is no.
     """
     place = stream.tell()
     stream.seek(0)
@@ -291,7 +327,8 @@ def _has_one_scan(stream: BinaryIO) -> bool:
 def _first_scan_is_whole(stream: BinaryIO) -> bool:
     colours = b""
     while len(head := stream.read(4)) == 4 and head[0] == 0xFF:
-        kind, size = head[1], int.from_bytes(head[2:], "big") - 2
+        kind = head[1]
+        size = int.from_bytes(head[2:], "big") - 2
         if kind in OTHER_FRAMES or kind in NO_LENGTH or size < 0:
             return False
         if head[:2] == SCAN:
@@ -304,7 +341,9 @@ def _first_scan_is_whole(stream: BinaryIO) -> bool:
 
 
 def _strips(stream: BinaryIO) -> int:
-    """Return how many strips or tiles a file has by its header, if it is a TIFF, else 0; the file is rewound."""
+    """Return how many strips or tiles a file has by its header, if it is a TIFF, else 0; the file
+    is rewound.
+    """
     head = stream.read(16)
     stream.seek(0)
     if head[:4] not in TIFF_STARTS:
@@ -316,13 +355,19 @@ def _strips(stream: BinaryIO) -> int:
     entries = stream.read(min(int.from_bytes(stream.read(size), order), MOST_TAGS) * entry)
     stream.seek(0)
     tags = (entries[at : at + entry] for at in range(0, len(entries), entry))
-    counts = (int.from_bytes(tag[4 : 4 + word], order) for tag in tags if int.from_bytes(tag[:2], order) in STRIP_TAGS)
+    counts = (
+        int.from_bytes(tag[4 : 4 + word], order)
+        for tag in tags
+        if int.from_bytes(tag[:2], order) in STRIP_TAGS
+    )
     return max(counts, default=0)
 
 
 def _scans(stream: BinaryIO) -> int:
     """Return how often the marker of a scan is in a file; the position in the file stays."""
-    place, last, found = stream.tell(), b"", 0
+    place = stream.tell()
+    last = b""
+    found = 0
     stream.seek(0)
     while block := stream.read(1 << 20):
         found += (last + block).count(SCAN)
@@ -332,7 +377,9 @@ def _scans(stream: BinaryIO) -> int:
 
 
 def _orientation(image: Any) -> Any:
-    """Return the EXIF orientation of an image that is loaded; None if there is none, or if it is damaged."""
+    """Return the EXIF orientation of an image that is loaded; None if there is none, or if it is
+    damaged.
+    """
     try:
         value = image.getexif().get(ORIENTATION_TAG)
     except Exception:  # of damaged metadata, which are no reason to refuse the image
@@ -349,7 +396,9 @@ def _opaque(image: Any, colour: bool) -> Any:
 
 
 def _reduced(image: Any) -> tuple[Any, tuple[int, int]]:
-    """Return an image of which small blocks of pixels are averaged, if it is large, and the size of a block."""
+    """Return an image of which small blocks of pixels are averaged, if it is large, and the size of
+    a block.
+    """
     if image.mode in WIDE_MODES:
         image = _eight_bits(image)
     elif image.mode in ("1", "P", "PA") or "transparency" in image.info:
@@ -359,18 +408,25 @@ def _reduced(image: Any) -> tuple[Any, tuple[int, int]]:
 
 
 def _eight_bits(image: Any) -> Any:
-    """Return the grey values of an image with more bits: 16 bits divided by 257, others from the least to the most.
+    """Return the grey values of an image with more bits: 16 bits divided by 257, others from the
+    least to the most.
 
     Pixels of the transparent value are white.
     """
     across, down = image.size
     step = max(1, STRIP_PIXELS // across)
     strips = [(0, top, across, min(top + step, down)) for top in range(0, down, step)]
-    least, most = 0.0, 65535.0
+    least = 0.0
+    most = 65535.0
     if not image.mode.startswith("I;16"):
-        ends = [(values.min(), values.max()) for values in (_finite(image.crop(strip)) for strip in strips)]
-        least, most = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
-    grey, clear = np.empty((down, across), np.uint8), image.info.get("transparency")
+        ends = [
+            (values.min(), values.max())
+            for values in (_finite(image.crop(strip)) for strip in strips)
+        ]
+        least = float(min(low for low, _ in ends))
+        most = float(max(high for _, high in ends))
+    grey = np.empty((down, across), np.uint8)
+    clear = image.info.get("transparency")
     for strip in strips:
         part = image.crop(strip)
         scaled = (_finite(part) - least) * (255.0 / max(most - least, 1e-30))
@@ -389,7 +445,8 @@ def _finite(image: Any) -> npt.NDArray[np.float32]:
 def _from_lab(image: Any) -> Any:
     """Return an image in CIE L*a*b*, which Pillow does not convert by itself, in sRGB."""
     cms = optional("PIL.ImageCms", "images")
-    lab, rgb = cms.createProfile("LAB"), cms.createProfile("sRGB")
+    lab = cms.createProfile("LAB")
+    rgb = cms.createProfile("sRGB")
     return cms.applyTransform(image, cms.buildTransform(lab, rgb, "LAB", "RGB"))
 
 

@@ -18,10 +18,12 @@ from lshfast.images.hashing import ORIENTATIONS, ImageHashes, hash_type
 from lshfast.index.hamming import HammingIndex, dedup_codes
 from lshfast.kernels.hamming import distances
 
-# The quality below which an image has too little content to be compared: PDQ's authors advise against such hashes.
+# The quality below which an image has too little content to be compared: PDQ's authors advise
+# against such hashes.
 LEAST_QUALITY = 50
 
-# Images that are compared with each other at once, and the most answers of their comparison with the kept ones.
+# Images that are compared with each other at once, and the most answers of their comparison with
+# the kept ones.
 BATCH = 512
 MOST_ANSWERS = 1 << 24
 LEAST_ROWS = 16
@@ -38,9 +40,9 @@ class ImageRemoval(NamedTuple):
     distance : int
         Bits in which the hashes differ.
     orientation : str
-        How the image is turned, relative to the kept one: "same", "rotated_90", "rotated_180" or "rotated_270"
-        (clockwise), "flipped" (upside down), "mirrored" (left to right), "transposed" or "transverse" (mirrored at the
-        diagonal from the upper left, or the other one).
+        How the image is turned, relative to the kept one: "same", "rotated_90", "rotated_180" or
+        "rotated_270" (clockwise), "flipped" (upside down), "mirrored" (left to right), "transposed"
+        or "transverse" (mirrored at the diagonal from the upper left, or the other one).
 
     See Also
     --------
@@ -64,8 +66,9 @@ class KnownHashes:
     codes : ndarray of uint64, shape (n, words)
     hash : {"pdq", "phash", "dhash"}
     version : int, optional
-        The version in a list of saved hashes. In lists of `pdq` that lshfast saved without versions it is 1, which is
-        another hash and is refused. By default, the hashes are those that lshfast computes now, or those of others.
+        The version in a list of saved hashes. In lists of `pdq` that lshfast saved without versions
+        it is 1, which is another hash and is refused. By default, the hashes are those that lshfast
+        computes now, or those of others.
 
     See Also
     --------
@@ -93,7 +96,8 @@ class ImageDedup:
     compared : ndarray of bool, shape (n,)
         False for the images with too little content to be compared.
     keeper : ndarray of int64, shape (n,)
-        The row that is kept in place of each row: the row itself if it is kept, -1 if a known image is.
+        The row that is kept in place of each row: the row itself if it is kept, -1 if a known image
+        is.
     known : ndarray of int64, shape (n,)
         The row of the known image in place of which a row is removed, else -1.
     distance : ndarray of int64, shape (n,)
@@ -125,7 +129,8 @@ class ImageDedup:
     def __repr__(self) -> str:
         kept = int(np.count_nonzero(self.keep))
         return (
-            f"ImageDedup({len(self):,} images: {kept:,} kept, {len(self) - kept:,} removed within distance "
+            f"ImageDedup({len(self):,} images: {kept:,} kept, {len(self) - kept:,} removed within "
+            "distance "
             f"{self.radius}, {int(np.count_nonzero(~self.compared)):,} not compared)"
         )
 
@@ -136,15 +141,24 @@ class ImageDedup:
 
     @property
     def groups(self) -> list[Int64Array]:
-        """The rows of each group, the kept one first; in groups of a known image, all rows are copies."""
+        """The rows of each group, the kept one first; in groups of a known image, all rows are
+        copies.
+        """
         found: list[Int64Array] = []
         removed = np.flatnonzero(~self.keep)
-        owner = np.where(self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed])
+        owner = np.where(
+            self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed]
+        )
         order = np.argsort(owner, kind="stable")
         ends = np.flatnonzero(np.diff(owner[order])) + 1
         for places in np.split(order, ends) if len(order) else []:
-            first, copies = int(owner[places[0]]), removed[places]
-            found.append(copies if first >= len(self) else np.concatenate([np.array([first], np.int64), copies]))
+            first = int(owner[places[0]])
+            copies = removed[places]
+            found.append(
+                copies
+                if first >= len(self)
+                else np.concatenate([np.array([first], np.int64), copies])
+            )
         return found
 
     def kept_path(self, row: int) -> str:
@@ -162,7 +176,9 @@ class ImageDedup:
         """
         for row in np.flatnonzero(~self.keep).tolist():
             turned = ORIENTATIONS[int(self.orientation[row])]
-            yield ImageRemoval(self.hashes.paths[row], self.kept_path(row), int(self.distance[row]), turned)
+            yield ImageRemoval(
+                self.hashes.paths[row], self.kept_path(row), int(self.distance[row]), turned
+            )
 
 
 def dedup(
@@ -176,24 +192,28 @@ def dedup(
 ) -> ImageDedup:
     """Choose which images to keep, so that each other image looks like a kept one.
 
-    Images are processed in the order of preference. One is removed if its hash is within the radius of that of an image
-    that was kept before; of several, the one preferred most is its keeper. With the hashes of all orientations, the
-    nearest of the eight counts. Otherwise it is kept. The search is exact: it misses no hashes within the radius.
+    Images are processed in the order of preference. One is removed if its hash is within the radius
+    of that of an image that was kept before; of several, the one preferred most is its keeper. With
+    the hashes of all orientations, the nearest of the eight counts. Otherwise it is kept. The
+    search is exact: it misses no hashes within the radius.
 
-    Images with a quality below 50 are kept and not compared, since pictures without content have similar hashes.
+    Images with a quality below 50 are kept and not compared, since pictures without content have
+    similar hashes.
 
     Parameters
     ----------
     hashes : ImageHashes
     radius : int, optional
-        The most bits in which hashes of copies differ, at least 0 and at most the bits of a hash. By default 31 of 256
-        for PDQ, 8 of 64 for pHash and 5 of 64 for dHash.
+        The most bits in which hashes of copies differ, at least 0 and at most the bits of a hash.
+        By default 31 of 256 for PDQ, 8 of 64 for pHash and 5 of 64 for dHash.
     keep : {"largest", "first"}, default "largest"
         The order of preference: most pixels, then most bytes, then the first; or the first.
     against : KnownHashes, optional
-        Known images. An image that looks like one of them is removed for the nearest before the others are compared.
+        Known images. An image that looks like one of them is removed for the nearest before the
+        others are compared.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called from time to time with ("dedup", images done, images in total).
 
@@ -220,7 +240,9 @@ def dedup(
     >>> from lshfast.images import dedup, hash_files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     picture = Image.effect_mandelbrot((400, 300), (-1.5, -0.3, -0.9, 0.2), 40)
-    ...     names = [os.path.join(folder, name) for name in ("small.png", "large.jpg", "turned.png")]
+    ...     names = [
+    ...         os.path.join(folder, name) for name in ("small.png", "large.jpg", "turned.png")
+    ...     ]
     ...     picture.resize((200, 150)).save(names[0])
     ...     picture.save(names[1])
     ...     picture.resize((200, 150)).rotate(-90, expand=True).save(names[2])
@@ -239,12 +261,16 @@ def dedup(
     codes = np.asarray(hashes.codes)
     n, k, _ = codes.shape
     compared: BoolArray = hashes.quality >= LEAST_QUALITY
-    keeper, known = np.arange(n, dtype=np.int64), np.full(n, -1, np.int64)
-    distance, orientation = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    keeper = np.arange(n, dtype=np.int64)
+    known = np.full(n, -1, np.int64)
+    distance = np.zeros(n, np.int64)
+    orientation = np.zeros(n, np.int64)
     if against is not None and len(against.paths):
         found = _near_known(hashes, np.flatnonzero(compared), against, radius, threads)
-        known[found.rows], keeper[found.rows] = found.known, -1
-        distance[found.rows], orientation[found.rows] = found.distance, found.orientation
+        known[found.rows] = found.known
+        keeper[found.rows] = -1
+        distance[found.rows] = found.distance
+        orientation[found.rows] = found.orientation
     left = np.flatnonzero(compared & (known < 0))
     order = left[_preference(hashes, left, keep)]
     if k == 1:
@@ -255,16 +281,22 @@ def dedup(
     own = left[keeper[left] != left]
     distance[own], orientation[own] = _nearest_turns(codes, own, keeper[own])
     keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
-    return ImageDedup(hashes, keep_mask, compared, keeper, known, distance, orientation, radius, against)
+    return ImageDedup(
+        hashes, keep_mask, compared, keeper, known, distance, orientation, radius, against
+    )
 
 
 def _check_hashes(hashes: ImageHashes, against: KnownHashes | None) -> None:
-    """Raise ValueError if codes say that they are of another hash than the images, or of another version of it."""
+    """Raise ValueError if codes say that they are of another hash than the images, or of another
+    version of it.
+    """
     computed = image_hash(hashes.hash)
     given = [("hashes", hash_of_codes(hashes.codes))]
     if against is not None:
         if against.hash != hashes.hash:
-            raise ValueError(f"against must have hashes of the kind {hashes.hash}, not {against.hash}")
+            raise ValueError(
+                f"against must have hashes of the kind {hashes.hash}, not {against.hash}"
+            )
         given.append(("against", hash_of_codes(against.codes)))
         if against.version is not None:
             version = check_int("against.version", against.version, 1)
@@ -280,7 +312,9 @@ def _check_hashes(hashes: ImageHashes, against: KnownHashes | None) -> None:
 
 
 class _NearKnown(NamedTuple):
-    """Rows that look like known images: those images, the distances, and how the rows are turned."""
+    """Rows that look like known images: those images, the distances, and how the rows are
+    turned.
+    """
 
     rows: Int64Array
     known: Int64Array
@@ -288,7 +322,9 @@ class _NearKnown(NamedTuple):
     orientation: Int64Array
 
 
-def _near_known(hashes: ImageHashes, rows: Int64Array, against: KnownHashes, radius: int, threads: int) -> _NearKnown:
+def _near_known(
+    hashes: ImageHashes, rows: Int64Array, against: KnownHashes, radius: int, threads: int
+) -> _NearKnown:
     """Return which of some rows are within the radius of known images, each with the nearest."""
     codes = np.asarray(hashes.codes)
     _, k, words = codes.shape
@@ -312,8 +348,11 @@ def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64
     return np.lexsort((-hashes.nbytes[rows], -pixels)).astype(np.int64)
 
 
-def _oriented_keepers(codes: UInt64Array, radius: int, threads: int, progress: Progress | None) -> Int64Array:
-    """Return the keeper of each of n images in their order of preference, (n, 8, words), itself if it is kept.
+def _oriented_keepers(
+    codes: UInt64Array, radius: int, threads: int, progress: Progress | None
+) -> Int64Array:
+    """Return the keeper of each of n images in their order of preference, (n, 8, words), itself if
+    it is kept.
 
     A batch is compared with what was kept before it, then with itself.
     """
@@ -327,7 +366,9 @@ def _oriented_keepers(codes: UInt64Array, radius: int, threads: int, progress: P
         earlier = _firsts(index, some, threads)
         own = _batch_keepers(some, earlier < 0, radius, threads)
         keeper[low : low + len(some)] = np.where(earlier >= 0, earlier, low + own)
-        kept = np.flatnonzero(keeper[low : low + len(some)] == np.arange(low, low + len(some), dtype=np.int64))
+        kept = np.flatnonzero(
+            keeper[low : low + len(some)] == np.arange(low, low + len(some), dtype=np.int64)
+        )
         index.insert(low + kept, some[kept, 0])
         low += len(some)
         if progress:
@@ -336,16 +377,22 @@ def _oriented_keepers(codes: UInt64Array, radius: int, threads: int, progress: P
 
 
 def _firsts(index: HammingIndex, codes: UInt64Array, threads: int) -> Int64Array:
-    """Return the least key in an index that is within its radius of a code of each image; -1 for none."""
+    """Return the least key in an index that is within its radius of a code of each image; -1 for
+    none.
+    """
     answers = index.within(codes.reshape(-1, codes.shape[2]), threads=threads)
-    owner = np.repeat(np.arange(len(codes), dtype=np.int64), np.diff(answers.offsets[:: codes.shape[1]]))
+    owner = np.repeat(
+        np.arange(len(codes), dtype=np.int64), np.diff(answers.offsets[:: codes.shape[1]])
+    )
     least = np.full(len(codes), np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, owner, np.asarray(answers.keys, np.int64))
     return np.where(least == np.iinfo(np.int64).max, -1, least)
 
 
 def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: int) -> Int64Array:
-    """Return the keepers among images of one batch that have none yet, by their places; each other one is its own."""
+    """Return the keepers among images of one batch that have none yet, by their places; each other
+    one is its own.
+    """
     keeper = np.arange(len(codes), dtype=np.int64)
     rows = np.flatnonzero(free)
     if len(rows) < 2:
@@ -353,7 +400,8 @@ def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: in
     inside = HammingIndex(64 * codes.shape[2], radius=radius)
     inside.insert(rows, codes[rows, 0])
     answers = inside.within(codes[rows].reshape(-1, codes.shape[2]), threads=threads)
-    near, offsets = np.asarray(answers.keys, np.int64), answers.offsets[:: codes.shape[1]]
+    near = np.asarray(answers.keys, np.int64)
+    offsets = answers.offsets[:: codes.shape[1]]
     for place, row in enumerate(rows.tolist()):
         before = near[offsets[place] : offsets[place + 1]]
         before = before[before < row]
@@ -363,8 +411,12 @@ def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: in
     return keeper
 
 
-def _nearest_turns(codes: UInt64Array, rows: Int64Array, kept: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the least distance of a code of each row to the first code of its keeper, and which code that is."""
+def _nearest_turns(
+    codes: UInt64Array, rows: Int64Array, kept: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """Return the least distance of a code of each row to the first code of its keeper, and which
+    code that is.
+    """
     k = codes.shape[1]
     flat = codes.reshape(-1, codes.shape[2])
     first = (rows * k)[:, None] + np.arange(k, dtype=np.int64)

@@ -1,4 +1,6 @@
-"""Perceptual hashes of image files: PDQ, pHash and dHash, in all orientations if they are wanted."""
+"""Perceptual hashes of image files: PDQ, pHash and dHash, in all orientations if they are
+wanted.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,27 @@ from lshfast.images.decoding import MAX_PIXELS, Decoded, ImageError, decode, qui
 from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality
 from lshfast.sketch.arrays import made_by
 
-# How an image may be turned, relative to another one: rotations are clockwise. Behind them, the operations of Pillow
-# that turn it back: the values of Image.Transpose, in the order of PDQ's eight hashes.
+# How an image may be turned, relative to another one: rotations are clockwise. Behind them, the
+# operations of Pillow that turn it back: the values of Image.Transpose, in the order of PDQ's eight
+# hashes.
 ORIENTATIONS = (
-    "same", "rotated_90", "rotated_180", "rotated_270", "flipped", "mirrored", "transposed", "transverse",
-)  # fmt: skip
+    "same",
+    "rotated_90",
+    "rotated_180",
+    "rotated_270",
+    "flipped",
+    "mirrored",
+    "transposed",
+    "transverse",
+)
 TURNS_BACK = (None, 2, 3, 4, 1, 0, 5, 6)
 
 
 class HashType(NamedTuple):
     """A kind of hash: its bits, the default radius, and a function.
 
-    The function takes an image and operations of Pillow. It returns the bits of the hash of the image after each of
-    them, and the quality. `stored` is that of `decode`.
+    The function takes an image and operations of Pillow. It returns the bits of the hash of the
+    image after each of them, and the quality. `stored` is that of `decode`.
     """
 
     bits: int
@@ -73,12 +83,14 @@ class ImageHashes:
     ----------
     paths : list of str
     codes : ndarray of uint64, shape (n, k, words)
-        k is 1, or 8 with all orientations: code 0 is the hash of the image as it is, and the others those of the image
-        turned back from each of `ORIENTATIONS`. Bits are in the order of `lshfast.dedup_codes`. Rows and slices of it
-        say of which hash they are, so indexes of other hashes refuse them: see `lshfast.HammingIndex`.
+        k is 1, or 8 with all orientations: code 0 is the hash of the image as it is, and the others
+        those of the image turned back from each of `ORIENTATIONS`. Bits are in the order of
+        `lshfast.dedup_codes`. Rows and slices of it say of which hash they are, so indexes of other
+        hashes refuse them: see `lshfast.HammingIndex`.
     quality : ndarray of int64, shape (n,)
-        PDQ's measure of the content of an image, in 0..100: the sum of the differences between neighbours of 64 x 64
-        grey values. An image below 50 has too little content for any of the hashes.
+        PDQ's measure of the content of an image, in 0..100: the sum of the differences between
+        neighbours of 64 x 64 grey values. An image below 50 has too little content for any of the
+        hashes.
     width, height : ndarray of int64, shape (n,)
         Pixels, as the image is shown.
     nbytes : ndarray of int64, shape (n,)
@@ -107,7 +119,10 @@ class ImageHashes:
 
     def __repr__(self) -> str:
         n, k, _ = self.codes.shape
-        return f"ImageHashes({n:,} images, {self.hash}, {k} per image, {len(self.rejected):,} rejected)"
+        return (
+            f"ImageHashes({n:,} images, {self.hash}, {k} per image, {len(self.rejected):,} "
+            "rejected)"
+        )
 
     def hex(self, rows: Iterable[int] | None = None) -> list[str]:
         """Return the hashes of images, as they are, as hexadecimal digits.
@@ -138,10 +153,10 @@ def hash_files(
 ) -> ImageHashes:
     """Compute perceptual hashes of image files.
 
-    JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF and JPEG 2000 are read, whatever the names of the files say. The EXIF
-    orientation is applied, and of an animation or of several pages the first is read. Transparent parts are white for
-    pHash and dHash, and have the colours that are stored for PDQ. A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if
-    its shorter side then has 256 pixels or more.
+    JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF and JPEG 2000 are read, whatever the names of the files
+    say. The EXIF orientation is applied, and of an animation or of several pages the first is read.
+    Transparent parts are white for pHash and dHash, and have the colours that are stored for PDQ. A
+    JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has 256 pixels or more.
 
     Parameters
     ----------
@@ -152,11 +167,14 @@ def hash_files(
     orientations : bool, default False
         Whether to compute the hashes of all eight rotations and mirror images, too.
     max_pixels : int, default 178,956,970
-        The most pixels of an image, at least 1. A larger one is refused before its pixels are decoded.
+        The most pixels of an image, at least 1. A larger one is refused before its pixels are
+        decoded.
     on_error : {"skip", "stop"}, default "skip"
-        Whether a file that cannot be hashed is recorded in `ImageHashes.rejected`, or raises DataError.
+        Whether a file that cannot be hashed is recorded in `ImageHashes.rejected`, or raises
+        DataError.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called from time to time with ("hash", files done, files in total).
 
@@ -181,11 +199,12 @@ def hash_files(
 
     Notes
     -----
-    The hash of PDQ is the published one: that of the package pdqhash for all pixels, within 4 of 256 bits (144 parts
-    and sizes of two photographs), and equal to it for images of up to 65,536 pixels. PDQ's own programs ignore the EXIF
-    orientation, so they hash such a photograph as it is stored: use `orientations` to find it in a list of theirs. An
-    image with a side below 5 pixels has a hash of zeros and the quality 0, as in PDQ. Other versions of Pillow and of
-    its decoders may change single bits.
+    The hash of PDQ is the published one: that of the package pdqhash for all pixels, within 4 of
+    256 bits (144 parts and sizes of two photographs), and equal to it for images of up to 65,536
+    pixels. PDQ's own programs ignore the EXIF orientation, so they hash such a photograph as it is
+    stored: use `orientations` to find it in a list of theirs. An image with a side below 5 pixels
+    has a hash of zeros and the quality 0, as in PDQ. Other versions of Pillow and of its decoders
+    may change single bits.
 
     References
     ----------
@@ -222,11 +241,14 @@ def hash_files(
     count = len(turns)
     work = partial(_hash_file, kind=kind, turns=turns, max_pixels=max_pixels)
     threads = thread_count(threads)
-    good, rejected = list[str](), list[BadImage]()
+    good = list[str]()
+    rejected = list[BadImage]()
     codes = np.zeros((len(given), count, kind.bits // 8), np.uint8)
     figures = np.zeros((len(given), 4), np.int64)
     with quiet_decoder(max_pixels):
-        for done, (path, found) in enumerate(zip(given, ordered_map(work, given, threads), strict=True), 1):
+        for done, (path, found) in enumerate(
+            zip(given, ordered_map(work, given, threads), strict=True), 1
+        ):
             if isinstance(found, str):
                 if on_error == "stop":
                     raise DataError(printable(path), None, found)
@@ -237,8 +259,12 @@ def hash_files(
             if progress:
                 progress("hash", done, len(given))
     n = len(good)
-    words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(n, count, kind.bits // 64)
-    quality, width, height, nbytes = (np.ascontiguousarray(figures[:n, place]) for place in range(4))
+    words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(
+        n, count, kind.bits // 64
+    )
+    quality, width, height, nbytes = (
+        np.ascontiguousarray(figures[:n, place]) for place in range(4)
+    )
     words = made_by(image_hash(hash), words)
     return ImageHashes(good, words, quality, width, height, nbytes, hash, rejected)
 

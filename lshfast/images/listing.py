@@ -14,9 +14,25 @@ from lshfast.common.suffixes import suffixes_of
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
-    ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".dib",
-    ".avif", ".jp2", ".j2k", ".jpf", ".jpx",
-}  # fmt: skip
+    ".jpg",
+    ".jpeg",
+    ".jpe",
+    ".jfif",
+    ".mpo",
+    ".png",
+    ".apng",
+    ".gif",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".bmp",
+    ".dib",
+    ".avif",
+    ".jp2",
+    ".j2k",
+    ".jpf",
+    ".jpx",
+}
 
 
 @dataclass
@@ -48,12 +64,13 @@ class ImageFiles:
 def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> ImageFiles:
     """List the image files of files and folders, without reading them.
 
-    From a folder, files at any depth with the suffix of an image are taken: .jpg, .jpeg, .jpe, .jfif, .mpo, .png,
-    .apng, .gif, .webp, .tif, .tiff, .bmp, .dib, .avif, .jp2, .j2k, .jpf and .jpx, in upper or lower case. Hidden files
-    and folders are skipped, and links to folders are not followed. A file that is named itself may have any suffix.
+    From a folder, files at any depth with the suffix of an image are taken: .jpg, .jpeg, .jpe,
+    .jfif, .mpo, .png, .apng, .gif, .webp, .tif, .tiff, .bmp, .dib, .avif, .jp2, .j2k, .jpf and
+    .jpx, in upper or lower case. Hidden files and folders are skipped, and links to folders are not
+    followed. A file that is named itself may have any suffix.
 
-    A file that is reached several times, also by a symbolic link, is listed once: it must not be taken for a copy of
-    itself. Of a file and links to it in one folder, the file is listed.
+    A file that is reached several times, also by a symbolic link, is listed once: it must not be
+    taken for a copy of itself. Of a file and links to it in one folder, the file is listed.
 
     Parameters
     ----------
@@ -66,7 +83,8 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     Raises
     ------
     DataError
-        If an input is missing, neither a file nor a folder, or a folder without images, or a folder cannot be read.
+        If an input is missing, neither a file nor a folder, or a folder without images, or a folder
+        cannot be read.
     ValueError
         If there are no inputs.
 
@@ -88,7 +106,8 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     if not given:
         raise ValueError("no inputs")
-    files, seen = ImageFiles(), set[str]()
+    files = ImageFiles()
+    seen = set[str]()
     others: list[str] = []
     for path in given:
         for found in _files_of(os.fspath(path), others):
@@ -105,14 +124,20 @@ def _files_of(path: str, others: list[str]) -> Iterator[str]:
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
-        raise DataError(printable(path), None, f"cannot be read: {error.strerror}{nearest_file(error)}") from error
+        raise DataError(
+            printable(path), None, f"cannot be read: {error.strerror}{nearest_file(error)}"
+        ) from error
     if stat.S_ISREG(mode):
         return iter([path])
     if not stat.S_ISDIR(mode):
         raise DataError(printable(path), None, "is neither a file nor a folder")
     found = list(_inside(path, others))
     if not found:
-        raise DataError(printable(path), None, f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}")
+        raise DataError(
+            printable(path),
+            None,
+            f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}",
+        )
     links = {name for name in found if os.path.islink(name)}
     targets = {os.path.realpath(name) for name in found if name not in links}
     found = [name for name in found if name not in links or os.path.realpath(name) not in targets]
@@ -133,5 +158,9 @@ def _inside(path: str, others: list[str]) -> Iterator[str]:
 
 
 def _unreadable(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed; otherwise its files would be silently missing."""
-    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
+    """Raise an error for a folder that cannot be listed; otherwise its files would be silently
+    missing.
+    """
+    raise DataError(
+        printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
+    ) from error

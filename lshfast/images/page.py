@@ -20,27 +20,41 @@ from lshfast.images.groups import LEAST_QUALITY, ImageDedup
 from lshfast.images.hashing import ORIENTATIONS, hash_type
 from lshfast.reports.page import render, short
 
-# What is shown: copies that are least alike; groups; images of a group; images that were not compared; and the
-# characters of all thumbnails, where those of the first may come twice.
-MOST_LEAST_ALIKE, MOST_GROUPS, MOST_OF_GROUP, MOST_BLANK = 12, 60, 12, 24
+# What is shown: copies that are least alike; groups; images of a group; images that were not
+# compared; and the characters of all thumbnails, where those of the first may come twice.
+MOST_LEAST_ALIKE = 12
+MOST_GROUPS = 60
+MOST_OF_GROUP = 12
+MOST_BLANK = 24
 MOST_THUMBNAILS = 3_800_000
 
 # The longer side of a thumbnail in pixels, and its quality as a JPEG.
-SIDE, JPEG_QUALITY = 200, 70
+SIDE = 200
+JPEG_QUALITY = 70
 
 DESCRIPTIONS = dict(
     zip(
         ORIENTATIONS,
-        ("", "rotated by 90°", "rotated by 180°", "rotated by 270°", "flipped upside down", "mirrored",
-         "mirrored at the diagonal", "mirrored at the other diagonal"),
+        (
+            "",
+            "rotated by 90°",
+            "rotated by 180°",
+            "rotated by 270°",
+            "flipped upside down",
+            "mirrored",
+            "mirrored at the diagonal",
+            "mirrored at the other diagonal",
+        ),
         strict=True,
     )
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class ShownImage:
-    """An image of a page: its row, whether it is kept, what is said of it, and its thumbnail in base 64, or ""."""
+    """An image of a page: its row, whether it is kept, what is said of it, and its thumbnail in
+    base 64, or "".
+    """
 
     row: int
     kept: bool
@@ -77,8 +91,8 @@ def gallery(
 ) -> str:
     """Return the page of a result.
 
-    Thumbnails are read from the files again; together they take less than 5 MB. Known images are only named,
-    since their files may be anywhere.
+    Thumbnails are read from the files again; together they take less than 5 MB. Known images are
+    only named, since their files may be anywhere.
 
     Parameters
     ----------
@@ -99,10 +113,16 @@ def gallery(
     rows = np.flatnonzero(~result.compared)
     blank = [_blank(result, row) for row in rows[:MOST_BLANK].tolist()]
     if thumbnails:
-        wanted = [shown.row for group in [*pairs, *groups] for shown in group.shown if shown.row >= 0]
+        wanted = [
+            shown.row for group in [*pairs, *groups] for shown in group.shown if shown.row >= 0
+        ]
         wanted = list(dict.fromkeys([*wanted, *(shown.row for shown in blank)]))
-        data = dict(zip(wanted, _thumbnails(result.hashes.paths, wanted, max_pixels, threads), strict=False))
-        pairs, groups = ([replace(one, shown=_with(one.shown, data)) for one in some] for some in (pairs, groups))
+        data = dict(
+            zip(wanted, _thumbnails(result.hashes.paths, wanted, max_pixels, threads), strict=False)
+        )
+        pairs, groups = (
+            [replace(one, shown=_with(one.shown, data)) for one in some] for some in (pairs, groups)
+        )
         blank = _with(blank, data)
     removed = int(np.count_nonzero(~result.keep))
     return render(
@@ -137,7 +157,9 @@ def _group(result: ImageDedup, rows: Int64Array) -> ShownGroup:
     shown = [] if result.keep[first] else [_kept(result, first)]
     shown += [_shown(result, row) for row in rows[: MOST_OF_GROUP - len(shown)].tolist()]
     more = len(rows) - sum(each.row >= 0 for each in shown)
-    return ShownGroup(f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}", shown, more)
+    return ShownGroup(
+        f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}", shown, more
+    )
 
 
 def _least_alike(result: ImageDedup) -> list[int]:
@@ -149,19 +171,24 @@ def _least_alike(result: ImageDedup) -> list[int]:
 
 def _pair(result: ImageDedup, row: int) -> ShownGroup:
     """Return what is kept in place of a copy, and the copy."""
-    return ShownGroup(f"distance {int(result.distance[row])}", [_kept(result, row), _shown(result, row)])
+    return ShownGroup(
+        f"distance {int(result.distance[row])}", [_kept(result, row), _shown(result, row)]
+    )
 
 
 def _kept(result: ImageDedup, row: int) -> ShownImage:
     """Return what is kept in place of a row; of a known image, only the name."""
     if result.keeper[row] >= 0:
         return _shown(result, int(result.keeper[row]))
-    return ShownImage(-1, True, "known", short(printable(result.kept_path(row))), (), absent="known image")
+    return ShownImage(
+        -1, True, "known", short(printable(result.kept_path(row))), (), absent="known image"
+    )
 
 
 def _shown(result: ImageDedup, row: int) -> ShownImage:
     hashes = result.hashes
-    name, size = short(printable(hashes.paths[row])), f"{hashes.width[row]:,} x {hashes.height[row]:,}"
+    name = short(printable(hashes.paths[row]))
+    size = f"{hashes.width[row]:,} x {hashes.height[row]:,}"
     if result.keep[row]:
         return ShownImage(row, True, "kept", name, (size,))
     turned = DESCRIPTIONS[ORIENTATIONS[int(result.orientation[row])]]
@@ -179,11 +206,17 @@ def _with(some: Sequence[ShownImage], data: dict[int, str]) -> list[ShownImage]:
     return [replace(shown, data=data.get(shown.row, "")) for shown in some]
 
 
-def _thumbnails(paths: Sequence[str], rows: Sequence[int], max_pixels: int, threads: int) -> Iterator[str]:
-    """Yield thumbnails of rows in base 64, "" if the file cannot be read any more, until they take too much."""
+def _thumbnails(
+    paths: Sequence[str], rows: Sequence[int], max_pixels: int, threads: int
+) -> Iterator[str]:
+    """Yield thumbnails of rows in base 64, "" if the file cannot be read any more, until they take
+    too much.
+    """
     total = 0
     with quiet_decoder(max_pixels):
-        for data in ordered_map(partial(_thumbnail, max_pixels), [paths[row] for row in rows], threads):
+        for data in ordered_map(
+            partial(_thumbnail, max_pixels), [paths[row] for row in rows], threads
+        ):
             total += len(data)
             if total > MOST_THUMBNAILS:
                 return

@@ -1,9 +1,11 @@
-"""PDQ, step by step as its authors publish it: a filter and 64 x 64 samples, a cosine transform, and its median.
+"""PDQ, step by step as its authors publish it: a filter and 64 x 64 samples, a cosine transform,
+and its median.
 
-Filter and sampling are linear along each side, so one matrix for each side does both. Of an image that was reduced
-while it was decoded, the weights of the pixels in each block are added. Measured on 144 parts and sizes of two
-photographs, from 96 to 3840 pixels wide: the hash is pdqhash's of all pixels, within 2 of 256 bits for lossless files
-and within 4 for JPEGs; the quality is the same. It takes 0.3 ms for 384 x 384 pixels, and pdqhash 2.7 ms.
+Filter and sampling are linear along each side, so one matrix for each side does both. Of an image
+that was reduced while it was decoded, the weights of the pixels in each block are added. Measured
+on 144 parts and sizes of two photographs, from 96 to 3840 pixels wide: the hash is pdqhash's of all
+pixels, within 2 of 256 bits for lossless files and within 4 for JPEGs; the quality is the same. It
+takes 0.3 ms for 384 x 384 pixels, and pdqhash 2.7 ms.
 """
 
 from __future__ import annotations
@@ -21,16 +23,21 @@ from lshfast.images.decoding import REVERSED, SMALL_PIXELS, TRANSPOSING, Decoded
 
 Bits = npt.NDArray[np.uint8]
 
-# The side, in samples, to which PDQ reduces an image; the coefficients of each side; and the least side of an image in
-# pixels. A smaller one has a hash of zeros and no quality.
-SIDE, COEFFICIENTS, LEAST_SIDE = 64, 16, 5
+# The side, in samples, to which PDQ reduces an image; the coefficients of each side; and the least
+# side of an image in pixels. A smaller one has a hash of zeros and no quality.
+SIDE = 64
+COEFFICIENTS = 16
+LEAST_SIDE = 5
 
-# Weights are computed for at most so many pixels in a block; a longer image has wider ones, for its proportions count.
+# Weights are computed for at most so many pixels in a block; a longer image has wider ones, for its
+# proportions count.
 FINEST = 16
 
 
 def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int]:
-    """Return the bits of the hash of an image after each of these operations of Pillow, (n, 256), and the quality."""
+    """Return the bits of the hash of an image after each of these operations of Pillow, (n, 256),
+    and the quality.
+    """
     if min(decoded.width, decoded.height) < LEAST_SIDE:
         return np.zeros((len(turns), COEFFICIENTS**2), np.uint8), 0
     if decoded.width * decoded.height <= SMALL_PIXELS and decoded.blocks == (1, 1):
@@ -42,21 +49,30 @@ def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int
 
 def pdq_quality(decoded: Decoded) -> int:
     """Return PDQ's measure of the content of an image."""
-    return 0 if min(decoded.width, decoded.height) < LEAST_SIDE else _quality(_Sampling(decoded).samples(None))
+    return (
+        0
+        if min(decoded.width, decoded.height) < LEAST_SIDE
+        else _quality(_Sampling(decoded).samples(None))
+    )
 
 
 def _by_package(image: Any, turns: Sequence[int | None]) -> tuple[Bits, int]:
-    """Return the hashes of the package, which also rounds as PDQ does: that decides coefficients which are 0."""
+    """Return the hashes of the package, which also rounds as PDQ does: that decides coefficients
+    which are 0.
+    """
     package = optional("pdqhash", "images")
     turned = [
-        np.asarray(image.convert("RGB") if turn is None else image.convert("RGB").transpose(turn)) for turn in turns
+        np.asarray(image.convert("RGB") if turn is None else image.convert("RGB").transpose(turn))
+        for turn in turns
     ]
     hashes = [package.compute(pixels) for pixels in turned]
     return np.array([bits for bits, _ in hashes], np.uint8), int(hashes[0][1])
 
 
 class _Sampling:
-    """The grey values at the centers of 64 x 64 cells of an image, after PDQ's filter, however the image is turned."""
+    """The grey values at the centers of 64 x 64 cells of an image, after PDQ's filter, however the
+    image is turned.
+    """
 
     def __init__(self, decoded: Decoded) -> None:
         self._decoded = decoded
@@ -96,22 +112,27 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
     Of an image that is `reversed`, the first block may have fewer pixels, else the last one.
     """
     if n > FINEST * blocks:
-        n, block = -(-n * FINEST // block), FINEST
+        n = -(-n * FINEST // block)
+        block = FINEST
     centers = ((np.arange(SIDE, dtype=np.int64) + 0.5) * n / SIDE).astype(np.int64)
     first, last = _windows(centers, n)
     sizes = last - first
     sample = np.repeat(np.arange(SIDE, dtype=np.int64), sizes)
+    # In the windows of all samples.
     place = np.arange(len(sample), dtype=np.int64) + np.repeat(
         last - np.cumsum(sizes, dtype=np.int64), sizes
-    )  # in the windows of all samples
+    )
     starts, stops = _windows(place, n)
     share = 1 / (np.repeat(sizes, sizes) * (stops - starts))
     begins = _windows(first, n)[0]
     width = int((_windows(last - 1, n)[1] - begins).max()) + 1
     at = sample * width - begins[sample]
-    changes = np.bincount(at + starts, share, SIDE * width) - np.bincount(at + stops, share, SIDE * width)
+    changes = np.bincount(at + starts, share, SIDE * width) - np.bincount(
+        at + stops, share, SIDE * width
+    )
     weights = np.cumsum(changes.reshape(SIDE, width), axis=1, dtype=np.float64)
-    pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)  # beyond the side, weights are 0
+    # Beyond the side, weights are 0.
+    pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)
     missing = blocks * block - n if reversed else 0
     cell = np.arange(SIDE, dtype=np.int64)[:, None] * blocks + (pixel + missing) // block
     sums = np.bincount(cell.ravel(), weights.ravel(), SIDE * blocks)
@@ -119,7 +140,9 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
 
 
 def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
-    """Return where the windows of PDQ's box filter at some places of a side of n pixels begin and end."""
+    """Return where the windows of PDQ's box filter at some places of a side of n pixels begin and
+    end.
+    """
     width = (n + 2 * SIDE - 1) // (2 * SIDE)
     ahead = (width + 2) // 2
     return np.maximum(places - (width - ahead), 0), np.minimum(places + ahead, n)
@@ -142,6 +165,10 @@ def _bits(coefficients: Float64Array) -> Bits:
 
 
 def _quality(samples: Float64Array) -> int:
-    """Return the sum of the differences between neighbours, of which small ones are rounded to 0, in 0..100."""
-    steps = sum(int(np.abs(np.trunc(np.diff(samples, axis=axis) * 100 / 255)).sum()) for axis in (0, 1))
+    """Return the sum of the differences between neighbours, of which small ones are rounded to 0,
+    in 0..100.
+    """
+    steps = sum(
+        int(np.abs(np.trunc(np.diff(samples, axis=axis) * 100 / 255)).sum()) for axis in (0, 1)
+    )
     return min(steps // 90, 100)

@@ -1,18 +1,22 @@
-"""Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`, and their stores.
+"""Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`,
+and their stores.
 
-All of them take insertions and removals at any time, and are saved to files that several processes can open.
+All of them take insertions and removals at any time, and are saved to files that several processes
+can open.
 
 >>> from lshfast import LSHIndex, MinHasher, TokenSets
->>> signatures = MinHasher().sketch(TokenSets.from_sets([range(0, 100), range(5, 100), range(1000, 1100)]))
+>>> signatures = MinHasher().sketch(
+...     TokenSets.from_sets([range(0, 100), range(5, 100), range(1000, 1100)])
+... )
 >>> index = LSHIndex(threshold=0.7)
 >>> index.insert(["a", "b", "c"], signatures)
 3
 >>> index.query(signatures[0])
 ['a', 'b']
 
-`LSHIndex` finds what is similar by at least a threshold, `LSHForest` the k most similar, `LSHEnsemble` the sets
-that contain a query, and `NearNeighbors` the nearest points by angle or distance. `lshfast.HammingIndex` and
-`lshfast.TanimotoIndex` search packed codes.
+`LSHIndex` finds what is similar by at least a threshold, `LSHForest` the k most similar,
+`LSHEnsemble` the sets that contain a query, and `NearNeighbors` the nearest points by angle or
+distance. `lshfast.HammingIndex` and `lshfast.TanimotoIndex` search packed codes.
 """
 
 from typing import TYPE_CHECKING
@@ -68,7 +72,8 @@ if not TYPE_CHECKING:
             "lsh_index": "LSHIndex",
             "matches": "Match Matches",
             ".": "hamming",
-            "neighbors": "FewNeighborsWarning NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan "
+            "neighbors": "FewNeighborsWarning NearNeighbors Neighbor NeighborLists NeighborPairs "
+            "NeighborsPlan "
             "NeighborStats",
         },
     )

@@ -54,14 +54,16 @@ class Part(NamedTuple):
     upper : int
         Size of the largest set in the partition. The plan is valid for sets of up to this size.
     similarity : float
-        Jaccard similarity, in (0, 1], of the query and a set of this size whose containment equals the threshold.
+        Jaccard similarity, in (0, 1], of the query and a set of this size whose containment equals
+        the threshold.
     trees : int
         Number of trees that are searched.
     depth : int
         The trees are searched for rows that share `depth` or `depth` + 1 slots with the query.
     recall : float
-        Lower bound of the probability, in [0, 1], that a set of the greatest size whose containment equals the
-        threshold is found. Smaller sets, and sets that contain more of the query, are found with higher probability.
+        Lower bound of the probability, in [0, 1], that a set of the greatest size whose containment
+        equals the threshold is found. Smaller sets, and sets that contain more of the query, are
+        found with higher probability.
     """
 
     upper: int
@@ -72,18 +74,21 @@ class Part(NamedTuple):
 
 
 class LSHEnsemble(MemoryIndex):
-    """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold, for any size of X.
+    """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold, for any
+    size of X.
 
-    An entry is a key, a MinHash signature and the size of its set. The share J of equal slots of two signatures, and
-    both sizes, give the estimate |Q & X| = J (|Q| + |X|) / (1 + J). The containment that follows is compared with the
-    threshold, and returned as `similarity`; it is at most 1 and at most |X| / |Q|.
+    An entry is a key, a MinHash signature and the size of its set. The share J of equal slots of
+    two signatures, and both sizes, give the estimate |Q & X| = J (|Q| + |X|) / (1 + J). The
+    containment that follows is compared with the threshold, and returned as `similarity`; it is at
+    most 1 and at most |X| / |Q|.
 
-    Entries are partitioned by size. If the largest set of a partition has u elements, and the query has q elements, a
-    set whose containment is at least the threshold t has a Jaccard similarity of at least s = t / (u / q + 1 - t). The
-    sorted trees of the partition are searched so deep that such a set is found with probability `recall`; the greater s
-    is, the deeper. If u is much greater than q, then s is small and few slots are equal; each slot is then looked up
-    separately. So each entry with at least one equal slot, whose estimated containment is at least the threshold, is
-    found with probability at least `recall`.
+    Entries are partitioned by size. If the largest set of a partition has u elements, and the query
+    has q elements, a set whose containment is at least the threshold t has a Jaccard similarity of
+    at least s = t / (u / q + 1 - t). The sorted trees of the partition are searched so deep that
+    such a set is found with probability `recall`; the greater s is, the deeper. If u is much
+    greater than q, then s is small and few slots are equal; each slot is then looked up separately.
+    So each entry with at least one equal slot, whose estimated containment is at least the
+    threshold, is found with probability at least `recall`.
 
     Parameters
     ----------
@@ -92,14 +97,14 @@ class LSHEnsemble(MemoryIndex):
     num_perm : int, default 128
         Slots of a signature, in 1..65,536.
     partitions : int, default 16
-        The most partitions, at least 1. All have about the same number of entries. There are fewer partitions if there
-        are fewer than 256 entries for each, or few different sizes. Entries are partitioned again when a partition has
-        twice as many entries as it should have.
+        The most partitions, at least 1. All have about the same number of entries. There are fewer
+        partitions if there are fewer than 256 entries for each, or few different sizes. Entries are
+        partitioned again when a partition has twice as many entries as it should have.
     recall : float, default 0.95
         Probability, in (0, 1).
     trees : int, optional
-        As for `LSHForest`. In addition, each slot that is not the first of one of these trees has a tree of one slot,
-        which also takes about 14 bytes per entry.
+        As for `LSHForest`. In addition, each slot that is not the first of one of these trees has a
+        tree of one slot, which also takes about 14 bytes per entry.
     scheme : {"fast", "classic"}, default "fast"
         Scheme of the signatures (see `MinHasher`).
     seed : int or "random", default 1
@@ -107,11 +112,12 @@ class LSHEnsemble(MemoryIndex):
     on_duplicate : {"error", "replace", "skip"}, default "error"
         As for `LSHForest`.
     slack : float, default 0.0
-        In standard errors, at least 0. The estimate has an error in both directions, so without slack an entry whose
-        containment equals the threshold is missed half of the time. With slack, answers include entries whose number
-        of equal slots is at most this many standard errors below the number expected at the threshold. A slack of 1
-        finds 5 of 6 such entries, 1.65 finds 19 of 20, and both find more entries with less containment. The estimate
-        in the answer can then be below the threshold.
+        In standard errors, at least 0. The estimate has an error in both directions, so without
+        slack an entry whose containment equals the threshold is missed half of the time. With
+        slack, answers include entries whose number of equal slots is at most this many standard
+        errors below the number expected at the threshold. A slack of 1 finds 5 of 6 such entries,
+        1.65 finds 19 of 20, and both find more entries with less containment. The estimate in the
+        answer can then be below the threshold.
 
     Attributes
     ----------
@@ -132,20 +138,23 @@ class LSHEnsemble(MemoryIndex):
 
     Notes
     -----
-    The standard error of the estimate is at most about sqrt(J (1 - J) / num_perm) (1 + |X| / |Q|) / (1 + J)**2. With
-    128 slots and a query of 100 elements that are all in X, it is 0.06 if X has 200 elements (J = 1/2), 0.24 for 1,000
-    elements (J = 1/10), and 0.87 for 10,000 elements (J = 1/100). In the last case, one equal slot changes the estimate
-    by 0.78, so the estimate is of little use. Small queries in large sets need long signatures: the error is
-    proportional to 1 / sqrt(num_perm).
+    The standard error of the estimate is at most about sqrt(J (1 - J) / num_perm) (1 + |X| / |Q|) /
+    (1 + J)**2. With 128 slots and a query of 100 elements that are all in X, it is 0.06 if X has
+    200 elements (J = 1/2), 0.24 for 1,000 elements (J = 1/10), and 0.87 for 10,000 elements (J =
+    1/100). In the last case, one equal slot changes the estimate by 0.78, so the estimate is of
+    little use. Small queries in large sets need long signatures: the error is proportional to 1 /
+    sqrt(num_perm).
 
-    An entry without an equal slot is never found. At Jaccard similarity J, no slot is equal with probability
-    (1 - J)**num_perm. With 128 slots this is 0.005 at J = 1/25, and 0.28 at J = 1/100.
+    An entry without an equal slot is never found. At Jaccard similarity J, no slot is equal with
+    probability (1 - J)**num_perm. With 128 slots this is 0.005 at J = 1/25, and 0.28 at J = 1/100.
 
-    Threads and costs are those of `LSHForest`. Partitioning again takes as long as inserting all entries at once.
+    Threads and costs are those of `LSHForest`. Partitioning again takes as long as inserting all
+    entries at once.
 
     References
     ----------
-    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB 2016.
+    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB
+    2016.
 
     Examples
     --------
@@ -156,7 +165,10 @@ class LSHEnsemble(MemoryIndex):
     >>> ensemble.insert(["most", "all", "some", "other"], MinHasher(256).sketch(sets), sets.counts)
     4
     >>> query = TokenSets.from_sets([range(0, 100)])
-    >>> [(key, round(part, 1)) for key, part in ensemble.query(MinHasher(256).sketch(query)[0], 100)]
+    >>> [
+    ...     (key, round(part, 1))
+    ...     for key, part in ensemble.query(MinHasher(256).sketch(query)[0], 100)
+    ... ]
     [('all', 1.0), ('most', 0.9)]
     """
 
@@ -186,11 +198,17 @@ class LSHEnsemble(MemoryIndex):
         self.hasher = MinHasher(num_perm, scheme, seed)
         self.partitions = check_int("partitions", partitions, 1)
         self.recall = check_recall(recall)
-        self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
+        self.trees = (
+            max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
+        )
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
-        self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
+        self._entries = TreeEntries(
+            self.hasher, self.trees, self.recall, self.partitions, singles=True
+        )
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes) -> int:
+    def insert(
+        self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes
+    ) -> int:
         """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
 
         Parameters
@@ -199,8 +217,8 @@ class LSHEnsemble(MemoryIndex):
             One key for one signature; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
         sizes : int, or array_like of int, shape (n,)
-            Number of distinct elements of each set, in 0..2**53. It is 0 exactly if the signature is that of an empty
-            set.
+            Number of distinct elements of each set, in 0..2**53. It is 0 exactly if the signature
+            is that of an empty set.
 
         Returns
         -------
@@ -212,8 +230,8 @@ class LSHEnsemble(MemoryIndex):
         TypeError
             If a key cannot be stored, the signatures are not uint64, or the sizes are not ints.
         ValueError
-            If the numbers of keys, signatures and sizes differ, a size is out of range, a key is a duplicate and
-            `on_duplicate` is "error", or a different sketcher made the signatures.
+            If the numbers of keys, signatures and sizes differ, a size is out of range, a key is a
+            duplicate and `on_duplicate` is "error", or a different sketcher made the signatures.
 
         Examples
         --------
@@ -223,18 +241,30 @@ class LSHEnsemble(MemoryIndex):
         2
         """
         column, array = as_batch(keys, signatures, self.hasher)
-        return self._entries.insert(column, array, _sizes(sizes, np.ndim(signatures), array), self.on_duplicate)
+        return self._entries.insert(
+            column, array, _sizes(sizes, np.ndim(signatures), array), self.on_duplicate
+        )
 
     @overload
     def query(
-        self, signatures: npt.ArrayLike, sizes: int | np.integer[Any], *, threshold: float | None = None,
-        k: int | None = None, threads: int | None = None,
-    ) -> list[Match]: ...  # fmt: skip
+        self,
+        signatures: npt.ArrayLike,
+        sizes: int | np.integer[Any],
+        *,
+        threshold: float | None = None,
+        k: int | None = None,
+        threads: int | None = None,
+    ) -> list[Match]: ...
     @overload
     def query(
-        self, signatures: npt.ArrayLike, sizes: Sizes, *, threshold: float | None = None, k: int | None = None,
+        self,
+        signatures: npt.ArrayLike,
+        sizes: Sizes,
+        *,
+        threshold: float | None = None,
+        k: int | None = None,
         threads: int | None = None,
-    ) -> Matches[Match]: ...  # fmt: skip
+    ) -> Matches[Match]: ...
     def query(
         self,
         signatures: npt.ArrayLike,
@@ -250,27 +280,29 @@ class LSHEnsemble(MemoryIndex):
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
         sizes : int, or array_like of int, shape (m,)
-            Number of distinct elements of each query, as for `insert`. An empty query finds nothing.
+            Number of distinct elements of each query, as for `insert`. An empty query finds
+            nothing.
         threshold : float, optional
             Least containment, in (0, 1]. The default is the threshold of the ensemble.
         k : int, optional
             Return only the k entries with the highest containment; at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         list of Match, or Matches of m such lists
-            (key, similarity), where `similarity` is the estimated containment, in (0, 1]. The highest is first; entries
-            with equal containment are in the order of their keys.
+            (key, similarity), where `similarity` is the estimated containment, in (0, 1]. The
+            highest is first; entries with equal containment are in the order of their keys.
 
         Raises
         ------
         TypeError
             If an argument has the wrong type.
         ValueError
-            If an argument is out of range, the numbers of signatures and sizes differ, or a different sketcher made the
-            signatures.
+            If an argument is out of range, the numbers of signatures and sizes differ, or a
+            different sketcher made the signatures.
 
         Examples
         --------
@@ -288,7 +320,9 @@ class LSHEnsemble(MemoryIndex):
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         k = None if k is None else check_int("k", k, 1)
         with self._entries.gate.reading():
-            offsets, names, similarity = self._within(queries, q, threshold, k, thread_count(threads))
+            offsets, names, similarity = self._within(
+                queries, q, threshold, k, thread_count(threads)
+            )
         if array.ndim == 1:
             return list(map(Match, listed(names), similarity.tolist()))
         return Matches(offsets, names, similarity)
@@ -296,23 +330,39 @@ class LSHEnsemble(MemoryIndex):
     def _within(
         self, queries: UInt64Array, q: Int64Array, threshold: float, k: int | None, threads: int
     ) -> tuple[Int64Array, Column, Float64Array]:
-        """Return (offsets, names, containments) of the entries that contain each of many queries, the highest first."""
+        """Return (offsets, names, containments) of the entries that contain each of many queries,
+        the highest first.
+        """
         view = self._entries.view()
 
         def work(start: int) -> tuple[Int64Array, Column, Float64Array]:
             part = slice(start, start + step)
             counts = self._counts(view, q[part], threshold)
             # The size of an empty query must not be 0 here; it finds nothing anyway.
-            found = view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
-            offsets, names, containments = best_first(found[0], self._entries.names(found[1]), found[2], k)
+            found = view.snapshot.within(
+                queries[part], np.maximum(q[part], 1), counts, threshold, self.slack
+            )
+            offsets, names, containments = best_first(
+                found[0], self._entries.names(found[1]), found[2], k
+            )
             return offsets, names, np.asarray(containments, np.float64)
 
-        step = PIECE_QUERIES if k is None else max(1, min(PIECE_QUERIES, MOST_MATCHES // (threads * max(len(self), 1))))
+        step = (
+            PIECE_QUERIES
+            if k is None
+            else max(1, min(PIECE_QUERIES, MOST_MATCHES // (threads * max(len(self), 1))))
+        )
         if len(queries) <= step:
             return work(0)
         found = list(ordered_map(work, range(0, len(queries), step), threads))
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]), dtype=np.int64)])
-        return offsets, concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]), dtype=np.int64)]
+        )
+        return (
+            offsets,
+            concatenate([part[1] for part in found]),
+            np.concatenate([part[2] for part in found]),
+        )
 
     def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
         """Return the number of steps of each query in each partition."""
@@ -322,7 +372,8 @@ class LSHEnsemble(MemoryIndex):
         return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(np.uint32)
 
     def _least(self, uppers: Int64Array, q: Int64Array, threshold: float) -> Int64Array:
-        """Return the least number of equal slots of a set of the greatest size that is in the answer.
+        """Return the least number of equal slots of a set of the greatest size that is in the
+        answer.
 
         If no set of this size can be in the answer, the number is greater than num_perm.
         """
@@ -333,7 +384,8 @@ class LSHEnsemble(MemoryIndex):
         return np.where(uppers < threshold * q * (1 - 1e-12), slots + 1, np.clip(least, 1, slots))
 
     def plan(self, size: int, *, threshold: float | None = None) -> list[Part]:
-        """Return the search plan for a query of some size, for each partition that can contain answers.
+        """Return the search plan for a query of some size, for each partition that can contain
+        answers.
 
         Parameters
         ----------
@@ -370,19 +422,23 @@ class LSHEnsemble(MemoryIndex):
         parts = []
         for upper, equal, count in zip(view.uppers.tolist(), least, counts, strict=True):
             if count:
-                depths, slots = dict(view.steps[:count, :2].tolist()), self.hasher.num_perm
+                depths = dict(view.steps[:count, :2].tolist())
+                slots = self.hasher.num_perm
                 searched = np.bincount([*depths.values()])[1:].tolist()
-                trees = self.trees if len(depths) <= self.trees else slots  # all to depth 1: a tree is a slot
+                # All to depth 1: a tree is a slot.
+                trees = self.trees if len(depths) <= self.trees else slots
                 recall = 1 - missed(slots, trees, searched)[equal]
                 similarity = min(threshold * size / (upper + size - threshold * size), 1.0)
-                parts.append(Part(upper, similarity, len(depths), min(depths.values()), float(recall)))
+                parts.append(
+                    Part(upper, similarity, len(depths), min(depths.values()), float(recall))
+                )
         return parts
 
     def expected_recall(self, size: int, *, threshold: float | None = None) -> float:
         """Return a lower bound of the probability that an entry that contains a query is found.
 
-        The bound holds for entries with at least one equal slot whose estimated containment is at least the threshold.
-        It is at least `recall`. `plan` returns the bound for each partition.
+        The bound holds for entries with at least one equal slot whose estimated containment is at
+        least the threshold. It is at least `recall`. `plan` returns the bound for each partition.
 
         Parameters
         ----------
@@ -412,7 +468,8 @@ class LSHEnsemble(MemoryIndex):
     def __repr__(self) -> str:
         h = self.hasher
         return (
-            f"LSHEnsemble({counted(len(self), 'entry', 'entries')}, threshold={self.threshold}, num_perm={h.num_perm}, "
+            f"LSHEnsemble({counted(len(self), 'entry', 'entries')}, threshold={self.threshold}, "
+            f"num_perm={h.num_perm}, "
             f"trees={self.trees}, recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
@@ -427,13 +484,15 @@ class LSHEnsemble(MemoryIndex):
         Returns
         -------
         KeyPairs
-            `similarity` is the containment. The pairs of a left key are together, the highest first. A pair occurs in
-            both orders if both sets contain the other one.
+            `similarity` is the containment. The pairs of a left key are together, the highest
+            first. A pair occurs in both orders if both sets contain the other one.
 
         Examples
         --------
         >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
-        >>> sets = TokenSets.from_sets([["red", "green"], ["red", "green", "blue", "black", "white"]])
+        >>> sets = TokenSets.from_sets(
+        ...     [["red", "green"], ["red", "green", "blue", "black", "white"]]
+        ... )
         >>> ensemble = LSHEnsemble()
         >>> ensemble.insert(["a", "b"], MinHasher().sketch(sets), sets.counts)
         2
@@ -441,10 +500,13 @@ class LSHEnsemble(MemoryIndex):
         [('a', 'b', 1.0)]
         """
         parts = [
-            pairs_with_others(keys, self.query(signatures, _column(sizes), threshold=threshold, threads=threads))
+            pairs_with_others(
+                keys, self.query(signatures, _column(sizes), threshold=threshold, threads=threads)
+            )
             for keys, (signatures, sizes) in self._batches()
         ]
-        left, right = concatenate([part[0] for part in parts]), concatenate([part[1] for part in parts])
+        left = concatenate([part[0] for part in parts])
+        right = concatenate([part[1] for part in parts])
         return KeyPairs(left, right, np.concatenate([np.empty(0), *(part[2] for part in parts)]))
 
     def describe(self) -> str:
@@ -457,19 +519,26 @@ class LSHEnsemble(MemoryIndex):
         >>> ensemble.insert(range(300), MinHasher().sketch(sets), sets.counts)
         300
         >>> ensemble.describe()
-        '32 trees: an entry with containment 0.8 is found with probability 0.95; partitions of sets of up to 100'
+        '32 trees: an entry with containment 0.8 is found with probability 0.95; partitions of sets
+        of up to 100'
         """
         with self._entries.gate.reading():
             uppers = self._entries.view().uppers.tolist()
         return (
-            f"{counted(self.trees, 'tree')}: an entry with containment {self.threshold} is found with probability "
-            f"{self.recall}; partitions of sets of up to {', '.join(f'{upper:,}' for upper in uppers)}"
+            f"{counted(self.trees, 'tree')}: an entry with containment {self.threshold} is found "
+            "with probability "
+            f"{self.recall}; partitions of sets of up to "
+            f"{', '.join(f'{upper:,}' for upper in uppers)}"
         )
 
     # ---- files ----
 
     _file = EntryFile(
-        b"LSHFENS\0", f"{TREE_FIELDS}Qdd", "an LSHEnsemble of lshfast", ("signatures", "sizes"), MOST_ROWS
+        b"LSHFENS\0",
+        f"{TREE_FIELDS}Qdd",
+        "an LSHEnsemble of lshfast",
+        ("signatures", "sizes"),
+        MOST_ROWS,
     )
 
     def _fields(self) -> Sequence[Any]:
@@ -501,22 +570,36 @@ def _check_slack(slack: float) -> float:
 
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
-    """Return the sizes of the sets of some signatures, or raise an error if they do not match the signatures."""
+    """Return the sizes of the sets of some signatures, or raise an error if they do not match the
+    signatures.
+    """
     array = array_of(sizes, "sizes")
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")
     if array.ndim != dimensions - 1:
-        wanted = "one number, as there is one signature" if dimensions == 1 else "a number for each signature"
+        wanted = (
+            "one number, as there is one signature"
+            if dimensions == 1
+            else "a number for each signature"
+        )
         raise ValueError(f"sizes must be {wanted}, not of shape {array.shape}")
     array = array.reshape(-1)
     if len(array) == 0:
         array = array.astype(np.int64)
     if len(array) != len(signatures):
-        raise ValueError(f"there must be a size for each signature, not {len(array)} for {len(signatures)}")
-    wrong = np.flatnonzero((array < 0) | (array > MOST_SIZE) | ((array == 0) != (signatures[:, 0] == EMPTY)))
+        raise ValueError(
+            f"there must be a size for each signature, not {len(array)} for {len(signatures)}"
+        )
+    wrong = np.flatnonzero(
+        (array < 0) | (array > MOST_SIZE) | ((array == 0) != (signatures[:, 0] == EMPTY))
+    )
     if len(wrong):
-        at, size = int(wrong[0]), int(array[wrong[0]])
+        at = int(wrong[0])
+        size = int(array[wrong[0]])
         if not 0 <= size <= MOST_SIZE:
             raise ValueError(f"sizes must be in 0..2**53, not sizes[{at}] = {size}")
-        raise ValueError(f"sizes[{at}] is {size}, but its signature is {'not ' * (size == 0)}that of an empty set")
+        raise ValueError(
+            f"sizes[{at}] is {size}, but its signature is {'not ' * (size == 0)}that of an empty "
+            "set"
+        )
     return np.ascontiguousarray(array, np.int64)

@@ -1,4 +1,6 @@
-"""`TreeEntries`: the entries of LSHForest and LSHEnsemble, which are keys, signatures and sorted trees over them."""
+"""`TreeEntries`: the entries of LSHForest and LSHEnsemble, which are keys, signatures and sorted
+trees over them.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 # The most unsorted rows. They are compared with every query; further rows are sorted into a run.
 UNSORTED_ROWS = 256
 
-# Two runs are merged if the longer one is less than RATIO times as long as the shorter one. The number of runs is then
-# at most the logarithm of the rows to the base RATIO, and so is, up to a small factor, the number of times that a row
-# is written.
+# Two runs are merged if the longer one is less than RATIO times as long as the shorter one. The
+# number of runs is then at most the logarithm of the rows to the base RATIO, and so is, up to a
+# small factor, the number of times that a row is written.
 RATIO = 8
 
 
@@ -97,9 +99,9 @@ class SearchView:
 class TreeEntries:
     """Keys and signatures, and sorted trees over them in groups by size.
 
-    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they have the names of the
-    rows that they found. Only one writer runs at a time. It sorts and merges while readers run, and holds
-    `gate.writing()` only while it replaces the old state.
+    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they
+    have the names of the rows that they found. Only one writer runs at a time. It sorts and merges
+    while readers run, and holds `gate.writing()` only while it replaces the old state.
 
     Parameters
     ----------
@@ -115,14 +117,24 @@ class TreeEntries:
     gate: Gate
 
     def __init__(
-        self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1, singles: bool = False
+        self,
+        hasher: MinHasher,
+        trees: int,
+        recall: float,
+        partitions: int = 1,
+        singles: bool = False,
     ) -> None:
         self.gate = Gate()
         self._singles = singles
-        self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
-        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
+        self._slots = hasher.num_perm
+        self._trees = trees
+        self._recall = recall
+        self._partitions = partitions
+        # Without readers. With a Lock, a forked child would wait for a writer of its parent.
+        self._writer = Gate()
         self._keys = KeyTable()
-        self._names: Int64Array | None = np.empty(0, np.int64)  # the key of each row if all keys are ints, else None
+        # The key of each row if all keys are ints, else None.
+        self._names: Int64Array | None = np.empty(0, np.int64)
         none = np.empty((0, self._slots), np.uint64)
         self._rows = TreeRows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
         self._used = 0  # rows from here on have never been used
@@ -151,13 +163,18 @@ class TreeEntries:
         return np.flatnonzero(self._rows.live).astype(np.int64, copy=False)
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
-        """Return the signatures of some rows and, in an ensemble, the sizes of their sets; they may be views."""
+        """Return the signatures of some rows and, in an ensemble, the sizes of their sets; they may
+        be views.
+        """
         chosen = slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
-        signatures, sizes = self._rows.signatures[chosen], self._rows.sizes[chosen]
+        signatures = self._rows.signatures[chosen]
+        sizes = self._rows.sizes[chosen]
         return [signatures, sizes.view(np.uint64).reshape(-1, 1)] if self._singles else [signatures]
 
     def figures(self) -> dict[str, int]:
-        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without the key objects."""
+        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without
+        the key objects.
+        """
         order = self._order
         return {
             "partitions": len(order.groups),
@@ -171,8 +188,11 @@ class TreeEntries:
 
     def unsound(self) -> str:
         """Return what does not agree with the rows that have entries, "" if all does."""
-        live, order = self._rows.live, self._order
-        found = np.concatenate([np.array([*order.unsorted], np.int64), *(run.members for run in order.runs)])
+        live = self._rows.live
+        order = self._order
+        found = np.concatenate(
+            [np.array([*order.unsorted], np.int64), *(run.members for run in order.runs)]
+        )
         filled = np.flatnonzero((live == 1) & (self._rows.signatures[:, 0] != EMPTY))
         same = np.array_equal(np.sort(found[live[found] == 1]), filled)
         return "" if same else "trees: they do not hold each entry once"
@@ -181,21 +201,33 @@ class TreeEntries:
         """Return the state that a search uses."""
         view = self._view
         if view is None:
-            held, order, groups = self._rows, self._order, len(self._order.groups)
+            held = self._rows
+            order = self._order
+            groups = len(self._order.groups)
             levels = min(self._slots // self._trees, MOST_LEVELS)
-            crowds = sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels)) / groups
+            crowds = (
+                sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels))
+                / groups
+            )
             rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
             runs = -(-len(order.runs) // groups)
-            steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
+            steps = choose_steps(
+                self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles
+            )
             arrays = held.signatures, held.marks, held.live, held.sizes
-            unsorted, singles = [*order.unsorted], self._singles
-            snapshot = Snapshot(*arrays, self._trees, order.groups, unsorted, steps, self._spare, singles)
+            unsorted = [*order.unsorted]
+            singles = self._singles
+            snapshot = Snapshot(
+                *arrays, self._trees, order.groups, unsorted, steps, self._spare, singles
+            )
             view = self._view = SearchView(snapshot, steps, order.uppers)
         return view
 
     # For writers:
 
-    def insert(self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate
+    ) -> int:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
             known = self._keys.find(keys)
@@ -203,10 +235,19 @@ class TreeEntries:
             if len(places) == 0:
                 return 0
             if len(places) < len(keys):
-                keys, signatures, sizes, known = take(keys, places), signatures[places], sizes[places], known[places]
+                keys = take(keys, places)
+                signatures = signatures[places]
+                sizes = sizes[places]
+                known = known[places]
             rows = self._reserve(len(places))
-            held, names, ints = self._rows, self._names, isinstance(keys, np.ndarray)
-            held.signatures[rows], held.marks[rows], held.sizes[rows] = signatures, slot_marks(signatures), sizes
+            held = self._rows
+            names = self._names
+            ints = isinstance(keys, np.ndarray)
+            held.signatures[rows], held.marks[rows], held.sizes[rows] = (
+                signatures,
+                slot_marks(signatures),
+                sizes,
+            )
             if ints and names is None and len(self) == 0:
                 names = np.empty(len(held), np.int64)
             if ints and names is not None:
@@ -223,8 +264,8 @@ class TreeEntries:
                 elif len(filled):
                     self._order.unsorted.update(dict.fromkeys(filled.tolist()))
                     self._view = None
-                # If an interrupt comes before this call, no search returns the new rows. If it comes after the call,
-                # the replaced rows stay unused.
+                # If an interrupt comes before this call, no search returns the new rows. If it
+                # comes after the call, the replaced rows stay unused.
                 self._keys.put(keys, rows, known, held.live)
                 self._free_rows(known[known >= 0])
             self._tidy()
@@ -251,23 +292,34 @@ class TreeEntries:
             raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
         if end > len(self._rows):
             length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
-            held, names = self._rows.taken(np.arange(self._used, dtype=np.int64), length), self._names
+            held = self._rows.taken(np.arange(self._used, dtype=np.int64), length)
+            names = self._names
             if names is not None:
-                names = np.concatenate([names[: self._used], np.zeros(length - self._used, np.int64)])
-            vars(self).update(_rows=held, _names=names)  # one call, so no signal handler runs in between
+                names = np.concatenate(
+                    [names[: self._used], np.zeros(length - self._used, np.int64)]
+                )
+            # One call, so no signal handler runs in between.
+            vars(self).update(_rows=held, _names=names)
         fresh = np.arange(self._used, end, dtype=np.int64)
         return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
 
     def _put(self, order: Order, freed: list[int]) -> None:
-        self._order, self._view = order, None
+        self._order = order
+        self._view = None
         self._free += freed
         self._dead -= len(freed)
 
     def _free_rows(self, rows: Int64Array) -> None:
-        """Free rows whose entries were removed; rows in a run can be used again after the run is merged."""
+        """Free rows whose entries were removed; rows in a run can be used again after the run is
+        merged.
+        """
         empty = self._rows.signatures[rows, 0] == EMPTY
         unsorted = self._order.unsorted
-        free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in unsorted]
+        free = [
+            row
+            for row, out in zip(rows.tolist(), empty.tolist(), strict=True)
+            if out or row in unsorted
+        ]
         for row in free:
             self._order.unsorted.pop(row, None)
         self._free += free
@@ -275,7 +327,8 @@ class TreeEntries:
         self._view = None
 
     def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
-        """Return a new order that includes some rows, none of them empty, and the dead rows that it leaves out.
+        """Return a new order that includes some rows, none of them empty, and the dead rows that it
+        leaves out.
 
         Return None if there are so few unsorted rows that they need not be sorted.
         """
@@ -292,7 +345,9 @@ class TreeEntries:
             balanced = self._balanced(rows, live, held + np.bincount(group_of, minlength=len(held)))
             if balanced is not None:
                 return balanced
-        groups, uppers, freed = [*now.groups], now.uppers.copy(), list[int]()
+        groups = [*now.groups]
+        uppers = now.uppers.copy()
+        freed = list[int]()
         for group in np.unique(group_of).tolist():
             own = group_of == group
             uppers[group] = max(uppers[group], sizes[own].max())
@@ -304,13 +359,17 @@ class TreeEntries:
             groups[group] = runs
         return Order(groups, now.edges, uppers, {}), freed
 
-    def _balanced(self, rows: Int64Array, live: UInt8Array, counts: Int64Array) -> tuple[Order, list[int]] | None:
-        """Return an order with new groups of about the same size, which include some rows, and the dead rows left out.
+    def _balanced(
+        self, rows: Int64Array, live: UInt8Array, counts: Int64Array
+    ) -> tuple[Order, list[int]] | None:
+        """Return an order with new groups of about the same size, which include some rows, and the
+        dead rows left out.
 
-        `counts` is the number of rows of each old group with the new rows. Return None if these numbers differ little,
-        or the edges of the groups would not change.
+        `counts` is the number of rows of each old group with the new rows. Return None if these
+        numbers differ little, or the edges of the groups would not change.
         """
-        total, wanted = counts.sum(), _groups_of(int(counts.sum()), self._partitions)
+        total = counts.sum()
+        wanted = _groups_of(int(counts.sum()), self._partitions)
         self._joined += len(rows)
         if counts.max() * wanted <= 2 * total or self._joined * wanted < total:
             return None
@@ -337,7 +396,8 @@ class TreeEntries:
     def _tidy(self) -> None:
         """Release the memory of removed entries if there are many of them."""
         n = max(len(self), UNSORTED_ROWS)
-        sparse, dead = len(self._rows) > 4 * n, self._dead > max(n // 4, UNSORTED_ROWS)
+        sparse = len(self._rows) > 4 * n
+        dead = self._dead > max(n // 4, UNSORTED_ROWS)
         if sparse or dead:
             with suppress(MemoryError):  # then nothing changes
                 if sparse:
@@ -347,7 +407,9 @@ class TreeEntries:
 
     def _merge_all(self) -> None:
         """Merge the runs of each group into one run without dead rows."""
-        now, freed, groups = self._order, list[int](), []
+        now = self._order
+        freed = list[int]()
+        groups = []
         nothing = self._run(self._rows, np.empty(0, np.int64))
         for runs in now.groups:
             merged = nothing
@@ -360,18 +422,29 @@ class TreeEntries:
     def _shrink(self) -> None:
         """Number the rows in use from 0, in arrays of the least possible length."""
         rows = np.flatnonzero(self._rows.live)
-        keys, held, numbers = KeyTable(), self._rows.taken(rows, len(rows)), np.arange(len(rows), dtype=np.int64)
+        keys = KeyTable()
+        held = self._rows.taken(rows, len(rows))
+        numbers = np.arange(len(rows), dtype=np.int64)
         keys.add(self.names(rows), numbers)
         filled = numbers[held.signatures[:, 0] != EMPTY]
         edges = _edges(held.sizes[filled], self._partitions)
         few = len(filled) <= UNSORTED_ROWS
         order = self._sorted(held, filled[: 0 if few else None], edges)
-        order = Order(order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else []))
+        order = Order(
+            order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else [])
+        )
         with self.gate.writing():
             names = None if self._names is None else self._names[rows]
             # one call, so no signal handler runs in between
             vars(self).update(
-                _names=names, _rows=held, _keys=keys, _used=len(rows), _free=[], _dead=0, _order=order, _view=None
+                _names=names,
+                _rows=held,
+                _keys=keys,
+                _used=len(rows),
+                _free=[],
+                _dead=0,
+                _order=order,
+                _view=None,
             )
 
 
@@ -383,13 +456,18 @@ def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
 
 
 def _groups_of(n: int, partitions: int) -> int:
-    """Return the number of groups for n rows: at most `partitions`, and each with at least UNSORTED_ROWS rows."""
+    """Return the number of groups for n rows: at most `partitions`, and each with at least
+    UNSORTED_ROWS rows.
+    """
     return min(partitions, max(n // UNSORTED_ROWS, 1))
 
 
 def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
-    """Return the greatest sizes of all groups but the last, so that all groups have about the same number of rows."""
-    ordered, groups = np.sort(sizes), _groups_of(len(sizes), partitions)
+    """Return the greatest sizes of all groups but the last, so that all groups have about the same
+    number of rows.
+    """
+    ordered = np.sort(sizes)
+    groups = _groups_of(len(sizes), partitions)
     edges = np.unique(ordered[np.arange(1, groups, dtype=np.int64) * len(ordered) // groups - 1])
     return np.asarray(edges[edges < ordered[-1:]])
 
@@ -400,7 +478,9 @@ def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[C
     column = as_column([keys] if array.ndim == 1 else keys)
     array = array.reshape(-1, hasher.num_perm)
     if len(column) != len(array):
-        raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
+        raise ValueError(
+            f"there must be a key for each signature, not {len(column)} for {len(array)}"
+        )
     return column, array
 
 
@@ -424,5 +504,7 @@ def tree_arguments(fields: Sequence[Any]) -> dict[str, Any]:
     num_perm, trees, seed, recall, scheme = fields[:5]
     named = scheme.rstrip(b"\0").decode("ascii", "replace")
     if named not in get_args(Scheme) or not 1 <= trees <= num_perm <= 65536 or not 0 < recall < 1:
-        raise FormatError(f"header: {num_perm} slots of scheme {named!r}, {trees} trees, recall {recall}")
+        raise FormatError(
+            f"header: {num_perm} slots of scheme {named!r}, {trees} trees, recall {recall}"
+        )
     return {"num_perm": num_perm, "trees": trees, "seed": seed, "recall": recall, "scheme": named}

@@ -1,9 +1,10 @@
-"""Files of entries: a header, the keys, and columns of 64-bit words; what is built over them is made again when read.
+"""Files of entries: a header, the keys, and columns of 64-bit words; what is built over them is
+made again when read.
 
-    header    kind of the keys (0 int, 1 str), fields of the index, number of entries, bytes of the keys, and checksums
-    note      of some indexes, a text and its checksum, in version 2
-    keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
-    columns   uint64 (n, words) each, the rows of the entries
+    header    kind of the keys (0 int, 1 str), fields of the index, number of entries, bytes of the
+    keys, and checksums note      of some indexes, a text and its checksum, in version 2 keys
+    int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow columns   uint64
+    (n, words) each, the rows of the entries
 
 Each section begins at a multiple of 64 bytes. docs/reference/file-format.md defines the format.
 """
@@ -48,12 +49,20 @@ class EntryFile:
     """
 
     def __init__(
-        self, magic: bytes, fields: str, name: str, columns: tuple[str, ...], most: int, noted: bool = False
+        self,
+        magic: bytes,
+        fields: str,
+        name: str,
+        columns: tuple[str, ...],
+        most: int,
+        noted: bool = False,
     ) -> None:
         versions = (1, 2) if noted else (1,)
         note_bytes = NOTE_BYTES if noted else 0
         sections = ("keys", *columns)
-        self.container: Container = Container(magic, versions, f"I{fields}QQ", name, sections, 64, 128, note_bytes)
+        self.container: Container = Container(
+            magic, versions, f"I{fields}QQ", name, sections, 64, 128, note_bytes
+        )
         self._most = most
 
     def write(
@@ -80,14 +89,18 @@ class EntryFile:
         if self.container.note_bytes:
             *fields, note = fields
         head = kind, *fields, len(keys), len(packed)
-        self.container.write(path, head, arrays, overwrite or self.container.is_at(path), progress, note)
+        self.container.write(
+            path, head, arrays, overwrite or self.container.is_at(path), progress, note
+        )
 
     def read(
         self, path: str | os.PathLike[str], widths: Callable[..., Sequence[int]]
     ) -> tuple[tuple[Any, ...], Column, list[UInt64Array]]:
-        """Return the fields, keys and columns of a file. Everything is checked but whether keys are different.
+        """Return the fields, keys and columns of a file. Everything is checked but whether keys are
+        different.
 
-        `widths` checks the fields, and returns the words of a row of each column. It is called with the fields.
+        `widths` checks the fields, and returns the words of a row of each column. It is called with
+        the fields.
 
         Raises
         ------
@@ -118,7 +131,9 @@ class EntryFile:
 
 
 def packed_keys(keys: Column) -> tuple[int, Bytes]:
-    """Return the number of the kind of keys, and the keys as bytes; raise TypeError for keys of other kinds."""
+    """Return the number of the kind of keys, and the keys as bytes; raise TypeError for keys of
+    other kinds.
+    """
     kind = kind_of(keys) if len(keys) else "int"
     if kind not in KINDS:
         raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
@@ -127,7 +142,9 @@ def packed_keys(keys: Column) -> tuple[int, Bytes]:
     check_utf8(keys)
     parts = [key.encode() for key in keys]
     places = np.cumsum([0, *map(len, parts)], dtype="<i8")
-    return KINDS.index(kind), np.concatenate([places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)])
+    return KINDS.index(kind), np.concatenate(
+        [places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)]
+    )
 
 
 def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:
@@ -138,7 +155,8 @@ def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:
         return np.array(data.view("<i8"), np.int64)
     if len(data) < 8 * (n + 1):
         raise FormatError(f"keys: {len(data)} bytes for the places of {n} strs")
-    places, texts = data[: 8 * (n + 1)].view("<i8").tolist(), bytes(data[8 * (n + 1) :])
+    places = data[: 8 * (n + 1)].view("<i8").tolist()
+    texts = bytes(data[8 * (n + 1) :])
     if places[0] != 0 or places[-1] != len(texts) or any(a > b for a, b in pairwise(places)):
         raise FormatError(f"keys: places must ascend from 0 to {len(texts)}")
     try:

@@ -22,7 +22,8 @@ from lshfast.index.measure import Measure
 from lshfast.index.stores.values import Parameters
 from lshfast.shingling import Shingles, are_texts, shingle, shingles_of_texts
 
-# The families that take packed codes; and those that take sketches, and check which sketcher made them.
+# The families that take packed codes; and those that take sketches, and check which sketcher made
+# them.
 OF_CODES = BitSampling, Covering
 OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
 
@@ -31,8 +32,9 @@ OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
 class FamilyRows:
     """Makes the rows of an index from the items of a family.
 
-    A row of `WeightedMinHashFamily` is a signature. Other rows are the values of the buckets of all bands; those of a
-    `BitFamily` are followed by the values of all functions, packed, whose equal bits are counted.
+    A row of `WeightedMinHashFamily` is a signature. Other rows are the values of the buckets of all
+    bands; those of a `BitFamily` are followed by the values of all functions, packed, whose equal
+    bits are counted.
 
     Parameters
     ----------
@@ -60,7 +62,8 @@ class FamilyRows:
     def rows_of(self, items: Any, threads: int | None) -> tuple[UInt64Array, bool]:
         """Return the rows of items, uint64 (n, words), and whether a single item was given.
 
-        A single item is an array of one dimension, a list of numbers, or a text. Codes are in the forms of `codes_of`.
+        A single item is an array of one dimension, a list of numbers, or a text. Codes are in the
+        forms of `codes_of`.
 
         Raises
         ------
@@ -72,7 +75,9 @@ class FamilyRows:
         if not isinstance(items, np.ndarray) and are_texts(items) and self._shingles is not None:
             one = isinstance(items, (str, bytes))
             seed = getattr(self.family, "seed", 1)
-            items = shingle([items] if one else items, *self._shingles[:4], seed=seed, threads=threads)
+            items = shingle(
+                [items] if one else items, *self._shingles[:4], seed=seed, threads=threads
+            )
             return self._rows(items, threads), one
         self._check_sketcher(items)
         one = isinstance(items, np.ndarray) and items.ndim == 1
@@ -91,7 +96,9 @@ class FamilyRows:
             raise ValueError(f"items are of {maker}, and {self.family} takes no sketches but items")
 
     def _rows(self, items: Any, threads: int | None) -> UInt64Array:
-        p, bands, functions = self.parameters, self.bands.bands, self.bands.rows_per_band
+        p = self.parameters
+        bands = self.bands.bands
+        functions = self.bands.rows_per_band
         if isinstance(self.family, WeightedMinHashFamily):
             return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))
         if not isinstance(self.family, BitFamily):
@@ -106,7 +113,9 @@ class FamilyRows:
 
 
 def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Array:
-    """Return the buckets that a family has computed, or raise an error that names it if they are not those of items."""
+    """Return the buckets that a family has computed, or raise an error that names it if they are
+    not those of items.
+    """
     dtype = getattr(buckets, "dtype", type(buckets).__name__)
     if dtype != np.uint64 or not isinstance(buckets, np.ndarray):
         raise TypeError(f"the buckets of {family} must be uint64, not {dtype}")
@@ -116,7 +125,8 @@ def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Arra
 
 
 def base_of(family: Family[Any]) -> tuple[Family[Any], int]:
-    """Return the family that AND steps have amplified, and the functions of it that each function consists of.
+    """Return the family that AND steps have amplified, and the functions of it that each function
+    consists of.
 
     Raises
     ------
@@ -130,7 +140,9 @@ def base_of(family: Family[Any]) -> tuple[Family[Any], int]:
     functions = 1
     while isinstance(family, Amplified):
         if any(step != "and" for step, _ in family.steps):
-            raise ValueError(f"family must have no OR step, since the bands of an index are the OR: {family}")
+            raise ValueError(
+                f"family must have no OR step, since the bands of an index are the OR: {family}"
+            )
         functions *= prod(count for _, count in family.steps)
         family = family.base
     return family, functions
@@ -145,24 +157,45 @@ def parameters_of(
     recall: float,
     shingles: str,
 ) -> Parameters:
-    """Return the parameters of an index of a family that is not MinHash; the arguments are those of `LSHIndex`."""
+    """Return the parameters of an index of a family that is not MinHash; the arguments are those of
+    `LSHIndex`.
+    """
     base, functions = base_of(family)
     if isinstance(base, WeightedMinHashFamily):
         num_perm = base.hasher(128 if num_perm is None else num_perm).num_perm
         if functions > 1:
             rows_per_band = (
-                functions if rows_per_band is None else functions * check_int("rows_per_band", rows_per_band, 1)
+                functions
+                if rows_per_band is None
+                else functions * check_int("rows_per_band", rows_per_band, 1)
             )
         threshold = 0.8 if threshold is None else threshold
-        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band)
-        return Parameters(num_perm, choice.bands, choice.rows_per_band, "", 0, threshold, shingles, base.describe())
+        choice = Bands.choose(
+            threshold, num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+        )
+        return Parameters(
+            num_perm,
+            choice.bands,
+            choice.rows_per_band,
+            "",
+            0,
+            threshold,
+            shingles,
+            base.describe(),
+        )
     if num_perm is not None:
-        raise ValueError(f"num_perm is the length of MinHash signatures: give bands and rows_per_band for {base}")
+        raise ValueError(
+            f"num_perm is the length of MinHash signatures: give bands and rows_per_band for {base}"
+        )
     if bands is None:
         raise ValueError(
-            f"give bands and rows_per_band for {base}: threshold and recall choose those of MinHash signatures"
+            f"give bands and rows_per_band for {base}: threshold and recall choose those of "
+            "MinHash signatures"
         )
-    choice = Bands(bands, functions * check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1))
+    choice = Bands(
+        bands,
+        functions * check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1),
+    )
     described = base if choice.rows_per_band == 1 else base.and_(choice.rows_per_band)
     made = choice.bands, choice.bands, 1, "", 0, threshold, shingles, described.describe()
     if not isinstance(base, BitFamily):
@@ -172,7 +205,8 @@ def parameters_of(
 
 
 def family_rows(parameters: Parameters) -> FamilyRows:
-    """Return what makes the rows of an index with these parameters, whose family is known by its description.
+    """Return what makes the rows of an index with these parameters, whose family is known by its
+    description.
 
     Raises
     ------
@@ -185,7 +219,9 @@ def family_rows(parameters: Parameters) -> FamilyRows:
         return FamilyRows(family, p, Bands(p.bands, p.rows_per_band))
     expected = parameters_of(family, None, p.bands, functions, p.threshold, 0.5, p.shingles)
     if p.measure and p.measure != expected.measure:
-        raise ValueError(f"this index keeps points with the measure {p.measure!r}: open it with NearNeighbors")
+        raise ValueError(
+            f"this index keeps points with the measure {p.measure!r}: open it with NearNeighbors"
+        )
     expected.check_same(p)
     return FamilyRows(family, p, Bands(p.bands, functions))
 
@@ -194,5 +230,8 @@ def plain_family(family: Family[Any]) -> MinHashFamily | None:
     """Return the family if it is MinHash, whose index needs no family."""
     base, functions = base_of(family)
     if isinstance(base, MinHashFamily) and functions > 1:
-        raise ValueError(f"give the rows of each band as rows_per_band={functions}, and the family without AND: {base}")
+        raise ValueError(
+            f"give the rows of each band as rows_per_band={functions}, and the family without "
+            f"AND: {base}"
+        )
     return base if isinstance(base, MinHashFamily) else None

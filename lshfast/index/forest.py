@@ -1,4 +1,6 @@
-"""LSHForest: find the most similar entries for each query, without a threshold; entries can be added and removed."""
+"""LSHForest: find the most similar entries for each query, without a threshold; entries can be
+added and removed.
+"""
 
 from __future__ import annotations
 
@@ -40,26 +42,29 @@ MOST_MATCHES = 1 << 20
 class LSHForest(MemoryIndex):
     """Find the k entries that are most similar to a query.
 
-    An entry is a key and a MinHash signature. Its similarity to a query is the share of equal slots, an estimate of the
-    Jaccard similarity with a standard error of at most sqrt(s (1 - s) / num_perm). The slots are divided into trees,
-    which are sorted. A search first finds entries that share many consecutive slots with the query, then entries that
-    share fewer. It ends when an entry more similar than the k-th best entry found so far would have been found with
-    probability `recall`.
+    An entry is a key and a MinHash signature. Its similarity to a query is the share of equal
+    slots, an estimate of the Jaccard similarity with a standard error of at most sqrt(s (1 - s) /
+    num_perm). The slots are divided into trees, which are sorted. A search first finds entries that
+    share many consecutive slots with the query, then entries that share fewer. It ends when an
+    entry more similar than the k-th best entry found so far would have been found with probability
+    `recall`.
 
-    Each of the k most similar entries is in the answer with probability at least `recall`, over the choice of the hash
-    functions, if its similarity is at least `reach`. Less similar entries are found less often. This holds for the
-    share of equal slots: the estimates of two entries with almost equal Jaccard similarities can have the opposite
-    order. More slots make the error of the estimate smaller. In practice the recall is usually higher, since a search
-    that misses an entry continues until it finds another one for the k-th position.
+    Each of the k most similar entries is in the answer with probability at least `recall`, over the
+    choice of the hash functions, if its similarity is at least `reach`. Less similar entries are
+    found less often. This holds for the share of equal slots: the estimates of two entries with
+    almost equal Jaccard similarities can have the opposite order. More slots make the error of the
+    estimate smaller. In practice the recall is usually higher, since a search that misses an entry
+    continues until it finds another one for the k-th position.
 
     Parameters
     ----------
     num_perm : int, default 128
         Slots of a signature, in 1..65,536.
     trees : int, optional
-        Number of trees, in 1..num_perm. The default is num_perm / 4, rounded down, at least 1, so each tree has four
-        slots. With more trees, entries with a lower similarity are found, but each tree has fewer slots, so more
-        entries must be compared. A tree takes about 14 bytes per entry.
+        Number of trees, in 1..num_perm. The default is num_perm / 4, rounded down, at least 1, so
+        each tree has four slots. With more trees, entries with a lower similarity are found, but
+        each tree has fewer slots, so more entries must be compared. A tree takes about 14 bytes per
+        entry.
     recall : float, default 0.9
         Probability, in (0, 1).
     scheme : {"fast", "classic"}, default "fast"
@@ -67,8 +72,9 @@ class LSHForest(MemoryIndex):
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the forest, or twice in a batch. "error" raises ValueError and inserts nothing
-        of the batch. "replace" stores the last signature. "skip" keeps the first one.
+        What `insert` does if a key is in the forest, or twice in a batch. "error" raises ValueError
+        and inserts nothing of the batch. "replace" stores the last signature. "skip" keeps the
+        first one.
 
     Attributes
     ----------
@@ -90,30 +96,32 @@ class LSHForest(MemoryIndex):
 
     Notes
     -----
-    A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other
-    object is one key. Signatures of empty sets are stored, and match nothing.
+    A key is any hashable object except None and NaN. A list, range, array or column is a batch of
+    keys; any other object is one key. Signatures of empty sets are stored, and match nothing.
 
-    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
-    and release the GIL. A writer sorts and merges while queries run, and waits for them only to replace the old trees.
-    Readers see a batch completely or not at all.
+    Any number of threads may query, insert and remove at the same time, without other locks.
+    Queries run concurrently and release the GIL. A writer sorts and merges while queries run, and
+    waits for them only to replace the old trees. Readers see a batch completely or not at all.
 
-    Up to 256 new entries are stored unsorted, and compared with every query. Then they are sorted, and merged with
-    runs of sorted entries that are less than eight times as long. So a query searches few runs. An insertion takes a
-    few microseconds on average, but some insertions merge all entries. This takes about 0.2 s for a million entries
-    with 32 trees; queries continue during the merge. The memory of removed entries is released when they are a fifth of
-    all.
+    Up to 256 new entries are stored unsorted, and compared with every query. Then they are sorted,
+    and merged with runs of sorted entries that are less than eight times as long. So a query
+    searches few runs. An insertion takes a few microseconds on average, but some insertions merge
+    all entries. This takes about 0.2 s for a million entries with 32 trees; queries continue during
+    the merge. The memory of removed entries is released when they are a fifth of all.
 
     References
     ----------
-    M. Bawa, T. Condie, P. Ganesan, "LSH Forest: Self-Tuning Indexes for Similarity Search", WWW 2005. The end of a
-    search: M. Aumüller, T. Christiani, R. Pagh, M. Vesterli, "PUFFINN: Parameterless and Universally Fast Finding of
-    Nearest Neighbors", ESA 2019.
+    M. Bawa, T. Condie, P. Ganesan, "LSH Forest: Self-Tuning Indexes for Similarity Search", WWW
+    2005. The end of a search: M. Aumüller, T. Christiani, R. Pagh, M. Vesterli, "PUFFINN:
+    Parameterless and Universally Fast Finding of Nearest Neighbors", ESA 2019.
 
     Examples
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.index.forest import LSHForest
-    >>> sets = TokenSets.from_sets([range(0, 100), range(10, 110), range(50, 150), range(1000, 1100)])
+    >>> sets = TokenSets.from_sets(
+    ...     [range(0, 100), range(10, 110), range(50, 150), range(1000, 1100)]
+    ... )
     >>> signatures = MinHasher().sketch(sets)
     >>> forest = LSHForest()
     >>> forest.insert(["a", "b", "c", "d"], signatures)
@@ -141,21 +149,25 @@ class LSHForest(MemoryIndex):
         on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.hasher = MinHasher(num_perm, scheme, seed)
-        self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
+        self.trees = (
+            max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
+        )
         self.recall = check_recall(recall)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall)
 
     @property
     def reach(self) -> float:
-        """Least similarity, in [0, 1], at which the last step of a search finds an entry with probability `recall`."""
+        """Least similarity, in [0, 1], at which the last step of a search finds an entry with
+        probability `recall`.
+        """
         return int(np.count_nonzero(self._found() < self.recall)) / self.hasher.num_perm
 
     def expected_recall(self, similarity: float) -> float:
         """Return a lower bound of the probability that one of the k most similar entries is found.
 
-        It is `recall` if the similarity is at least `reach`. Otherwise it is about 1 - (1 - s)**trees, the probability
-        that the first slot of at least one tree is equal.
+        It is `recall` if the similarity is at least `reach`. Otherwise it is about 1 - (1 -
+        s)**trees, the probability that the first slot of at least one tree is equal.
 
         Parameters
         ----------
@@ -184,7 +196,9 @@ class LSHForest(MemoryIndex):
         return min(float(self._found()[equal]), self.recall)
 
     def _found(self) -> Float64Array:
-        """Return the probability that the last step of a search finds a row with 0, 1, ... equal slots."""
+        """Return the probability that the last step of a search finds a row with 0, 1, ... equal
+        slots.
+        """
         return 1 - missed(self.hasher.num_perm, self.trees, [self.trees])
 
     def insert(self, keys: Any, signatures: npt.ArrayLike) -> int:
@@ -206,26 +220,36 @@ class LSHForest(MemoryIndex):
         TypeError
             If a key cannot be stored, or the signatures are not uint64.
         ValueError
-            If the numbers of keys and signatures differ, a key is a duplicate and `on_duplicate` is "error", or a
-            different sketcher made the signatures.
+            If the numbers of keys and signatures differ, a key is a duplicate and `on_duplicate` is
+            "error", or a different sketcher made the signatures.
 
         Examples
         --------
         >>> from lshfast import LSHForest, MinHasher, TokenSets
-        >>> LSHForest().insert(["a", "b"], MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]])))
+        >>> LSHForest().insert(
+        ...     ["a", "b"], MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]]))
+        ... )
         2
         """
         column, array = as_batch(keys, signatures, self.hasher)
         return self._entries.insert(column, array, np.ones(len(array), np.int64), self.on_duplicate)
 
     @overload
-    def query(self, signatures: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(
+        self, signatures: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None
+    ) -> Any: ...
     @overload
-    def query(self, signatures: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[Match]: ...
+    def query(
+        self, signatures: Vector[np.uint64], k: int = 10, *, threads: int | None = None
+    ) -> list[Match]: ...
     @overload
-    def query(self, signatures: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> Matches[Match]: ...
+    def query(
+        self, signatures: Matrix[np.uint64], k: int = 10, *, threads: int | None = None
+    ) -> Matches[Match]: ...
     @overload
-    def query(self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(
+        self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+    ) -> Any: ...
     def query(
         self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
     ) -> list[Match] | Matches[Match]:
@@ -237,13 +261,15 @@ class LSHForest(MemoryIndex):
         k : int, default 10
             The most entries to return per query, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         list of Match, or Matches of m such lists
-            (key, similarity), the most similar first, and equally similar ones in the order of their keys. There are
-            fewer than k if the search finds no more entries with an equal slot.
+            (key, similarity), the most similar first, and equally similar ones in the order of
+            their keys. There are fewer than k if the search finds no more entries with an equal
+            slot.
 
         Raises
         ------
@@ -255,14 +281,18 @@ class LSHForest(MemoryIndex):
         Examples
         --------
         >>> from lshfast import LSHForest, MinHasher, TokenSets
-        >>> forest, signatures = LSHForest(), MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]]))
+        >>> forest, signatures = (
+        ...     LSHForest(),
+        ...     MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]])),
+        ... )
         >>> forest.insert(["a", "b"], signatures)
         2
         >>> forest.query(signatures[0], k=1)
         [Match(key='a', similarity=1.0)]
         """
         array = check_signatures(signatures, self.hasher)
-        k, slots = check_int("k", k, 1), self.hasher.num_perm
+        k = check_int("k", k, 1)
+        slots = self.hasher.num_perm
         if array.ndim == 1:
             with self._entries.gate.reading():
                 view = self._entries.view()
@@ -270,7 +300,9 @@ class LSHForest(MemoryIndex):
                 keys = listed(self._entries.names(rows))
             return best_of(keys, agreements.tolist(), slots, None)
         with self._entries.gate.reading():
-            offsets, rows, agreements = self._top(self._entries.view(), array, k, thread_count(threads))
+            offsets, rows, agreements = self._top(
+                self._entries.view(), array, k, thread_count(threads)
+            )
             names = self._entries.names(rows)
         offsets, names, counts = best_first(offsets, names, agreements)
         assert counts is not None
@@ -282,13 +314,18 @@ class LSHForest(MemoryIndex):
         """Return (offsets, rows, agreements) of the best rows of many queries, in pieces."""
         piece = min(PIECE_QUERIES, max(MOST_MATCHES // min(k, len(self) + 1), 1))
         starts = range(0, max(len(queries), 1), piece)
-        work = ordered_map(lambda at: view.snapshot.top(queries[at : at + piece], k), starts, threads)
-        counts, rows, agreements = zip(*((np.diff(part[0]), *part[1:]) for part in work), strict=True)
+        work = ordered_map(
+            lambda at: view.snapshot.top(queries[at : at + piece], k), starts, threads
+        )
+        counts, rows, agreements = zip(
+            *((np.diff(part[0]), *part[1:]) for part in work), strict=True
+        )
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
         return offsets, np.concatenate(rows), np.concatenate(agreements)
 
     def pairs(self, k: int = 10, *, threads: int | None = None) -> KeyPairs:
-        """Find the pairs of entries of which one is among the k entries that are most similar to the other one.
+        """Find the pairs of entries of which one is among the k entries that are most similar to
+        the other one.
 
         Parameters
         ----------
@@ -298,7 +335,8 @@ class LSHForest(MemoryIndex):
         Returns
         -------
         KeyPairs
-            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the
+            order of iteration.
 
         Examples
         --------
@@ -324,24 +362,29 @@ class LSHForest(MemoryIndex):
         --------
         >>> from lshfast import LSHForest
         >>> LSHForest().describe()
-        '32 trees of 4 slots: an entry among the k most similar is found with probability 0.9 from similarity 0.062 on'
+        '32 trees of 4 slots: an entry among the k most similar is found with probability 0.9 from
+        similarity 0.062 on'
         """
         slots = counted(self.hasher.num_perm // self.trees, "slot")
         return (
-            f"{counted(self.trees, 'tree')} of {slots}: an entry among the k most similar is found with probability "
+            f"{counted(self.trees, 'tree')} of {slots}: an entry among the k most similar is "
+            "found with probability "
             f"{self.recall} from similarity {self.reach:.3f} on"
         )
 
     def __repr__(self) -> str:
         h = self.hasher
         return (
-            f"LSHForest({counted(len(self), 'entry', 'entries')}, num_perm={h.num_perm}, trees={self.trees}, "
+            f"LSHForest({counted(len(self), 'entry', 'entries')}, num_perm={h.num_perm}, "
+            f"trees={self.trees}, "
             f"recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
     # ---- files ----
 
-    _file = EntryFile(b"LSHFFOR\0", TREE_FIELDS, "an LSHForest of lshfast", ("signatures",), MOST_ROWS)
+    _file = EntryFile(
+        b"LSHFFOR\0", TREE_FIELDS, "an LSHForest of lshfast", ("signatures",), MOST_ROWS
+    )
     _widths = staticmethod(tree_widths)
 
     def _fields(self) -> Sequence[Any]:

@@ -1,4 +1,6 @@
-"""The index in a file, of whichever class: it is recognised by its first bytes and its parameters."""
+"""The index in a file, of whichever class: it is recognised by its first bytes and its
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ AnyIndex: TypeAlias = Union[LSHIndex, "NearNeighbors", "HammingIndex", "Tanimoto
 def any_index(
     path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[AnyIndex]:
-    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing.
+    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes
+    nothing.
 
     Parameters
     ----------

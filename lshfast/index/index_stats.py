@@ -20,15 +20,16 @@ class IndexStats(Shown):
     bands, rows_per_band : int
         b and r of the banding.
     bucket_sizes : dict of int to int
-        For each power of two p, the number of buckets, in all bands, with at least p and less than 2 p entries. It is
-        empty if the store cannot count them. In a file that was changed since it was saved or compacted, the buckets
-        of each segment are counted separately, and include removed and replaced entries; after `compact`, this figure
-        and the next two are exact.
+        For each power of two p, the number of buckets, in all bands, with at least p and less than
+        2 p entries. It is empty if the store cannot count them. In a file that was changed since it
+        was saved or compacted, the buckets of each segment are counted separately, and include
+        removed and replaced entries; after `compact`, this figure and the next two are exact.
     largest_bucket : int
         Entries in the largest bucket.
     expected_candidates : float
-        Mean number of other entries in the buckets of an entry; an entry in several of these buckets counts several
-        times. It is the sum of the squares of the bucket sizes, divided by `entries`, minus `bands`.
+        Mean number of other entries in the buckets of an entry; an entry in several of these
+        buckets counts several times. It is the sum of the squares of the bucket sizes, divided by
+        `entries`, minus `bands`.
     nbytes : int
         Memory or disk space of the index, in bytes.
     store : dict of str to int
@@ -50,7 +51,11 @@ class IndexStats(Shown):
     store: dict[str, int]
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"{type(self).__name__} of {counted(self.entries, 'entry', 'entries')}", self.figures(), ""
+        return (
+            f"{type(self).__name__} of {counted(self.entries, 'entry', 'entries')}",
+            self.figures(),
+            "",
+        )
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
@@ -58,13 +63,18 @@ class IndexStats(Shown):
         if self.bucket_sizes:
             largest = f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
             yield Figure("buckets", f"{sum(self.bucket_sizes.values()):,}", largest)
-            yield Figure("candidates", f"{self.expected_candidates:,.1f}", "other entries in the buckets of an entry")
+            yield Figure(
+                "candidates",
+                f"{self.expected_candidates:,.1f}",
+                "other entries in the buckets of an entry",
+            )
         yield from figures_of(self.nbytes, self.store)
 
 
 def stats_of(store: Store, bands: int, rows_per_band: int) -> IndexStats:
     """Return the figures of the index on a store."""
-    figures, entries = store.stats(), len(store)
+    figures = store.stats()
+    entries = len(store)
     sizes, largest, squares = store.bucket_sizes()
     return IndexStats(
         entries=entries,

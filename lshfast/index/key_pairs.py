@@ -20,7 +20,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Pairs(Generic[Value]):
-    """Pairs, as columns; iteration yields tuples (left, right, value). A subclass adds the column of values."""
+    """Pairs, as columns; iteration yields tuples (left, right, value). A subclass adds the column
+    of values.
+    """
 
     left: Column
     right: Column
@@ -35,7 +37,8 @@ class Pairs(Generic[Value]):
 
 @dataclass(frozen=True)
 class KeyPairs(Pairs[float]):
-    """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right, similarity).
+    """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right,
+    similarity).
 
     Attributes
     ----------
@@ -53,7 +56,9 @@ class KeyPairs(Pairs[float]):
 
 
 def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPairs:
-    """Find the pairs of entries that are candidates of each other, with at least `least` of `compared` equal slots."""
+    """Find the pairs of entries that are candidates of each other, with at least `least` of
+    `compared` equal slots.
+    """
     held = cache(lambda: _Places(key for keys in store.all_keys() for key in listed(keys)))
     parts: list[tuple[list[Any], list[Any], list[float]]] = []
     for keys, signatures in store.items():
@@ -63,7 +68,8 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
         if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
             stay = np.flatnonzero(keys[query] < found.keys)
         else:
-            left, right = listed(take(keys, query)), listed(found.keys)
+            left = listed(take(keys, query))
+            right = listed(found.keys)
             stay = np.flatnonzero([_before(a, b, held) for a, b in zip(left, right, strict=True)])
         similarity = (found.agreements[stay] / compared).tolist()
         parts.append((listed(take(keys, query[stay])), listed(take(found.keys, stay)), similarity))
@@ -82,16 +88,20 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
 def pairs_with_others(
     keys: Column, found: AnswerLists[Any], k: int | None = None
 ) -> tuple[Column, Column, Float64Array]:
-    """Return pairs (left, right, value) of the queries of some keys and their answers, but for the keys themselves.
+    """Return pairs (left, right, value) of the queries of some keys and their answers, but for the
+    keys themselves.
 
     With k, they are the first k of each answer.
     """
     query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
-    left, right = take(keys, query), found.keys
+    left = take(keys, query)
+    right = found.keys
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         stay = left != right
     else:
-        stay = np.fromiter((a != b for a, b in zip(listed(left), listed(right), strict=True)), np.bool_, len(query))
+        stay = np.fromiter(
+            (a != b for a, b in zip(listed(left), listed(right), strict=True)), np.bool_, len(query)
+        )
     if k is not None:
         before = np.concatenate([[0], np.cumsum(stay, dtype=np.int64)])
         stay &= before[:-1] - before[found.offsets[query]] < k
@@ -99,18 +109,24 @@ def pairs_with_others(
     return take(left, places), take(right, places), np.asarray(found.values)[places]
 
 
-def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> tuple[Column, Column, Float64Array]:
-    """Return the pairs (left, right, value) of several batches, sorted and once; pairs of one key are left out.
+def pairs_once(
+    found: list[tuple[Column, Column, Float64Array]],
+) -> tuple[Column, Column, Float64Array]:
+    """Return the pairs (left, right, value) of several batches, sorted and once; pairs of one key
+    are left out.
 
     The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
     """
-    left, right = concatenate([batch[0] for batch in found]), concatenate([batch[1] for batch in found])
+    left = concatenate([batch[0] for batch in found])
+    right = concatenate([batch[1] for batch in found])
     values = np.concatenate([np.empty(0), *(batch[2] for batch in found)])
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         names: Column = np.unique(np.concatenate([left, right]))
-        a, b = np.searchsorted(names, left), np.searchsorted(names, right)
+        a = np.searchsorted(names, left)
+        b = np.searchsorted(names, right)
     else:
-        left, right = listed(left), listed(right)
+        left = listed(left)
+        right = listed(right)
         keys = list(dict.fromkeys([*left, *right]))
         with suppress(TypeError):
             keys.sort()
@@ -118,14 +134,17 @@ def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> tuple[Column
         a = np.fromiter((ranks[key] for key in left), np.int64, len(left))
         b = np.fromiter((ranks[key] for key in right), np.int64, len(right))
         names = keys
-    first, second = np.minimum(a, b), np.maximum(a, b)
+    first = np.minimum(a, b)
+    second = np.maximum(a, b)
     _, places = np.unique(first * np.int64(len(names)) + second, return_index=True)
     places = places[first[places] < second[places]]
     return take(names, first[places]), take(names, second[places]), values[places]
 
 
 class _Places(dict[Any, int]):
-    """The position of each key in the order of iteration; keys that are not in it are numbered when looked up."""
+    """The position of each key in the order of iteration; keys that are not in it are numbered when
+    looked up.
+    """
 
     def __init__(self, keys: Iterable[Any]) -> None:
         super().__init__((key, place) for place, key in enumerate(keys))
@@ -135,7 +154,9 @@ class _Places(dict[Any, int]):
 
 
 def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
-    """Return whether a comes before b: by comparison, or by position if the keys cannot be compared."""
+    """Return whether a comes before b: by comparison, or by position if the keys cannot be
+    compared.
+    """
     with suppress(TypeError):
         if a < b or b < a:
             return bool(a < b)

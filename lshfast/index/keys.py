@@ -19,11 +19,17 @@ Column: TypeAlias = Int64Array | list[Any]
 
 def is_batch(keys: Any) -> bool:
     """Return whether this is a batch of keys (a list, range, array or column), not one key."""
-    return isinstance(keys, (list, range, np.ndarray)) or hasattr(keys, "to_pylist") or hasattr(keys, "to_list")
+    return (
+        isinstance(keys, (list, range, np.ndarray))
+        or hasattr(keys, "to_pylist")
+        or hasattr(keys, "to_list")
+    )
 
 
 def column_for(keys: Any, single: bool) -> Column:
-    """Return the keys of several items, or of a single item, which has one key or a batch of one key."""
+    """Return the keys of several items, or of a single item, which has one key or a batch of one
+    key.
+    """
     return as_column([keys] if single and not is_batch(keys) else keys)
 
 
@@ -33,7 +39,8 @@ def as_column(keys: Iterable[Any]) -> Column:
     Parameters
     ----------
     keys : iterable
-        Hashable keys, in a list, a range, a numpy array, a column of pyarrow, pandas or polars, or another iterable.
+        Hashable keys, in a list, a range, a numpy array, a column of pyarrow, pandas or polars, or
+        another iterable.
 
     Raises
     ------
@@ -55,7 +62,9 @@ def as_column(keys: Iterable[Any]) -> Column:
     if isinstance(keys, np.ndarray):
         if keys.ndim != 1:
             raise ValueError(f"keys must have one dimension, not shape {keys.shape}")
-        if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]):
+        if keys.dtype.kind == "i" or (
+            keys.dtype.kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]
+        ):
             return np.ascontiguousarray(keys, np.int64)
     column = objects_of(keys, "keys")
     kinds = set(map(type, column))
@@ -71,7 +80,9 @@ def as_column(keys: Iterable[Any]) -> Column:
             try:
                 hash(key)
             except TypeError:
-                raise TypeError(f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed") from None
+                raise TypeError(
+                    f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed"
+                ) from None
             if isinstance(key, str):
                 column[place] = str.__str__(key)  # for subclasses of str, such as np.str_
             elif isinstance(key, np.integer):
@@ -80,29 +91,38 @@ def as_column(keys: Iterable[Any]) -> Column:
 
 
 def kind_of(column: Column) -> str:
-    """Return the type of a column's keys: "int", "str", or "object" for other types and mixtures."""
+    """Return the type of a column's keys: "int", "str", or "object" for other types and
+    mixtures.
+    """
     if isinstance(column, np.ndarray):
         return "int"
     return "str" if all(type(key) is str for key in column) else "object"
 
 
 def check_utf8(column: Column) -> None:
-    """Raise ValueError if a str of a column has a lone surrogate, so that it cannot be encoded in UTF-8."""
+    """Raise ValueError if a str of a column has a lone surrogate, so that it cannot be encoded in
+    UTF-8.
+    """
     for key in column if isinstance(column, list) else ():
         if isinstance(key, str) and not key.isascii():
             try:
                 key.encode()
             except UnicodeEncodeError:
-                raise ValueError(f"{key!r} has a lone surrogate and cannot be encoded in UTF-8") from None
+                raise ValueError(
+                    f"{key!r} has a lone surrogate and cannot be encoded in UTF-8"
+                ) from None
 
 
 def equal_int(key: Any) -> int | None:
-    """Return the int of 64 bits that equals a number in Python (1 equals True and 1.0), or None if there is none."""
+    """Return the int of 64 bits that equals a number in Python (1 equals True and 1.0), or None if
+    there is none.
+    """
     if not isinstance(key, (Number, np.bool_)):
         return None
     real: Any = getattr(key, "real", key)
     try:
-        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:  # before int(), as int(Decimal("1E+1000000")) takes 40 s
+        # Before int(), as int(Decimal("1E+1000000")) takes 40 s.
+        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:
             return None
         whole = int(real)
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
@@ -115,7 +135,9 @@ class KeyedEntries(ABC):
 
     @abstractmethod
     def _remove(self, keys: Column) -> None:
-        """Remove the entries of some keys, all or none; a KeyError has the first key that is not there."""
+        """Remove the entries of some keys, all or none; a KeyError has the first key that is not
+        there.
+        """
 
     def _remove_one(self, key: Any) -> None:
         self._remove(as_column([key]))

@@ -36,47 +36,52 @@ Queries: TypeAlias = TextColumn | Matrix[np.uint64]
 class LSHIndex(StoredIndex):
     """Index signatures, and find the entries that are similar to a query.
 
-    An entry is a key and a MinHash signature. The candidates of a query are the entries whose signatures equal it in
-    all slots of at least one band. Their similarity is the share of equal slots, an estimate of the Jaccard similarity
-    with a standard error of at most sqrt(s (1 - s) / num_perm). An entry whose similarity equals the threshold becomes
-    a candidate with probability at least `recall`. Signatures of empty sets are stored, and match nothing.
+    An entry is a key and a MinHash signature. The candidates of a query are the entries whose
+    signatures equal it in all slots of at least one band. Their similarity is the share of equal
+    slots, an estimate of the Jaccard similarity with a standard error of at most sqrt(s (1 - s) /
+    num_perm). An entry whose similarity equals the threshold becomes a candidate with probability
+    at least `recall`. Signatures of empty sets are stored, and match nothing.
 
-    With `family`, an entry is a key and the hash values of an item of any family of hash functions. The candidates of
-    a query are the entries that collide with it under all `rows_per_band` functions of at least one of the bands. Their
-    similarity is the share of equal bits for a family whose values are bits, the share of equal slots for weighted
-    MinHash, and otherwise the share of bands in which they collide.
+    With `family`, an entry is a key and the hash values of an item of any family of hash functions.
+    The candidates of a query are the entries that collide with it under all `rows_per_band`
+    functions of at least one of the bands. Their similarity is the share of equal bits for a family
+    whose values are bits, the share of equal slots for weighted MinHash, and otherwise the share of
+    bands in which they collide.
 
     Parameters
     ----------
     threshold : float, default 0.8
-        Similarity, in (0, 1], for which bands and rows are chosen. For families without signatures it is only the
-        default of `pairs`, which is 0 if it is not given.
+        Similarity, in (0, 1], for which bands and rows are chosen. For families without signatures
+        it is only the default of `pairs`, which is 0 if it is not given.
     num_perm : int, default 128
         Slots of a signature, in 1..65,536. For families without signatures it must not be given.
     recall : float, default 0.95
         Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
     bands, rows_per_band : int, optional
-        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be at most `num_perm`.
-        Families without signatures need `bands`; `rows_per_band` is 1 by default.
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be
+        at most `num_perm`. Families without signatures need `bands`; `rows_per_band` is 1 by
+        default.
     scheme : {"fast", "classic"}, default "fast"
         Scheme of the signatures (see `MinHasher`).
     seed : int or "random", default 1
-        Seed of the signatures, in 0..2**64 - 1. A random seed is stored with the entries: `open` and `on` read it, and
-        ``index.hasher`` makes signatures with it.
+        Seed of the signatures, in 0..2**64 - 1. A random seed is stored with the entries: `open`
+        and `on` read it, and ``index.hasher`` makes signatures with it.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
-        of the batch. "replace" stores the last signature. "skip" keeps the first one.
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError
+        and inserts nothing of the batch. "replace" stores the last signature. "skip" keeps the
+        first one.
     store : Store, optional
         The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
     shingles : str, default ""
-        Name of the shingles, at most 16 ASCII characters. "word:5" stands for ``shingle(texts, "word", 5, seed=seed)``,
-        "char:9" for 9 characters. The name is stored with the index, and must be equal if two indexes, or an index
-        and a run, are used together. If it has this form, `insert` and `query` accept texts, and the command line
-        accepts the index unless it has a family other than MinHash.
+        Name of the shingles, at most 16 ASCII characters. "word:5" stands for ``shingle(texts,
+        "word", 5, seed=seed)``, "char:9" for 9 characters. The name is stored with the index, and
+        must be equal if two indexes, or an index and a run, are used together. If it has this form,
+        `insert` and `query` accept texts, and the command line accepts the index unless it has a
+        family other than MinHash.
     family : Family, optional
-        Family of hash functions; the default is MinHash with `scheme` and `seed`. `insert` and `query` take its items,
-        or sketches of a sketcher with the same functions, such as the codes of a `SimHasher`. An array of one
-        dimension, or a list of numbers, is one item.
+        Family of hash functions; the default is MinHash with `scheme` and `seed`. `insert` and
+        `query` take its items, or sketches of a sketcher with the same functions, such as the codes
+        of a `SimHasher`. An array of one dimension, or a list of numbers, is one item.
 
     Attributes
     ----------
@@ -101,28 +106,32 @@ class LSHIndex(StoredIndex):
 
     Notes
     -----
-    A key is any hashable object except None and NaN. Objects that are equal in Python, such as 1, True and 1.0, are the
-    same key, as in a dict. Ints of 64 bits and strs are stored without Python objects. An index in a file needs keys
-    that are all ints or all strs. A list, range, array or column is a batch of keys; any other object is one key.
+    A key is any hashable object except None and NaN. Objects that are equal in Python, such as 1,
+    True and 1.0, are the same key, as in a dict. Ints of 64 bits and strs are stored without Python
+    objects. An index in a file needs keys that are all ints or all strs. A list, range, array or
+    column is a batch of keys; any other object is one key.
 
-    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
-    and release the GIL. A writer waits for running queries. Readers see a batch completely or not at all, and an
-    interrupt (Ctrl-C) leaves it complete or undone. When a table grows, the writer pauses for about 5 ns per entry, to
-    copy the table of one band. All candidates of a batch of queries are in memory at the same time, so divide millions
-    of queries into several batches.
+    Any number of threads may query, insert and remove at the same time, without other locks.
+    Queries run concurrently and release the GIL. A writer waits for running queries. Readers see a
+    batch completely or not at all, and an interrupt (Ctrl-C) leaves it complete or undone. When a
+    table grows, the writer pauses for about 5 ns per entry, to copy the table of one band. All
+    candidates of a batch of queries are in memory at the same time, so divide millions of queries
+    into several batches.
 
-    Iteration, `pairs` and `merge` can run while other threads write. Entries present throughout are reported once;
-    concurrent changes may or may not be seen. `save`, `commit` and `compact` write one state, except `save` from a
-    Redis server. In memory and in a file, writers, and sometimes queries, wait until they end. During `close`, a query
-    either returns its answer or raises ValueError. An insertion or removal that has returned is in the file.
+    Iteration, `pairs` and `merge` can run while other threads write. Entries present throughout are
+    reported once; concurrent changes may or may not be seen. `save`, `commit` and `compact` write
+    one state, except `save` from a Redis server. In memory and in a file, writers, and sometimes
+    queries, wait until they end. During `close`, a query either returns its answer or raises
+    ValueError. An insertion or removal that has returned is in the file.
 
-    In memory, an entry needs 8 * num_perm bytes for its signature, about 12 bytes for each band, and about 12 bytes for
-    its key.
+    In memory, an entry needs 8 * num_perm bytes for its signature, about 12 bytes for each band,
+    and about 12 bytes for its key.
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998;
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", chapter 3.
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of
+    dimensionality", STOC 1998; J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive
+    Datasets", chapter 3.
 
     Examples
     --------
@@ -169,19 +178,31 @@ class LSHIndex(StoredIndex):
         family: Family[Any] | None = None,
     ) -> None:
         if family is not None and (scheme != "fast" or seed != 1):
-            raise ValueError(f"scheme and seed are those of the family: give {family}, or scheme and seed")
+            raise ValueError(
+                f"scheme and seed are those of the family: give {family}, or scheme and seed"
+            )
         plain = MinHashFamily(scheme, seed) if family is None else plain_family(family)
         if threshold is not None:
             threshold = check_threshold(threshold)
         if family is not None and plain is None:
-            parameters = parameters_of(family, num_perm, bands, rows_per_band, threshold, recall, shingles)
+            parameters = parameters_of(
+                family, num_perm, bands, rows_per_band, threshold, recall, shingles
+            )
         else:
             assert plain is not None
             threshold = 0.8 if threshold is None else threshold
             hasher = plain.hasher(128 if num_perm is None else num_perm)
-            choice = Bands.choose(threshold, hasher.num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band)
+            choice = Bands.choose(
+                threshold, hasher.num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+            )
             parameters = Parameters(
-                hasher.num_perm, choice.bands, choice.rows_per_band, hasher.scheme, hasher.seed, threshold, shingles
+                hasher.num_perm,
+                choice.bands,
+                choice.rows_per_band,
+                hasher.scheme,
+                hasher.seed,
+                threshold,
+                shingles,
             )
         store = MemoryStore() if store is None else check_store(store)
         store.bind(parameters)
@@ -191,12 +212,15 @@ class LSHIndex(StoredIndex):
         check_on_duplicate(on_duplicate)
         parameters = check_store(store).parameters
         if parameters is None:
-            raise ValueError("the store has no parameters: pass it to LSHIndex(..., store=store) first")
+            raise ValueError(
+                "the store has no parameters: pass it to LSHIndex(..., store=store) first"
+            )
         self._hasher: MinHasher | None = None
         self._rows: FamilyRows | None = None
         if parameters.family:
             self._rows = family_rows(parameters)
-            self.family, self.bands = self._rows.family, self._rows.bands
+            self.family = self._rows.family
+            self.bands = self._rows.bands
         else:
             self.family = family = MinHashFamily(parameters.scheme, parameters.seed)  # type: ignore[arg-type]
             self._hasher = family.hasher(parameters.num_perm)
@@ -207,27 +231,34 @@ class LSHIndex(StoredIndex):
 
     @property
     def hasher(self) -> MinHasher:
-        """The sketcher of MinHash signatures; `insert` and `query` refuse those of a different sketcher."""
+        """The sketcher of MinHash signatures; `insert` and `query` refuse those of a different
+        sketcher.
+        """
         if self._hasher is None:
-            raise AttributeError(f"an index of {self.family} has no MinHasher: it takes the items of its family")
+            raise AttributeError(
+                f"an index of {self.family} has no MinHasher: it takes the items of its family"
+            )
         return self._hasher
 
     # ---- writing ----
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike | TextColumn, *, copy: bool = True) -> int:
+    def insert(
+        self, keys: Any, signatures: npt.ArrayLike | TextColumn, *, copy: bool = True
+    ) -> int:
         """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
 
         Parameters
         ----------
         keys : hashable, or a batch of n hashable objects
             One key for one signature or text; a batch for several.
-        signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm); or str, bytes, or a column of n texts
-            Or n TokenSets, which are sketched. Texts need an index that names their shingles, such as
-            ``LSHIndex(shingles="word:5")``. An index of another family than MinHash takes one item or n items of it.
+        signatures : array of uint64, (num_perm,) or (n, num_perm); or str, bytes, or n texts
+            Or n TokenSets, which are sketched. Texts need an index that names their shingles, such
+            as ``LSHIndex(shingles="word:5")``. An index of another family than MinHash takes one
+            item or n items of it.
         copy : bool, default True
-            With False, the index may use the memory of the array instead of a copy; the array becomes read-only. While
-            the index exists, do not write to arrays that share this memory. Filling an index in memory then needs half
-            the time and memory.
+            With False, the index may use the memory of the array instead of a copy; the array
+            becomes read-only. While the index exists, do not write to arrays that share this
+            memory. Filling an index in memory then needs half the time and memory.
 
         Returns
         -------
@@ -237,13 +268,13 @@ class LSHIndex(StoredIndex):
         Raises
         ------
         TypeError
-            If a key cannot be stored, the signatures are not uint64, or texts are given and the index does not name
-            its shingles.
+            If a key cannot be stored, the signatures are not uint64, or texts are given and the
+            index does not name its shingles.
         DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
-            If the numbers of keys and signatures differ, a different sketcher made the signatures, or a text is not
-            valid.
+            If the numbers of keys and signatures differ, a different sketcher made the signatures,
+            or a text is not valid.
 
         Examples
         --------
@@ -256,20 +287,27 @@ class LSHIndex(StoredIndex):
         """
         if self._rows is not None:
             return self._insert_items(self._rows, keys, signatures)
-        if type(signatures) is np.ndarray and signatures.ndim == 1 and self.store.insert_plain(keys, signatures):
+        if (
+            type(signatures) is np.ndarray
+            and signatures.ndim == 1
+            and self.store.insert_plain(keys, signatures)
+        ):
             return 1
         array = self._signatures_of(signatures, None)
         if array.ndim == 1:
             return self.store.insert_one(keys, array, self.on_duplicate)
         column = as_column(keys)
         if len(column) != len(array):
-            raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
+            raise ValueError(
+                f"there must be a key for each signature, not {len(column)} for {len(array)}"
+            )
         if copy or not isinstance(signatures, np.ndarray) or not signatures.flags.writeable:
             return self.store.insert(column, array, self.on_duplicate, copy=copy)
         signatures.flags.writeable = False
+        # Not KeyboardInterrupt, since the index may use the array when it is raised.
         try:
             return self.store.insert(column, array, self.on_duplicate, copy=False)
-        except Exception:  # not KeyboardInterrupt, since the index may use the array when it is raised
+        except Exception:
             signatures.flags.writeable = True
             raise
 
@@ -279,13 +317,16 @@ class LSHIndex(StoredIndex):
             return self.store.insert_one(keys, rows[0], self.on_duplicate)
         column = as_column(keys)
         if len(column) != len(rows):
-            raise ValueError(f"there must be a key for each item, not {len(column)} for {len(rows)}")
+            raise ValueError(
+                f"there must be a key for each item, not {len(column)} for {len(rows)}"
+            )
         return self.store.insert(column, rows, self.on_duplicate, copy=not family.fresh)
 
     def merge(self, other: LSHIndex) -> int:
         """Insert all entries of another index.
 
-        Merging an index into itself is an error if `on_duplicate` is "error", and otherwise changes nothing.
+        Merging an index into itself is an error if `on_duplicate` is "error", and otherwise changes
+        nothing.
 
         Parameters
         ----------
@@ -302,8 +343,9 @@ class LSHIndex(StoredIndex):
         TypeError
             If `other` is not an LSHIndex, or this index cannot store its keys.
         ValueError
-            If a parameter differs, or both indexes contain the same key and `on_duplicate` is "error". Nothing is
-            inserted then, unless another thread or process inserts such a key during the merge.
+            If a parameter differs, or both indexes contain the same key and `on_duplicate` is
+            "error". Nothing is inserted then, unless another thread or process inserts such a key
+            during the merge.
 
         Examples
         --------
@@ -317,9 +359,11 @@ class LSHIndex(StoredIndex):
         if not isinstance(other, LSHIndex):
             raise TypeError(f"other must be an LSHIndex, not {type(other).__name__}")
         self.parameters.check_same(other.parameters)
-        kinds, named = set(), self.store.kind in (None, "str")
+        kinds = set()
+        named = self.store.kind in (None, "str")
         for keys in other.store.all_keys():
-            known = np.flatnonzero(self.store.contains(keys))  # it raises an error for keys that cannot be stored
+            # It raises an error for keys that cannot be stored.
+            known = np.flatnonzero(self.store.contains(keys))
             if len(known) and self.on_duplicate == "error":
                 raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
             kinds.add(kind_of(keys))
@@ -329,12 +373,16 @@ class LSHIndex(StoredIndex):
             self.store.check_kind(kinds.pop() if len(kinds) == 1 else "object")
         if other.store is self.store:
             return len(self) if self.on_duplicate == "replace" else 0
-        return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
+        return sum(
+            self.store.insert(keys, signatures, self.on_duplicate)
+            for keys, signatures in other.store.items()
+        )
 
     def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
         """Return signatures as they are, and those of texts and of the items of a family."""
         hasher = self._hasher
-        if type(given) is np.ndarray and given.dtype is UINT64 and hasher is not None:  # one query takes 1 us
+        # One query takes 1 us.
+        if type(given) is np.ndarray and given.dtype is UINT64 and hasher is not None:
             return check_signatures(given, hasher)
         if self._rows is not None:
             rows, one = self._rows.rows_of(given, threads)
@@ -347,13 +395,19 @@ class LSHIndex(StoredIndex):
         if shingles is None and kind_of_values(given) != "texts":
             return check_signatures(given, self.hasher)
         if shingles is None:
-            named = f"shingles {self.parameters.shingles!r}" if self.parameters.shingles else "unknown shingles"
+            named = (
+                f"shingles {self.parameters.shingles!r}"
+                if self.parameters.shingles
+                else "unknown shingles"
+            )
             raise TypeError(
                 f"signatures must be uint64, not texts: this index has {named}; "
                 "one created with shingles='word:5' accepts texts"
             )
         one = isinstance(given, (str, bytes))
-        sets = shingle([given] if one else given, *shingles[:4], seed=self.hasher.seed, threads=threads)
+        sets = shingle(
+            [given] if one else given, *shingles[:4], seed=self.hasher.seed, threads=threads
+        )
         signatures = self.hasher.sketch(sets, threads=threads)
         return signatures[0] if one else signatures
 
@@ -361,38 +415,76 @@ class LSHIndex(StoredIndex):
 
     @overload
     def query(
-        self, signatures: AnyShape[np.uint64], *, k: int | None = None, threshold: float | None = None,
+        self,
+        signatures: AnyShape[np.uint64],
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
         threads: int | None = None,
-    ) -> Any: ...  # fmt: skip
+    ) -> Any: ...
     @overload
     def query(  # type: ignore[overload-overlap] # a str is a sequence of str, too
-        self, signatures: Query, *, k: None = None, threshold: None = None, threads: int | None = None
+        self,
+        signatures: Query,
+        *,
+        k: None = None,
+        threshold: None = None,
+        threads: int | None = None,
     ) -> list[Any]: ...
     @overload
     def query(  # type: ignore[overload-overlap]
-        self, signatures: Query, *, k: int, threshold: float | None = None, threads: int | None = None
+        self,
+        signatures: Query,
+        *,
+        k: int,
+        threshold: float | None = None,
+        threads: int | None = None,
     ) -> list[Match]: ...
     @overload
     def query(  # type: ignore[overload-overlap]
-        self, signatures: Query, *, k: int | None = None, threshold: float, threads: int | None = None
+        self,
+        signatures: Query,
+        *,
+        k: int | None = None,
+        threshold: float,
+        threads: int | None = None,
     ) -> list[Match]: ...
     @overload
     def query(
-        self, signatures: Queries, *, k: None = None, threshold: None = None, threads: int | None = None
+        self,
+        signatures: Queries,
+        *,
+        k: None = None,
+        threshold: None = None,
+        threads: int | None = None,
     ) -> Matches[Any]: ...
     @overload
     def query(
-        self, signatures: Queries, *, k: int, threshold: float | None = None, threads: int | None = None
-    ) -> Matches[Match]: ...
-    @overload
-    def query(
-        self, signatures: Queries, *, k: int | None = None, threshold: float, threads: int | None = None
-    ) -> Matches[Match]: ...
-    @overload
-    def query(
-        self, signatures: npt.ArrayLike, *, k: int | None = None, threshold: float | None = None,
+        self,
+        signatures: Queries,
+        *,
+        k: int,
+        threshold: float | None = None,
         threads: int | None = None,
-    ) -> Any: ...  # fmt: skip
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self,
+        signatures: Queries,
+        *,
+        k: int | None = None,
+        threshold: float,
+        threads: int | None = None,
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self,
+        signatures: npt.ArrayLike,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
     def query(
         self,
         signatures: npt.ArrayLike | TextColumn,
@@ -405,29 +497,33 @@ class LSHIndex(StoredIndex):
 
         Parameters
         ----------
-        signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm); or str, bytes, or a column of m texts
-            The queries. Or m TokenSets, which are sketched. Texts need an index that names their shingles, such as
-            ``LSHIndex(shingles="word:5")``. An index of another family than MinHash takes one item or m items of it.
+        signatures : array of uint64, (num_perm,) or (m, num_perm); or str, bytes, or m texts
+            The queries. Or m TokenSets, which are sketched. Texts need an index that names their
+            shingles, such as ``LSHIndex(shingles="word:5")``. An index of another family than
+            MinHash takes one item or m items of it.
         k : int, optional
             Return only the k most similar candidates; at least 1.
         threshold : float, optional
             Return only candidates with at least this estimated similarity, in [0, 1].
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         list, or Matches of m such lists
-            Without `k` and `threshold`, the keys in ascending order. Otherwise `Match` (key, similarity), the most
-            similar first, and equally similar ones in the order of their keys. The order of keys that cannot be
-            compared is not specified.
+            Without `k` and `threshold`, the keys in ascending order. Otherwise `Match` (key,
+            similarity), the most similar first, and equally similar ones in the order of their
+            keys. The order of keys that cannot be compared is not specified.
 
         Raises
         ------
         TypeError
-            If an argument has the wrong type, or texts are given and the index does not name its shingles.
+            If an argument has the wrong type, or texts are given and the index does not name its
+            shingles.
         ValueError
-            If an argument is out of range, a different sketcher made the signatures, or a text is not valid.
+            If an argument is out of range, a different sketcher made the signatures, or a text is
+            not valid.
 
         Examples
         --------
@@ -460,10 +556,14 @@ class LSHIndex(StoredIndex):
             return best_of(names, counts or [], self.parameters.compared, k)
         found = self.store.query(array, least=least, threads=threads, most=k)
         offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
-        return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.compared)
+        return Matches(
+            offsets, keys, None if agreements is None else agreements / self.parameters.compared
+        )
 
     def _least(self, threshold: float) -> int:
-        """Return the least number of equal slots, or bits, whose share of all is at least the threshold."""
+        """Return the least number of equal slots, or bits, whose share of all is at least the
+        threshold.
+        """
         threshold = check_number("threshold", threshold)
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be in [0, 1], not {threshold}")
@@ -481,12 +581,14 @@ class LSHIndex(StoredIndex):
         threshold : float, optional
             Least estimated similarity, in [0, 1]. The default is the threshold of the index.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         KeyPairs
-            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the
+            order of iteration.
 
         Raises
         ------
@@ -505,7 +607,8 @@ class LSHIndex(StoredIndex):
         [('a', 'b', 1.0)]
         """
         wanted = self.parameters.threshold if threshold is None else threshold
-        least, threads = self._least(0.0 if wanted is None else wanted), thread_count(threads)
+        least = self._least(0.0 if wanted is None else wanted)
+        threads = thread_count(threads)
         return find_pairs(self.store, least, self.parameters.compared, threads)
 
     def __repr__(self) -> str:
@@ -528,14 +631,17 @@ class LSHIndex(StoredIndex):
         >>> LSHIndex().describe()
         '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
         """
-        b, p = self.bands, self.parameters
+        b = self.bands
+        p = self.parameters
         bands = bands_and_rows(b.bands, b.rows_per_band)
         if p.family:
             return f"{bands}, {self.family}"
         if p.threshold is None:
             return bands
         found = b.probability(p.threshold)
-        return f"{bands}: an entry at similarity {p.threshold} is found with probability {found:.3f}"
+        return (
+            f"{bands}: an entry at similarity {p.threshold} is found with probability {found:.3f}"
+        )
 
     def stats(self) -> IndexStats:
         """Return the figures of the index, such as bucket sizes, memory and expected candidates.

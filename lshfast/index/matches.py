@@ -22,7 +22,8 @@ class Match(NamedTuple):
     ----------
     key : object
     similarity : float
-        Estimated similarity of the entry to the query, in [0, 1]; from an `LSHEnsemble`, the estimated containment.
+        Estimated similarity of the entry to the query, in [0, 1]; from an `LSHEnsemble`, the
+        estimated containment.
 
     See Also
     --------
@@ -48,9 +49,11 @@ Answer = TypeVar("Answer")
 
 
 class AnswerLists(Generic[Answer]):
-    """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i + 1]]``.
+    """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i
+    + 1]]``.
 
-    ``len(answers)`` is m. ``answers[i]``, with i in -m..m - 1, is answer i as a list; iteration yields the same lists.
+    ``len(answers)`` is m. ``answers[i]``, with i in -m..m - 1, is answer i as a list; iteration
+    yields the same lists.
 
     Parameters
     ----------
@@ -71,7 +74,9 @@ class AnswerLists(Generic[Answer]):
     _noun: ClassVar[str] = "matches"
 
     def __init__(self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None) -> None:
-        self.offsets, self.keys, self.values = offsets, keys, values
+        self.offsets = offsets
+        self.keys = keys
+        self.values = values
 
     def __len__(self) -> int:
         """Return the number of queries."""
@@ -94,7 +99,11 @@ class AnswerLists(Generic[Answer]):
     def _between(self, low: int, high: int) -> list[Any]:
         part = self.keys[low:high]
         keys = part.tolist() if isinstance(part, np.ndarray) else part
-        return keys if self.values is None else list(map(self._element, keys, self.values[low:high].tolist()))
+        return (
+            keys
+            if self.values is None
+            else list(map(self._element, keys, self.values[low:high].tolist()))
+        )
 
 
 class Matches(AnswerLists[Answer]):
@@ -139,9 +148,13 @@ class Matches(AnswerLists[Answer]):
 
 
 def best_first(
-    offsets: Int64Array, keys: Column, scores: Int64Array | Float64Array | None, k: int | None = None
+    offsets: Int64Array,
+    keys: Column,
+    scores: Int64Array | Float64Array | None,
+    k: int | None = None,
 ) -> tuple[Int64Array, Column, Int64Array | Float64Array | None]:
-    """Sort the matches of each query by (score descending, key ascending), and keep the first k of each.
+    """Sort the matches of each query by (score descending, key ascending), and keep the first k of
+    each.
 
     If keys of a query cannot be compared, those with equal scores stay in the given order.
 
@@ -151,14 +164,16 @@ def best_first(
         Start of the matches of each query, then the end of the last one. The first is 0.
     keys : ndarray of int64, shape (n,), or list
     scores : ndarray of int64 or float64, shape (n,), or None
-        Numbers of equal slots, or similarities that are not negative. With None, matches are sorted by key.
+        Numbers of equal slots, or similarities that are not negative. With None, matches are sorted
+        by key.
     k : int, optional
         At least 1.
 
     Returns
     -------
     offsets, keys, scores
-        The sorted matches. These may be the same objects as the arguments if they were sorted already.
+        The sorted matches. These may be the same objects as the arguments if they were sorted
+        already.
 
     Examples
     --------
@@ -181,18 +196,23 @@ def best_first(
         scores = None if scores is None else ranks
     else:
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
-        keys, scores = take(keys, order), None if scores is None else scores[order]
+        keys = take(keys, order)
+        scores = None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        stay = np.flatnonzero(np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts) < k)
+        stay = np.flatnonzero(
+            np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts) < k
+        )
         offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)])
-        keys, scores = take(keys, stay), None if scores is None else scores[stay]
+        keys = take(keys, stay)
+        scores = None if scores is None else scores[stay]
     return offsets, keys, scores
 
 
 def nearest_first(
     offsets: Int64Array, keys: Column, distances: Float64Array, k: int | None = None
 ) -> tuple[Int64Array, Column, Float64Array]:
-    """Sort the neighbors of each query by (distance, key), both ascending, and keep the first k of each.
+    """Sort the neighbors of each query by (distance, key), both ascending, and keep the first k of
+    each.
 
     Parameters
     ----------
@@ -209,11 +229,14 @@ def nearest_first(
     --------
     >>> import numpy as np
     >>> from lshfast.index.matches import nearest_first
-    >>> offsets, keys, distances = nearest_first(np.array([0, 3]), ["c", "b", "a"], np.array([0.5, 0.1, 0.5]), k=2)
+    >>> offsets, keys, distances = nearest_first(
+    ...     np.array([0, 3]), ["c", "b", "a"], np.array([0.5, 0.1, 0.5]), k=2
+    ... )
     >>> offsets.tolist(), keys, distances.tolist()
     ([0, 2], ['b', 'a'], [0.1, 0.5])
     """
-    # The bits of doubles that are not negative have the order of the doubles, and their complements the reverse order.
+    # The bits of doubles that are not negative have the order of the doubles, and their complements
+    # the reverse order.
     offsets, keys, ranks = best_first(offsets, keys, ~distances.view(np.int64), k)
     assert ranks is not None
     return offsets, keys, (~ranks.view(np.int64)).view(np.float64)
@@ -230,7 +253,9 @@ def in_order(keys: list[Any]) -> list[Any]:
 
 
 def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
-    """Return the first k matches of one query in the order of `best_first`; counts are numbers of equal slots."""
+    """Return the first k matches of one query in the order of `best_first`; counts are numbers of
+    equal slots.
+    """
     if len(keys) > 1:
         kinds = set(map(type, keys))
         if kinds == {int} or kinds == {str}:
@@ -238,7 +263,8 @@ def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> li
             return [Match(key, -count / slots) for count, key in order[:k]]
         rank = {key: place for place, key in enumerate(in_order(keys))}
         places = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
-        keys, counts = [keys[i] for i in places], [counts[i] for i in places]
+        keys = [keys[i] for i in places]
+        counts = [counts[i] for i in places]
     return [Match(key, count / slots) for key, count in zip(keys[:k], counts[:k], strict=True)]
 
 

@@ -19,12 +19,13 @@ class Measure:
     Parameters
     ----------
     name : {"cosine", "euclidean", "manhattan", "hamming"}
-        "cosine" is 1 - the cosine, and "euclidean" the square of the distance. "hamming" is the number of different
-        bits, and the only one for the layout "bits".
+        "cosine" is 1 - the cosine, and "euclidean" the square of the distance. "hamming" is the
+        number of different bits, and the only one for the layout "bits".
     layout : {"float32", "float64", "sparse32", "sparse64", "bits"}
         What the words of a point are; see src/distances/distances.h.
     dim : int
-        Coordinates of a point, at least 1; for sparse points the most coordinates that are not zero.
+        Coordinates of a point, at least 1; for sparse points the most coordinates that are not
+        zero.
 
     Examples
     --------
@@ -39,10 +40,15 @@ class Measure:
 
     def __post_init__(self) -> None:
         if self.name not in MEASURES or self.layout not in LAYOUTS:
-            raise ValueError(f"there is no measure {self.name!r} of points with the layout {self.layout!r}")
+            raise ValueError(
+                f"there is no measure {self.name!r} of points with the layout {self.layout!r}"
+            )
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, 64 * MOST_WORDS))
         if self.words > MOST_WORDS:
-            raise ValueError(f"a point of {self.dim} coordinates needs {self.words} words, more than {MOST_WORDS}")
+            raise ValueError(
+                f"a point of {self.dim} coordinates needs {self.words} words, more than "
+                f"{MOST_WORDS}"
+            )
 
     @property
     def words(self) -> int:

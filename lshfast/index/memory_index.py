@@ -1,4 +1,6 @@
-"""`MemoryIndex`: what indexes that are held in memory, and read from a file as a whole, have in common."""
+"""`MemoryIndex`: what indexes that are held in memory, and read from a file as a whole, have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Entries(Protocol):
         """Return all rows that have entries, ascending."""
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
-        """Return what entries are made of, uint64 (n, words) each; these may be views of the rows."""
+        """Return what entries are made of, uint64 (n, words) each; these may be views of
+        the rows.
+        """
 
     def figures(self) -> dict[str, int]:
         """Return figures by name; sizes are in bytes, and their names end so."""
@@ -78,7 +82,9 @@ class MemoryIndex(KeyedEntries):
 
     @classmethod
     @abstractmethod
-    def _made(cls: type[AnIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> AnIndex:
+    def _made(
+        cls: type[AnIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+    ) -> AnIndex:
         """Return an index with the content of a file, or raise ValueError."""
 
     def _remove(self, keys: Column) -> None:
@@ -97,19 +103,26 @@ class MemoryIndex(KeyedEntries):
             return iter(listed(self._entries.names(self._entries.rows())))
 
     def _batches(self) -> Iterator[tuple[Column, list[UInt64Array]]]:
-        """Yield the keys and rows of all entries in batches, without those that are removed meanwhile."""
+        """Yield the keys and rows of all entries in batches, without those that are removed
+        meanwhile.
+        """
         with self._entries.gate.reading():
             every = self._entries.names(self._entries.rows())
         for start in range(0, len(every), BATCH_ROWS):
             with self._entries.gate.reading():
                 rows = self._entries.find(every[start : start + BATCH_ROWS])
                 rows = np.sort(rows[rows >= 0])
-                found = self._entries.names(rows), [column.copy() for column in self._entries.columns(rows)]
+                found = (
+                    self._entries.names(rows),
+                    [column.copy() for column in self._entries.columns(rows)],
+                )
             yield found
 
     @property
     def nbytes(self) -> int:
-        """Memory of the index, in bytes; if the keys are not ints, an estimate without the key objects."""
+        """Memory of the index, in bytes; if the keys are not ints, an estimate without the key
+        objects.
+        """
         with self._entries.gate.reading():
             return bytes_of(self._entries.figures())
 
@@ -126,11 +139,18 @@ class MemoryIndex(KeyedEntries):
             figures = self._entries.figures()
             return EntryStats(len(self), bytes_of(figures), figures)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
         """Write the index to a file; the file appears when it is complete.
 
-        A file of an index of the same class, or an empty file, is replaced. The file contains the parameters, the keys
-        and what entries are made of; `open` builds the rest. Writers, and sometimes queries, wait until it is written.
+        A file of an index of the same class, or an empty file, is replaced. The file contains the
+        parameters, the keys and what entries are made of; `open` builds the rest. Writers, and
+        sometimes queries, wait until it is written.
 
         Parameters
         ----------
@@ -164,11 +184,14 @@ class MemoryIndex(KeyedEntries):
         """
         with self._entries.gate.reading():
             rows = self._entries.rows()
-            keys, columns = self._entries.names(rows), self._entries.columns(rows)
+            keys = self._entries.names(rows)
+            columns = self._entries.columns(rows)
             self._file.write(path, self._fields(), keys, columns, overwrite, progress)
 
     @classmethod
-    def open(cls: type[AnIndex], path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error") -> AnIndex:
+    def open(
+        cls: type[AnIndex], path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error"
+    ) -> AnIndex:
         """Read a saved index into memory; the whole file is checked.
 
         Parameters
@@ -185,7 +208,8 @@ class MemoryIndex(KeyedEntries):
         OSError
             If the file cannot be read.
         FormatError
-            If the file is not an index of this class, has another version, or is damaged; the error names the part.
+            If the file is not an index of this class, has another version, or is damaged; the error
+            names the part.
         """
         check_on_duplicate(on_duplicate)
         fields, keys, columns = cls._file.read(path, cls._widths)
@@ -200,7 +224,8 @@ class MemoryIndex(KeyedEntries):
         return index
 
     def verify(self) -> None:
-        """Check that what is built over the entries agrees with them. Files are checked when they are opened.
+        """Check that what is built over the entries agrees with them. Files are checked when they
+        are opened.
 
         Raises
         ------

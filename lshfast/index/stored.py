@@ -75,23 +75,26 @@ class StoredIndex(KeyedEntries):
         on_duplicate: OnDuplicate = "error",
         verify: bool | None = None,
     ) -> AnIndex:
-        """Open a saved index; the file is mapped, so the first query takes milliseconds for files of any size.
+        """Open a saved index; the file is mapped, so the first query takes milliseconds for files
+        of any size.
 
         Parameters
         ----------
         path : path
         mode : {"r", "r+", "c"}, default "r"
-            "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to the file. Only one
-            process can open a file with "r+" at a time; readers continue to see the state that they opened. "c" inserts
-            and removes in memory only; `save` writes the index to another file.
+            "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to
+            the file. Only one process can open a file with "r+" at a time; readers continue to see
+            the state that they opened. "c" inserts and removes in memory only; `save` writes the
+            index to another file.
         on_duplicate : {"error", "replace", "skip"}, default "error"
         verify : bool, optional
-            True checks everything that the method `verify` checks, except that one of the two headers may be damaged,
-            as after a power failure. This reads the whole file and computes the bands of each row again, to compare
-            them with the tables. It takes 6 to 10 times as long as checking the checksums, about 3 s for a million
-            entries of 128 slots. Use it for files from sources that you do not trust. False checks only the directory,
-            and each reference when it is used; the time does not depend on the size of the file. The default also
-            checks the checksums of all sections in files of at most 64 MB.
+            True checks everything that the method `verify` checks, except that one of the two
+            headers may be damaged, as after a power failure. This reads the whole file and computes
+            the bands of each row again, to compare them with the tables. It takes 6 to 10 times as
+            long as checking the checksums, about 3 s for a million entries of 128 slots. Use it for
+            files from sources that you do not trust. False checks only the directory, and each
+            reference when it is used; the time does not depend on the size of the file. The default
+            also checks the checksums of all sections in files of at most 64 MB.
 
         Returns
         -------
@@ -102,9 +105,11 @@ class StoredIndex(KeyedEntries):
         OSError
             If the file cannot be opened, or is open for writing elsewhere.
         FormatError
-            If the file is not an index, has another version, or is damaged; the error names the section.
+            If the file is not an index, has another version, or is damaged; the error names the
+            section.
         ValueError
-            If the family of the file is not known (define its class first), or the file is of `NearNeighbors`.
+            If the family of the file is not known (define its class first), or the file is of
+            `NearNeighbors`.
 
         Examples
         --------
@@ -150,12 +155,19 @@ class StoredIndex(KeyedEntries):
         for keys in self.store.all_keys():
             yield from listed(keys)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
         """Write the index to a file; the file appears when it is complete.
 
-        If the file exists and is an index, or is empty, it is replaced when the new file is complete. The new file has
-        the same permissions. A symbolic link is followed. Processes that have the old file open continue to see the
-        old state; on Windows, an open file cannot be replaced.
+        If the file exists and is an index, or is empty, it is replaced when the new file is
+        complete. The new file has the same permissions. A symbolic link is followed. Processes that
+        have the old file open continue to see the old state; on Windows, an open file cannot be
+        replaced.
 
         Parameters
         ----------
@@ -172,9 +184,9 @@ class StoredIndex(KeyedEntries):
         FileExistsError
             If the file exists and is not an index, and `overwrite` is false.
         OSError
-            If `path` is a folder, device or pipe, or the file cannot be written or is open for writing elsewhere. The
-            old file is unchanged, with one exception: if only the last step fails, which syncs the folder, the new file
-            is in place.
+            If `path` is a folder, device or pipe, or the file cannot be written or is open for
+            writing elsewhere. The old file is unchanged, with one exception: if only the last step
+            fails, which syncs the folder, the new file is in place.
 
         Examples
         --------
@@ -188,7 +200,8 @@ class StoredIndex(KeyedEntries):
         save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
     def commit(self, *, progress: Progress | None = None) -> None:
-        """Write the changes since the last commit to the file of the index; other stores need no commit.
+        """Write the changes since the last commit to the file of the index; other stores need no
+        commit.
 
         Parameters
         ----------
@@ -198,8 +211,8 @@ class StoredIndex(KeyedEntries):
         Raises
         ------
         OSError
-            If the file cannot be written. The index keeps the changes. The file is in its old state; if only the last
-            step fails, which syncs a header, it is in the new state.
+            If the file cannot be written. The index keeps the changes. The file is in its old
+            state; if only the last step fails, which syncs a header, it is in the new state.
         ValueError
             If the index is closed, or its file is not open with mode "r+".
 
@@ -217,7 +230,8 @@ class StoredIndex(KeyedEntries):
         self.store.commit(progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
-        """Rewrite the file of the index, or its LMDB environment, without removed and replaced entries.
+        """Rewrite the file of the index, or its LMDB environment, without removed and replaced
+        entries.
 
         Parameters
         ----------
@@ -227,9 +241,9 @@ class StoredIndex(KeyedEntries):
         Raises
         ------
         OSError
-            If the file cannot be written; the index is unchanged. If only the last step fails, which syncs the folder,
-            the new file is in place. If the new file cannot be opened, it is in place and complete, and the index is
-            closed.
+            If the file cannot be written; the index is unchanged. If only the last step fails,
+            which syncs the folder, the new file is in place. If the new file cannot be opened, it
+            is in place and complete, and the index is closed.
         ValueError
             If the index is closed, or its file is not open with mode "r+".
 
@@ -269,10 +283,11 @@ class StoredIndex(KeyedEntries):
         self.store.verify()
 
     def close(self) -> None:
-        """Commit, and close files and connections; afterwards, queries and changes raise ValueError.
+        """Commit, and close files and connections; afterwards, queries and changes raise
+        ValueError.
 
-        Use the index in a with statement to close it at the end of the block. If the block raises an exception, the
-        index is closed without a commit.
+        Use the index in a with statement to close it at the end of the block. If the block raises
+        an exception, the index is closed without a commit.
 
         Raises
         ------

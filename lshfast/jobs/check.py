@@ -20,7 +20,8 @@ from lshfast.readers import check_place
 if TYPE_CHECKING:
     from lshfast.quality.points import PointCheck
 
-# Texts of inputs of at most this size are held in memory, and those of larger ones are read again if they can be.
+# Texts of inputs of at most this size are held in memory, and those of larger ones are read again
+# if they can be.
 HELD_BYTES = 1 << 29
 
 
@@ -52,7 +53,8 @@ def check_files(
     progress : callable, optional
         Called with (stage, done, total): bytes of input in "read", rows in "verify".
     held_bytes : int
-        Bytes of the inputs up to which their texts are held in memory; of larger ones, texts are read again.
+        Bytes of the inputs up to which their texts are held in memory; of larger ones, texts are
+        read again.
 
     Raises
     ------
@@ -71,14 +73,18 @@ def check_files(
         batches = text_batches(corpus, progress)
         if corpus.total_bytes <= held_bytes:
             batches = (Texts(batch) for batch in batches)
-        figures = check_rows(batches, plan, replace(options, key_of=corpus.key), job.clock, progress)
+        figures = check_rows(
+            batches, plan, replace(options, key_of=corpus.key), job.clock, progress
+        )
     result = job.account(CheckResult, accepted=corpus.accepted, **figures)
     with job.writing():
         if output is not None:
             with atomic_file(output, overwrite) as file:
                 file.write(result.to_json().encode("utf-8"))
         title = f"Check of {named([file.name for file in corpus.files])}"
-        job.write_page(lambda page: result.page(title=title, command=page.command, texts=page.texts))
+        job.write_page(
+            lambda page: result.page(title=title, command=page.command, texts=page.texts)
+        )
     return result
 
 
@@ -91,7 +97,9 @@ def check_point_files(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> PointCheck:
-    """Check a run over files of vectors or codes; parameters, outputs and errors are as for `check_files`."""
+    """Check a run over files of vectors or codes; parameters, outputs and errors are as for
+    `check_files`.
+    """
     from lshfast.engine.points import PointRows
     from lshfast.quality.points import PointCheck, check_points
 
@@ -103,7 +111,9 @@ def check_point_files(
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
         with job.clock.stage("read"):
-            rows = PointRows.of(item_batches(corpus, progress), lambda: None if reader is None else reader.format)
+            rows = PointRows.of(
+                item_batches(corpus, progress), lambda: None if reader is None else reader.format
+            )
         figures: dict[str, Any] = check_points(rows, plan, sample, job.clock, progress)
     result = job.account(PointCheck, accepted=corpus.accepted, **figures)
     with job.writing():

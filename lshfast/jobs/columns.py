@@ -1,4 +1,6 @@
-"""One or two columns of names from files: tables, or plain text with a name, or a pair of names, on each line."""
+"""One or two columns of names from files: tables, or plain text with a name, or a pair of names, on
+each line.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass
 class Names:
-    """Consecutive rows of one file: the name of each, the value of the second column, and the number of its line."""
+    """Consecutive rows of one file: the name of each, the value of the second column, and the
+    number of its line.
+    """
 
     file: File
     first: list[str]
@@ -36,11 +40,12 @@ class Names:
 
 @dataclass
 class ColumnReader:
-    """Reads columns of files, a batch at a time; `accepted` rows were read, and `rejected` ones were refused.
+    """Reads columns of files, a batch at a time; `accepted` rows were read, and `rejected` ones
+    were refused.
 
-    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain text (.txt, or the
-    format "lines"), a row is a line: a name, or two names between which there is white space. Blank lines, and lines
-    that begin with #, are not rows.
+    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain
+    text (.txt, or the format "lines"), a row is a line: a name, or two names between which there is
+    white space. Blank lines, and lines that begin with #, are not rows.
     """
 
     inputs: Inputs
@@ -65,7 +70,8 @@ class ColumnReader:
     def again(self) -> ColumnReader:
         """Return a reader of the same rows with counts of its own."""
         other = copy(self)
-        other.accepted, other.rejected = 0, []
+        other.accepted = 0
+        other.rejected = []
         return other
 
     def refuse(self, names: Names, place: int, reason: str) -> None:
@@ -81,9 +87,11 @@ class ColumnReader:
 
     def batches(self, progress: Progress | None = None) -> Iterator[Names]:
         """Read all files once; `progress` is called with ("input", bytes read, total bytes)."""
-        done, total = 0, self._corpus.total_bytes
+        done = 0
+        total = self._corpus.total_bytes
         for file in self._corpus.files:
-            before, done = done, done + file.size
+            before = done
+            done = done + file.size
 
             def tell(position: int, before: int = before) -> None:
                 if progress:
@@ -97,18 +105,22 @@ class ColumnReader:
                     yield names
 
     def _table_rows(self, file: File, tell: Callable[[int], None]) -> Iterator[Names]:
-        corpus, first, position = Corpus(self._corpus.layout, [file]), 0, 0
+        corpus = Corpus(self._corpus.layout, [file])
+        first = 0
+        position = 0
         for batch in corpus.batches():  # which has read more rows than it has yielded
             texts = batch.strings()
             rows = range(first, first + len(texts))
-            first, position = rows.stop, position + batch.source_bytes
+            first = rows.stop
+            position = position + batch.source_bytes
             tell(position)
             ids = list(corpus.ids[rows.start : rows.stop]) if corpus.ids is not None else []
             yield Names(file, texts, ids, [corpus.place(row)[1] or 0 for row in rows])
         self.rejected += corpus.rejected
 
     def _text_rows(self, file: File, tell: Callable[[int], None]) -> Iterator[Names]:
-        lines, number = Lines(file, BLOCK_BYTES), 0
+        lines = Lines(file, BLOCK_BYTES)
+        number = 0
         for buffer, start, end, position in whole_lines(lines):
             if end == 0:
                 number += 1
@@ -139,7 +151,9 @@ class ColumnReader:
             yield names
 
     def _plain_pairs(self, file: File, block: bytes, number: int) -> Names | None:
-        """Return the pairs of a block of lines if each line is one; None if some need a closer look."""
+        """Return the pairs of a block of lines if each line is one; None if some need a closer
+        look.
+        """
         if not self._pair or b"#" in block:
             return None
         code = np.frombuffer(block, np.uint8)

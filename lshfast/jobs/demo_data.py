@@ -1,7 +1,8 @@
-"""Small data sets that are made from a fixed seed, to try the library on: `lshfast demo DATA` writes one of them.
+"""Small data sets that are made from a fixed seed, to try the library on: `lshfast demo DATA`
+writes one of them.
 
-They name no people, and their places are put together from parts of words. A set is the same on every machine, but for
-the bytes of pictures, which depend on the version of Pillow.
+They name no people, and their places are put together from parts of words. A set is the same on
+every machine, but for the bytes of pictures, which depend on the version of Pillow.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ PRODUCTS = {
     "office": ["desk", "stapler", "chair", "notebook", "clock"],
     "bathroom": ["towel", "basket", "shelf", "curtain", "scale"],
 }
-PARTS = {name: words.split(", ") for name, words in (line.split(": ") for line in WORDS.strip().split("\n"))}
+PARTS = {
+    name: words.split(", ")
+    for name, words in (line.split(": ") for line in WORDS.strip().split("\n"))
+}
 
 
 class Maker:
@@ -129,7 +133,9 @@ class Maker:
 
 
 def news(make: Maker, folder: Path) -> None:
-    """Write 400 texts of four papers, which print what others wrote, and 40 questions, of which 8 quote them."""
+    """Write 400 texts of four papers, which print what others wrote, and 40 questions, of which 8
+    quote them.
+    """
     papers: dict[str, list[list[str]]] = {"courier": [], "gazette": [], "herald": [], "mercury": []}
     names = list(papers)
     written: list[list[str]] = []
@@ -142,21 +148,32 @@ def news(make: Maker, folder: Path) -> None:
             written.append(make.article(7 + make.below(4)))
             papers[make.one(names)].append(written[-1])
     for name, articles in papers.items():
-        rows = [{"id": f"{name}-{number:03}", "text": " ".join(text)} for number, text in enumerate(articles, 1)]
+        rows = [
+            {"id": f"{name}-{number:03}", "text": " ".join(text)}
+            for number, text in enumerate(articles, 1)
+        ]
         lines(folder / f"{name}.jsonl", rows)
     questions = []
     for number in range(40):
         quoted = make.one(written)[2:4] if number % 5 == 0 else make.article(2)
-        questions.append({"id": f"q{number:02}", "question": f"Which town is meant? {' '.join(quoted)}"})
+        questions.append(
+            {"id": f"q{number:02}", "question": f"Which town is meant? {' '.join(quoted)}"}
+        )
     (folder / "benchmark").mkdir()
     lines(folder / "benchmark" / "questions.jsonl", questions)
 
 
 def customers(make: Maker, folder: Path) -> None:
     """Write two tables of shops, most of which are in both, and the numbers of those that are."""
-    own, others, truth = [], [], []
+    own = []
+    others = []
+    truth = []
     for number in range(180):
-        shop = {"number": f"s{number:03}", "name": f"{make.town()} {make.word('shop')}", "opened": make.date()}
+        shop = {
+            "number": f"s{number:03}",
+            "name": f"{make.town()} {make.word('shop')}",
+            "opened": make.date(),
+        }
         own.append(shop | {"street": make.address(), "town": make.town()})
     for number, shop in enumerate(make.some(own[:150], 120)):
         changed = {**shop, "number": f"d{number:03}"}
@@ -174,7 +191,11 @@ def customers(make: Maker, folder: Path) -> None:
 def misspelt(make: Maker, value: str) -> str:
     """Return a value with two neighbouring characters exchanged, or one of them left out."""
     place = 1 + make.below(len(value) - 2)
-    return value[:place] + (value[place + 1] + value[place] if make.random() < 0.5 else "") + value[place + 2 :]
+    return (
+        value[:place]
+        + (value[place + 1] + value[place] if make.random() < 0.5 else "")
+        + value[place + 2 :]
+    )
 
 
 def essays(make: Maker, folder: Path) -> None:
@@ -185,7 +206,10 @@ def essays(make: Maker, folder: Path) -> None:
     written = {"source": source, "borrowed": borrowed, "quoting": quoting}
     written |= {f"other-{number}": make.article(10) for number in range(1, 6)}
     written["other-3"][4:4] = source[5:7]
-    lines(folder / "essays.jsonl", [{"id": name, "text": " ".join(text)} for name, text in written.items()])
+    lines(
+        folder / "essays.jsonl",
+        [{"id": name, "text": " ".join(text)} for name, text in written.items()],
+    )
 
 
 def photos(make: Maker, folder: Path) -> None:
@@ -194,11 +218,12 @@ def photos(make: Maker, folder: Path) -> None:
         image = picture(make)
         image.save(folder / f"{number:02}.png")
         half = image.resize((image.width // 2, image.height // 2))
+        # By 90 degrees; left to right.
         copies = {
             "half": half,
             "turned": half.transpose(2),
             "mirrored": half.transpose(0),
-        }  # by 90 degrees; left to right
+        }
         for name in make.some(list(copies), make.below(3)):
             copies[name].save(folder / f"{number:02}-{name}.png")
         if make.random() < 0.5:
@@ -207,34 +232,46 @@ def photos(make: Maker, folder: Path) -> None:
 
 def picture(make: Maker) -> Any:
     """Return a picture of 480 x 320 pixels."""
-    image_module, draw_module = optional("PIL.Image", "images"), optional("PIL.ImageDraw", "images")
+    image_module = optional("PIL.Image", "images")
+    draw_module = optional("PIL.ImageDraw", "images")
 
     def colour(low: int, high: int) -> tuple[int, ...]:
         return tuple(low + make.below(high - low) for _ in range(3))
 
     image = image_module.new("RGB", (480, 320), colour(150, 255))
     draw = draw_module.Draw(image)
-    x, y, size = make.below(400), make.below(80), 30 + make.below(50)
+    x = make.below(400)
+    y = make.below(80)
+    size = 30 + make.below(50)
     draw.ellipse((x, y, x + size, y + size), (255, 220, 60 + make.below(120)))
     for base in range(140, 320, 45):
         ridge = [(x, base + make.below(70) - 35) for x in range(0, 481, 60)]
         draw.polygon([(0, 320), *ridge, (480, 320)], colour(20, 180))
     for _ in range(2 + make.below(5)):
-        x, y, width, height = make.below(420), 200 + make.below(70), 25 + make.below(60), 20 + make.below(50)
+        x = make.below(420)
+        y = 200 + make.below(70)
+        width = 25 + make.below(60)
+        height = 20 + make.below(50)
         draw.rectangle((x, y, x + width, y + height), colour(60, 255))
-        draw.polygon([(x - 6, y), (x + width // 2, y - height // 2), (x + width + 6, y)], colour(90, 200))
+        draw.polygon(
+            [(x - 6, y), (x + width // 2, y - height // 2), (x + width + 6, y)], colour(90, 200)
+        )
     return image
 
 
 def products(make: Maker, folder: Path) -> None:
-    """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 that are new."""
+    """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 that
+    are new.
+    """
     rows: list[dict[str, Any]] = []
     for number in range(2005):
         if rows and number < 2000 and make.random() < 0.1:  # the same product from another seller
             title = make.one(rows)["title"]
         else:
             kind = make.one(list(PRODUCTS))
-            title = f"{make.word('adjective')} {make.one(PRODUCTS[kind])} for the {kind}, {make.town()}"
+            title = (
+                f"{make.word('adjective')} {make.one(PRODUCTS[kind])} for the {kind}, {make.town()}"
+            )
             title = title[0].upper() + title[1:]
         vector = embedding(make, title)
         rows.append({"id": f"p{number:04}", "title": title, "embedding": vector})
@@ -243,12 +280,20 @@ def products(make: Maker, folder: Path) -> None:
 
 
 def embedding(make: Maker, title: str) -> list[float]:
-    """Return a vector of length 1: the sum of a vector for each word, which its hash gives, and a little noise."""
-    words = [blake2b(word.encode(), digest_size=8).digest() for word in title.replace(",", "").lower().split()]
+    """Return a vector of length 1: the sum of a vector for each word, which its hash gives, and a
+    little noise.
+    """
+    words = [
+        blake2b(word.encode(), digest_size=8).digest()
+        for word in title.replace(",", "").lower().split()
+    ]
     signs = [int.from_bytes(word, "little") for word in words]
     weights = [1, 2, 0, 0, 2, 1]  # adjective, thing, "for", "the", room, town
     sums = [
-        sum(weight * (1 - 2 * (word >> bit & 1)) for weight, word in zip(weights, signs, strict=True))
+        sum(
+            weight * (1 - 2 * (word >> bit & 1))
+            for weight, word in zip(weights, signs, strict=True)
+        )
         + 0.2 * (make.random() - 0.5)
         for bit in range(64)
     ]
@@ -257,7 +302,9 @@ def embedding(make: Maker, title: str) -> list[float]:
 
 
 def genomes(make: Maker, folder: Path) -> None:
-    """Write four genomes of each of three species, of 100,000 letters, and a piece of one with errors."""
+    """Write four genomes of each of three species, of 100,000 letters, and a piece of one with
+    errors.
+    """
     for name in ("alder", "birch", "cedar"):
         base = [make.one("ACGT") for _ in range(100_000)]
         for number in range(1, 5):
@@ -268,7 +315,9 @@ def genomes(make: Maker, folder: Path) -> None:
 
 
 def mutated(make: Maker, genome: list[str], rate: float) -> list[str]:
-    """Return a genome with a share of its letters drawn anew, of which a quarter stays as it was."""
+    """Return a genome with a share of its letters drawn anew, of which a quarter stays as
+    it was.
+    """
     changed = list(genome)
     for _ in range(int(rate * len(genome))):
         changed[make.below(len(genome))] = make.one("ACGT")
@@ -278,7 +327,9 @@ def mutated(make: Maker, genome: list[str], rate: float) -> list[str]:
 def fasta(path: Path, name: str, letters: list[str]) -> None:
     sequence = "".join(letters)
     rows = [sequence[at : at + 80] for at in range(0, len(sequence), 80)]
-    path.write_text(f">{name}\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n")
+    path.write_text(
+        f">{name}\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n"
+    )
 
 
 def lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -293,7 +344,9 @@ def table(path: Path, rows: Sequence[dict[str, str]]) -> None:
 
 
 class DataSet(NamedTuple):
-    """A data set: what writes it into a folder, the seed, what it holds, and a command to begin with."""
+    """A data set: what writes it into a folder, the seed, what it holds, and a command to begin
+    with.
+    """
 
     write: Callable[[Maker, Path], None]
     seed: int
@@ -306,20 +359,23 @@ DATA_SETS: dict[DemoData, DataSet] = {
         news,
         0,
         "400 articles of four papers, which copy from each other, and the questions of a benchmark",
-        "lshfast dedup news/*.jsonl --threshold 0.6 --id-column id -o kept.jsonl --html report.html",
+        "lshfast dedup news/*.jsonl --threshold 0.6 --id-column id -o kept.jsonl --html "
+        "report.html",
     ),
     "customers": DataSet(
         customers,
         1,
         "two tables of customers, with the links to be found in truth.csv",
-        "lshfast records match customers/ours.csv customers/theirs.csv -o links.csv --html links.html"
+        "lshfast records match customers/ours.csv customers/theirs.csv -o links.csv --html "
+        "links.html"
         " --id-column number",
     ),
     "products": DataSet(
         products,
         5,
         "2,000 products with vectors, and 5 new ones",
-        "lshfast index build products/products.jsonl --column embedding --id-column id --threshold 0.8 -o products.lsh",
+        "lshfast index build products/products.jsonl --column embedding --id-column id "
+        "--threshold 0.8 -o products.lsh",
     ),
     "genomes": DataSet(
         genomes,
@@ -337,13 +393,15 @@ DATA_SETS: dict[DemoData, DataSet] = {
         essays,
         2,
         "8 essays, of which some have sentences of others",
-        "lshfast passages essays/essays.jsonl --min-words 12 --id-column id -o passages.csv --html passages.html",
+        "lshfast passages essays/essays.jsonl --min-words 12 --id-column id -o passages.csv "
+        "--html passages.html",
     ),
 }
 
 
 def write_data(name: DemoData, target: Path) -> str:
-    """Write a data set into a new folder, which appears when it is complete, and return what to say about it.
+    """Write a data set into a new folder, which appears when it is complete, and return what to say
+    about it.
 
     Parameters
     ----------
@@ -374,6 +432,8 @@ def write_data(name: DemoData, target: Path) -> str:
     finally:
         shutil.rmtree(hidden)
     files = sorted(path for path in target.rglob("*") if path.is_file())
-    shown = [path.as_posix() for path in files[:5]] + [f"and {len(files) - 5} more"] * (len(files) > 5)
+    shown = [path.as_posix() for path in files[:5]] + [f"and {len(files) - 5} more"] * (
+        len(files) > 5
+    )
     size = sum(path.stat().st_size for path in files)
     return "\n".join([f"{data.holds}: {size / 1000:,.0f} kB", *shown, "", "Now try:", data.command])

@@ -56,15 +56,24 @@ def look_up(path: str, key: str) -> Removed:
         return Removed(None, None, False, [], 1)
     missing = [name for name in ("key", "kept_key") if name not in table.columns]
     if missing:
-        raise DataError(path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)")
+        raise DataError(
+            path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)"
+        )
     keys, kept_keys = (list(map(str, table.columns[name])) for name in ("key", "kept_key"))
     place = keys.index(key) if key in keys else None
     kept = key if place is None else kept_keys[place]
-    members = [other for other, keeper in zip(keys, kept_keys, strict=True) if keeper == kept and other != key]
+    members = [
+        other
+        for other, keeper in zip(keys, kept_keys, strict=True)
+        if keeper == kept and other != key
+    ]
     found: float | None = None
     earlier = False
     if place is not None:
-        values = next((table.columns[name] for name in SIMILARITY_NAMES.values() if name in table.columns), None)
+        values = next(
+            (table.columns[name] for name in SIMILARITY_NAMES.values() if name in table.columns),
+            None,
+        )
         found = None if values is None else float(values[place])
         earlier = str(table.columns.get("earlier", ["false"] * len(keys))[place]).lower() == "true"
     size = len(members) + (1 if place is None else 2)
@@ -72,7 +81,9 @@ def look_up(path: str, key: str) -> Removed:
 
 
 def _parts(path: str) -> dict[str, Any]:
-    """Return how the parts of a folder are read that Spark wrote as lines of JSON: it names them part-*.json."""
+    """Return how the parts of a folder are read that Spark wrote as lines of JSON: it names them
+    part-*.json.
+    """
     lines = path.rstrip(os.sep).endswith(".jsonl") and os.path.exists(os.path.join(path, OF_FOLDER))
     return {"glob": "part-*", "format": "jsonl"} if lines else {}
 
@@ -112,12 +123,21 @@ def explain(
     """
     kept_key = key if removed is None or removed.kept_key is None else removed.kept_key
     second = other if other is not None else kept_key
-    wanted = [key] if second == key or (removed is not None and removed.earlier and other is None) else [key, second]
-    texts = _texts_of(inputs, wanted, progress) if isinstance(plan, Plan) and inputs.kind_of_items() == "text" else []
+    wanted = (
+        [key]
+        if second == key or (removed is not None and removed.earlier and other is None)
+        else [key, second]
+    )
+    texts = (
+        _texts_of(inputs, wanted, progress)
+        if isinstance(plan, Plan) and inputs.kind_of_items() == "text"
+        else []
+    )
     shared = differences = None
     if len(texts) == 2 and isinstance(plan, Plan):
         own, second_text = texts
-        shared, differences = shared_of(own, second_text, plan), compare(own, second_text)
+        shared = shared_of(own, second_text, plan)
+        differences = compare(own, second_text)
     compared = other is not None and other != kept_key
     return Explanation(
         key,
@@ -135,7 +155,9 @@ def explain(
 
 
 def _texts_of(inputs: Inputs, keys: Sequence[str], progress: Progress | None) -> list[str]:
-    """Return the texts of the rows with these keys; of several rows with one key, that of the first."""
+    """Return the texts of the rows with these keys; of several rows with one key, that of the
+    first.
+    """
     corpus = inputs.open(unique_ids=False)
     found: dict[str, str] = {}
     seen = 0
@@ -155,4 +177,6 @@ def with_stored(inputs: Inputs, stored: StoredOptions | None, given: Sequence[st
     """Return inputs that are read as in the run, except for options that are given."""
     if stored is None:
         return inputs
-    return replace(inputs, **{name: value for name, value in stored.reading.items() if name not in given})
+    return replace(
+        inputs, **{name: value for name, value in stored.reading.items() if name not in given}
+    )

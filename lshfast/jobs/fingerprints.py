@@ -61,7 +61,9 @@ class FingerprintSummary(Account):
 
 @dataclass
 class _Minutiae:
-    """The prints of some files: their names in the order of their first minutiae, and the minutiae."""
+    """The prints of some files: their names in the order of their first minutiae, and the
+    minutiae.
+    """
 
     grid: FingerprintGrid
     files: list[File]
@@ -79,7 +81,8 @@ class _Minutiae:
 
     def prints(self, progress: Progress | None) -> TokenSets:
         """Read all files, and return the prints."""
-        done, total = 0, sum(file.size for file in self.files)
+        done = 0
+        total = sum(file.size for file in self.files)
         for file in self.files:
             with advising(file):
                 self._read_file(file)
@@ -111,7 +114,8 @@ class _Minutiae:
                 raise ValueError
         except ValueError:
             return f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
-        width, height = self.grid.square * self.grid.columns, self.grid.square * self.grid.rows
+        width = self.grid.square * self.grid.columns
+        height = self.grid.square * self.grid.rows
         if not (0 <= x < width and 0 <= y < height):
             return f"not on the grid, 0 <= x < {width:g} and 0 <= y < {height:g}: ({x:g}, {y:g})"
         self.owners.append(self.names.setdefault(name, len(self.names)))
@@ -141,15 +145,16 @@ def match_fingerprints(
     Parameters
     ----------
     inputs : Inputs
-        CSV or TSV files with the columns id, x and y: a minutia in each row, with the print that has it. The minutiae
-        of a print may be anywhere.
+        CSV or TSV files with the columns id, x and y: a minutia in each row, with the print that
+        has it. The minutiae of a print may be anywhere.
     output : path
         The table: id, match, common, similarity (see `FingerprintMatcher.match`).
     grid : FingerprintGrid
     matcher : FingerprintMatcher
         For a grid of as many squares.
     against : path, optional
-        A file of the minutiae of a database, with which the prints are matched. By default, with each other.
+        A file of the minutiae of a database, with which the prints are matched. By default, with
+        each other.
     overwrite : bool
         Whether existing files are replaced.
     progress : callable, optional
@@ -162,13 +167,17 @@ def match_fingerprints(
     Raises
     ------
     DataError
-        If a row is not a minutia on the grid and bad rows stop the run, or a file is neither CSV nor TSV, or damaged.
+        If a row is not a minutia on the grid and bad rows stop the run, or a file is neither CSV
+        nor TSV, or damaged.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     job = Job([output], inputs.on_error, overwrite)
     if matcher.family.grid != grid.size:
-        raise ValueError(f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}")
+        raise ValueError(
+            f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}"
+        )
     own = database = job.add(_Minutiae(grid, _tables(inputs)))
     if against is not None:
         database = job.add(_Minutiae(grid, _tables(replace(inputs, paths=[against]))))
@@ -176,7 +185,8 @@ def match_fingerprints(
     prints = own.prints(progress)
     others = None if against is None else database.prints(progress)
     found = matcher.match(prints, others, progress=progress)
-    names, matches = list(own.names), list(database.names)
+    names = list(own.names)
+    matches = list(database.names)
     table: dict[str, Any] = {
         "id": [names[row] for row in found["i"].tolist()],
         "match": [matches[row] for row in found["j"].tolist()],
@@ -208,5 +218,9 @@ def _tables(inputs: Inputs) -> list[File]:
     files = inputs.open().files
     for file in files:
         if not file.delimited:
-            raise DataError(os.fspath(file.name), None, "minutiae must be CSV or TSV, with the columns id, x and y")
+            raise DataError(
+                os.fspath(file.name),
+                None,
+                "minutiae must be CSV or TSV, with the columns id, x and y",
+            )
     return files

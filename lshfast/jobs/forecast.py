@@ -1,4 +1,6 @@
-"""What a run over files within a cap of memory will take: its steps are measured on a sample of the inputs."""
+"""What a run over files within a cap of memory will take: its steps are measured on a sample of the
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -52,15 +54,16 @@ MOST_SAMPLED = 1 << 30
 # Rows of random keys on which the work for each row is measured, whatever its text is.
 BENCH_ROWS = 1 << 16
 
-# The seconds of copying the kept rows, as a share of those of reading, where they cannot be measured.
+# The seconds of copying the kept rows, as a share of those of reading, where they cannot be
+# measured.
 COPYING = 0.5
 
 # The seconds until a command begins to read.
 START = 0.2
 
-# How much longer a byte takes in a long run than in a sample, which stays in the caches: measured 1.1 to 1.4. And how
-# much longer it takes to write one, because the system has to find memory for what is not on the disk yet: measured .5
-# to 2.
+# How much longer a byte takes in a long run than in a sample, which stays in the caches: measured
+# 1.1 to 1.4. And how much longer it takes to write one, because the system has to find memory for
+# what is not on the disk yet: measured .5 to 2.
 LONG_RUN = 1.25
 LONG_OUTPUT = 1.6
 
@@ -71,7 +74,8 @@ Timer: TypeAlias = Callable[[], float]
 
 
 class Expected(NamedTuple):
-    """What is expected, and what it would be if no text shared a bucket with another one, and if all did.
+    """What is expected, and what it would be if no text shared a bucket with another one, and if
+    all did.
 
     `value` is None if the sample is too small to tell how many do.
     """
@@ -94,8 +98,8 @@ class Forecast:
     least_memory : int
         The least value of `memory`, for rows that are no longer than those of the sample.
     disk : Expected
-        The largest size of the work folder in bytes. The files of records and the files of texts that are read again do
-        not exist at the same time.
+        The largest size of the work folder in bytes. The files of records and the files of texts
+        that are read again do not exist at the same time.
     seconds : Expected
     """
 
@@ -121,7 +125,8 @@ class _Steps:
 
 
 class _Sampled(NamedTuple):
-    """What the rows of a sample tell of all: their number and bytes, and the share of those that share buckets.
+    """What the rows of a sample tell of all: their number and bytes, and the share of those that
+    share buckets.
 
     `longest` is the bytes of the longest row of the sample.
     """
@@ -132,11 +137,14 @@ class _Sampled(NamedTuple):
     sharing: Sharing | None
 
 
-def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_counter) -> Forecast | None:
-    """Measure the steps of a run on a sample of the inputs, and estimate what a run within a cap takes; None if empty.
+def forecast(
+    inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_counter
+) -> Forecast | None:
+    """Measure the steps of a run on a sample of the inputs, and estimate what a run within a cap
+    takes; None if empty.
 
-    Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of files. With
-    `time.process_time` as the clock, the seconds are those of all processors.
+    Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of
+    files. With `time.process_time` as the clock, the seconds are those of all processors.
     """
     corpus = replace(inputs, id_column=None, on_error="skip").open()
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
@@ -145,14 +153,23 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
         if steps is None:
             return None
         scale = corpus.total_bytes / steps.source_bytes
-        rows, nbytes, longest, shared = (_sampled_lines if places else _sampled_beginnings)(corpus, plan, folder, steps)
-        ids, by = inputs.id_column is not None, inputs.by is not None
+        rows, nbytes, longest, shared = (_sampled_lines if places else _sampled_beginnings)(
+            corpus, plan, folder, steps
+        )
+        ids = inputs.id_column is not None
+        by = inputs.by is not None
         budget = Budget(memory, plan, ids=ids, parquet=reads_parquet(corpus), by=by)
         share = budget.records() if memory >= budget.least(0) else 0
-        of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
+        of_rows = rows * _seconds_of_a_row(
+            plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock
+        )
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
-    alone = START + scale * (LONG_RUN * (steps.first + steps.short) + LONG_OUTPUT * steps.copying) + of_rows
+    alone = (
+        START
+        + scale * (LONG_RUN * (steps.first + steps.short) + LONG_OUTPUT * steps.copying)
+        + of_rows
+    )
 
     def expected(value: Callable[[float], float]) -> Expected:
         return Expected(None if shared is None else value(shared.nbytes), value(0), value(1))
@@ -169,7 +186,8 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
 
 def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on a file with lines from several places."""
-    path, places = os.path.join(folder, "sample.jsonl"), spread(place_count(corpus), PLACES)
+    path = os.path.join(folder, "sample.jsonl")
+    places = spread(place_count(corpus), PLACES)
     with open(path, "wb") as out:
         for lines in lines_of(corpus, places):
             out.write(lines)
@@ -182,47 +200,78 @@ def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps |
     few = np.concatenate([rows[::64], rows[-1:]])
 
     def copy() -> None:
-        write_rows(sample, os.path.join(folder, "copy.jsonl"), keep=np.ones(len(rows), np.bool_), overwrite=True)
+        write_rows(
+            sample,
+            os.path.join(folder, "copy.jsonl"),
+            keep=np.ones(len(rows), np.bool_),
+            overwrite=True,
+        )
 
-    short = _best(clock, lambda: _consume(sample.texts_of(few))) if texts.nbytes <= LONG_BYTES * len(rows) else 0.0
+    short = (
+        _best(clock, lambda: _consume(sample.texts_of(few)))
+        if texts.nbytes <= LONG_BYTES * len(rows)
+        else 0.0
+    )
     again = (
         _usual(clock, lambda: _consume(sample.texts_of(rows)))
         + _usual(clock, lambda: _part(texts, plan, folder))
         - short
     )
     scale = corpus.total_bytes / bytes_of(corpus, places)
-    return _Steps(len(rows) * scale, texts.nbytes * scale, sample.total_bytes, first, short, again, _usual(clock, copy))
+    return _Steps(
+        len(rows) * scale,
+        texts.nbytes * scale,
+        sample.total_bytes,
+        first,
+        short,
+        again,
+        _usual(clock, copy),
+    )
 
 
 def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _Sampled:
     """Sketch the lines of places that are chosen at random."""
-    count, rows = place_count(corpus), round(steps.rows)
+    count = place_count(corpus)
+    rows = round(steps.rows)
     wanted = min(count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES)
     places = np.sort(np.random.default_rng(1).choice(count, wanted, replace=False)).astype(np.int64)
-    found, secret = list[Sample](), draw_secret()
+    found = list[Sample]()
+    secret = draw_secret()
     for some, sample in corpora_of_places(corpus, places, folder):
         keys, marks = _sketches(text_batches(sample), plan, secret)
         lengths = [end - start for start, end in map(sample.span, range(len(some)))]
-        found.append(Sample(keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)))
+        found.append(
+            Sample(keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_))
+        )
     return _sampled(found, corpus.total_bytes / bytes_of(corpus, places))
 
 
 def _sampled(samples: list[Sample], scale: float) -> _Sampled:
     """Return what samples tell of all rows, which are `scale` times as many."""
     keys, marks, places, inner = zip(*samples, strict=True)
-    whole = Sample(np.concatenate(keys), RowMarks.concatenated(marks), np.concatenate(places), np.concatenate(inner))
-    rows, lengths = round(len(whole.keys) * scale), whole.marks.nbytes
-    nbytes, longest = round(int(lengths.sum()) * scale), int(lengths.max(initial=0))
+    whole = Sample(
+        np.concatenate(keys),
+        RowMarks.concatenated(marks),
+        np.concatenate(places),
+        np.concatenate(inner),
+    )
+    rows = round(len(whole.keys) * scale)
+    lengths = whole.marks.nbytes
+    nbytes = round(int(lengths.sum()) * scale)
+    longest = int(lengths.max(initial=0))
     return _Sampled(rows, nbytes, longest, sharing(whole, rows))
 
 
 def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on the first megabytes of several files."""
-    order, nbytes = files_in_random_order(corpus), PLACES * PLACE_BYTES
+    order = files_in_random_order(corpus)
+    nbytes = PLACES * PLACE_BYTES
     share = max(1, nbytes // PLACES, nbytes // max(1, len(order)))
 
     def read() -> tuple[Texts, int]:
-        found, source_bytes, left = [Texts([])], 0, nbytes
+        found = [Texts([])]
+        source_bytes = 0
+        left = nbytes
         for number, file in enumerate(order):
             beginning = Beginning(corpus, file, share)
             for texts in beginning:
@@ -236,27 +285,37 @@ def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _St
     texts, source_bytes = read()
     if not len(texts) or not source_bytes:
         return None
-    reading, sketching = _best(clock, read), _best(clock, lambda: _sketches(iter([texts]), plan))
+    reading = _best(clock, read)
+    sketching = _best(clock, lambda: _sketches(iter([texts]), plan))
     # One thread reads; with several, the others sketch meanwhile.
     first = reading + sketching if plan.threads == 1 else max(reading, sketching)
     again = reading + _best(clock, lambda: _part(texts, plan, folder))
     scale = corpus.total_bytes / source_bytes
-    return _Steps(len(texts) * scale, texts.nbytes * scale, source_bytes, first, 0.0, again, COPYING * reading)
+    return _Steps(
+        len(texts) * scale, texts.nbytes * scale, source_bytes, first, 0.0, again, COPYING * reading
+    )
 
 
 def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _Sampled:
     """Sketch the beginnings of files in random order."""
-    rows, order = round(steps.rows), files_in_random_order(corpus)
-    wanted, source_bytes = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows), 0
+    rows = round(steps.rows)
+    order = files_in_random_order(corpus)
+    wanted = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows)
+    source_bytes = 0
     share = max(PLACE_BYTES, round(wanted / len(order)) + 1)
-    found, secret = list[Sample](), draw_secret()
+    found = list[Sample]()
+    secret = draw_secret()
     for number, file in enumerate(order):
         beginning = Beginning(corpus, file, share)
         keys, marks = _sketches(iter(beginning), plan, secret)
         n = len(keys)
-        # Partners are often near each other, so places are long: files, or quarters of what was read of a file, of
-        # which two have both neighbors.
-        quarters = np.zeros(n, np.int64) if beginning.complete else np.arange(n, dtype=np.int64) * 4 // max(1, n)
+        # Partners are often near each other, so places are long: files, or quarters of what was
+        # read of a file, of which two have both neighbors.
+        quarters = (
+            np.zeros(n, np.int64)
+            if beginning.complete
+            else np.arange(n, dtype=np.int64) * 4 // max(1, n)
+        )
         inner = np.ones(n, np.bool_) if beginning.complete else (quarters == 1) | (quarters == 2)
         found.append(Sample(keys, marks, quarters + (6 * number + 1), inner))
         source_bytes += beginning.source_bytes
@@ -266,8 +325,12 @@ def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) 
     return _sampled(found, corpus.total_bytes / source_bytes)
 
 
-def _sketches(batches: Iterator[Texts], plan: Plan, secret: Secret | None = None) -> tuple[UInt64Array, RowMarks]:
-    """Return the bucket keys and the marks of texts, which are equal for equal texts and secrets."""
+def _sketches(
+    batches: Iterator[Texts], plan: Plan, secret: Secret | None = None
+) -> tuple[UInt64Array, RowMarks]:
+    """Return the bucket keys and the marks of texts, which are equal for equal texts and
+    secrets.
+    """
     keyed = secret or draw_secret()
 
     def finish(piece: Sketched) -> tuple[UInt64Array, RowMarks]:
@@ -297,7 +360,10 @@ def _removed(path: str) -> Iterator[None]:
 def _seconds_of_a_row(plan: Plan, memory: int, folder: str, clock: Timer) -> float:
     """Measure, with random keys, the seconds of the records and the marks of a row."""
     rng = np.random.default_rng(1)
-    keys, words = (rng.integers(1, 1 << 62, (BENCH_ROWS, width), np.uint64) for width in (plan.bands.bands, WIDTH))
+    keys, words = (
+        rng.integers(1, 1 << 62, (BENCH_ROWS, width), np.uint64)
+        for width in (plan.bands.bands, WIDTH)
+    )
     enough = 4 * RECORD_BYTES * plan.bands.bands * BENCH_ROWS
     memory = max(min(memory, enough), least_memory(plan.bands.bands))
 

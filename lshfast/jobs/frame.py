@@ -1,4 +1,5 @@
-"""What jobs over files have in common: their outputs are checked first, and written all or none; an account at the end.
+"""What jobs over files have in common: their outputs are checked first, and written all or none; an
+account at the end.
 
 A job opens its inputs, checks its outputs, works, writes, and gives an account::
 
@@ -124,7 +125,8 @@ class Job:
         self.clock: Clock = Clock()
         self.sources: list[RowSource] = []
         self.paths: list[str] = [path for path in outputs if path is not None]
-        self._overwrite, self._page = overwrite, page
+        self._overwrite = overwrite
+        self._page = page
         self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
         first = next(iter(self.paths), None if page is None else page.path)
         self._rejects = (rejects or rejects_beside(first)) if on_error == "skip" else None
@@ -132,7 +134,9 @@ class Job:
             self.paths.append(self._rejects)
 
     def open(self, inputs: Inputs, rows: str | None = None, **others: Any) -> Corpus:
-        """Open files as a corpus; `rows` is the output for its rows, and `others` are arguments of `Inputs.open`."""
+        """Open files as a corpus; `rows` is the output for its rows, and `others` are arguments of
+        `Inputs.open`.
+        """
         if rows is None:
             return self.add(inputs.open(**others))
         corpus = self.add(inputs.open(output=output_format(rows)[0], **others))
@@ -145,7 +149,9 @@ class Job:
         return source
 
     def check(self, *others: str) -> None:
-        """Check that the outputs can be written and are different, and neither inputs nor these `others`."""
+        """Check that the outputs can be written and are different, and neither inputs nor these
+        `others`.
+        """
         inputs = [*others, *(file.location for source in self.sources for file in source.files)]
         check_outputs(self.paths, inputs, self._overwrite)
         if self._page is not None:
@@ -156,7 +162,9 @@ class Job:
 
     @contextmanager
     def reading(self, corpus: Corpus) -> Iterator[None]:
-        """Work on the texts of a corpus in this block; errors name the file and the line of a text."""
+        """Work on the texts of a corpus in this block; errors name the file and the line of
+        a text.
+        """
         with faults_of(corpus), quick_switches():
             yield
 
@@ -173,12 +181,16 @@ class Job:
 
     @contextmanager
     def writing(self, stage: str | None = None) -> Iterator[None]:
-        """Write the outputs in this block, all or none; `stage` is for the time, if it is measured."""
+        """Write the outputs in this block, all or none; `stage` is for the time, if it is
+        measured.
+        """
         with self.clock.stage(stage) if stage else naming_stage("write"), all_or_none():
             yield
             self.write_rejects()
 
-    def write(self, path: str, table: Columns | Iterator[Columns], kinds: Mapping[str, str] | None = None) -> None:
+    def write(
+        self, path: str, table: Columns | Iterator[Columns], kinds: Mapping[str, str] | None = None
+    ) -> None:
         """Write a table, whole or in parts; `kinds` are Arrow's names for the types of columns."""
         if isinstance(table, Mapping):
             write_table(path, table, self._overwrite, kinds)
@@ -191,9 +203,13 @@ class Job:
             write_page(self._page.path, make(self._page), self._overwrite)
 
     def write_rows(
-        self, keep: BoolArray, changed: BoolArray, new_text: Callable[[int, str], str], threads: int,
+        self,
+        keep: BoolArray,
+        changed: BoolArray,
+        new_text: Callable[[int, str], str],
+        threads: int,
         progress: Progress | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the rows to keep, those that are changed with a new text, if rows are wanted.
 
         Bad rows are written before.
@@ -209,9 +225,14 @@ class Job:
                     progress("write", done, total)
 
             write_rows(
-                corpus, path, keep=keep, overwrite=self._overwrite, progress=tell, threads=threads,
+                corpus,
+                path,
+                keep=keep,
+                overwrite=self._overwrite,
+                progress=tell,
+                threads=threads,
                 edits=Edits(changed, new_text),
-            )  # fmt: skip
+            )
 
     def write_rejects(self) -> None:
         """Write the bad rows, if that has not been done; `writing` does it at the end."""
@@ -221,7 +242,9 @@ class Job:
             self._rejects = None
 
     def account(self, kind: Callable[..., AccountT], /, **figures: Any) -> AccountT:
-        """Return an account of all inputs; `figures` are its other attributes, or replace those of all accounts."""
+        """Return an account of all inputs; `figures` are its other attributes, or replace those of
+        all accounts.
+        """
         common = {
             "read": sum(source.read for source in self.sources),
             "rejected": sum(len(source.rejected) for source in self.sources),
@@ -250,7 +273,9 @@ class ShortenedRows(Account):
 
     def removal(self) -> Iterator[Figure]:
         """Yield the lines of what became of the rows."""
-        yield figure("kept", self.kept, f"{self.shortened:,} of them shortened" if self.shortened else "")
+        yield figure(
+            "kept", self.kept, f"{self.shortened:,} of them shortened" if self.shortened else ""
+        )
         yield figure("removed", self.removed, "of which nothing remained" if self.removed else "")
         yield figure("rejected", self.rejected)
         yield figure("", "", f"{self.parts} = {self.read:,} read")

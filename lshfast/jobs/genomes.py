@@ -42,7 +42,9 @@ COLUMNS = {"containment_i": "containment_a", "containment_j": "containment_b"}
 
 @dataclass(frozen=True)
 class GenomeInputs:
-    """Files of sequences and of sketches, and how they are read; see `lshfast.genomes.sketch_files`."""
+    """Files of sequences and of sketches, and how they are read; see
+    `lshfast.genomes.sketch_files`.
+    """
 
     paths: Sequence[str]
     sampling: Sampling
@@ -67,7 +69,8 @@ class GenomesSummary(Account):
         Letters of the sequences, and hashes of the sketches.
     sampling : Sampling
     against : int or None
-        Sketches of other files, with which these were compared; None for a comparison with each other.
+        Sketches of other files, with which these were compared; None for a comparison with each
+        other.
     against_rejected : int
         Bad items of these files.
     pairs : int
@@ -95,7 +98,8 @@ class GenomesSummary(Account):
         """What finds less similar pairs, as options of the command."""
         sampling = "a larger --bottom" if self.sampling.bottom else "a smaller --scaled"
         return (
-            f"a lower --{self.least.column.removeprefix('mash_')} finds less similar ones, and {sampling} samples more"
+            f"a lower --{self.least.column.removeprefix('mash_')} finds less similar ones, and "
+            f"{sampling} samples more"
         )
 
     @property
@@ -110,17 +114,22 @@ class GenomesSummary(Account):
         empty = f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
         yield figure("read", self.read, self.parts)
         yield figure("letters", self.letters)
-        yield figure("hashes", self.hashes, f"{kind}, of k-mers of {counted(own.k, 'letter')}", empty)
+        yield figure(
+            "hashes", self.hashes, f"{kind}, of k-mers of {counted(own.k, 'letter')}", empty
+        )
         if self.against is not None:
             rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
             yield figure("against", self.against, "sketches", rejected)
         unknown = ""
         if self.unknown:
             unknown = (
-                f"{self.unknown:,} left out: fewer than {LEAST_HASHES} hashes of a sketch give no ANI; a smaller "
+                f"{self.unknown:,} left out: fewer than {LEAST_HASHES} hashes of a sketch give no "
+                "ANI; a smaller "
                 "--scaled samples more"
             )
-        yield figure("pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}", unknown)
+        yield figure(
+            "pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}", unknown
+        )
 
 
 class _Opened:
@@ -133,9 +142,13 @@ class _Opened:
         self.sequences: SequenceFiles | None = None
         if paths or not self.signatures:
             listed = SequenceFiles.listed(
-                paths, inputs.sampling, records=inputs.records, glob=inputs.glob, on_error=inputs.on_error,
+                paths,
+                inputs.sampling,
+                records=inputs.records,
+                glob=inputs.glob,
+                on_error=inputs.on_error,
                 max_unpacked=inputs.max_unpacked,
-            )  # fmt: skip
+            )
             self.sequences = job.add(listed)
 
     def sketches(self, threads: int | None, progress: Progress | None) -> KmerSketches:
@@ -144,13 +157,21 @@ class _Opened:
         own = self._inputs
         for path in self.signatures:
             parts.append(
-                read_signatures(path, k=own.sampling.k, max_signature=own.max_signature, max_unpacked=own.max_unpacked)
+                read_signatures(
+                    path,
+                    k=own.sampling.k,
+                    max_signature=own.max_signature,
+                    max_unpacked=own.max_unpacked,
+                )
             )
         found = put_together(parts)
-        wanted, kind = own.sampling.bottom, found.sampling
+        wanted = own.sampling.bottom
+        kind = found.sampling
         if wanted and kind.bottom != wanted:
             other = f"bottom={kind.bottom}" if kind.bottom else f"scaled={kind.scaled}"
-            raise ValueError(f"{printable(self.signatures[0])}: sketches with {other}, not bottom={wanted}")
+            raise ValueError(
+                f"{printable(self.signatures[0])}: sketches with {other}, not bottom={wanted}"
+            )
         return found
 
 
@@ -175,8 +196,9 @@ def compare_genomes(
     inputs : GenomeInputs
         Files of FASTA, FASTQ, or sketches of sourmash (.sig, .sig.gz, .zip).
     output : path
-        The table: a, b, shared, jaccard, containment, containment_a, containment_b, ani, ani_low, ani_high and
-        mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without the containments and what follows from them.
+        The table: a, b, shared, jaccard, containment, containment_a, containment_b, ani, ani_low,
+        ani_high and mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without the containments
+        and what follows from them.
     against : sequence of path
         Files of the same kinds; then pairs are of one genome of `inputs` and one of these.
     save_sketches : path, optional
@@ -202,7 +224,8 @@ def compare_genomes(
     FormatError
         If a file of sketches is damaged, too large, or has no sketches with this k.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
     job = Job([output], inputs.on_error, overwrite, page=page)
@@ -218,7 +241,13 @@ def compare_genomes(
     sketches = own.sketches(threads, progress)
     others = None if other is None else other.sketches(threads, progress)
     found, unknown = similar_pairs(
-        sketches, others, ani=ani, jaccard=jaccard, containment=containment, threads=threads, progress=progress
+        sketches,
+        others,
+        ani=ani,
+        jaccard=jaccard,
+        containment=containment,
+        threads=threads,
+        progress=progress,
     )
     rejected = len(sketches.rejected)
     summary = job.account(
@@ -245,9 +274,13 @@ def compare_genomes(
 
 
 def _page(
-    inputs: GenomeInputs, found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None,
-    summary: GenomesSummary, page: PageOutput,
-) -> str:  # fmt: skip
+    inputs: GenomeInputs,
+    found: npt.NDArray[np.void],
+    sketches: KmerSketches,
+    others: KmerSketches | None,
+    summary: GenomesSummary,
+    page: PageOutput,
+) -> str:
     """Return the page of a comparison."""
     return page_of(
         found,
@@ -261,9 +294,12 @@ def _page(
     )
 
 
-def _tables(found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None) -> Iterator[Table]:
+def _tables(
+    found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None
+) -> Iterator[Table]:
     """Return the table of pairs in parts, the first of which may be empty."""
-    names, other_names = sketches.names, (sketches if others is None else others).names
+    names = sketches.names
+    other_names = (sketches if others is None else others).names
     columns = [name for name in GENOME_PAIR.names or () if name not in ("i", "j")]
     if sketches.sampling.bottom:
         columns = [name for name in columns if name in ("shared", "jaccard", "mash_ani")]

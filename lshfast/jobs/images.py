@@ -94,7 +94,11 @@ class ImagesSummary(Account):
         """Yield the lines of a table."""
         other = f"{counted(self.other, 'other file')} in folders" if self.other else ""
         yield figure("images", self.read, other)
-        blank = f"{self.blank:,} of them not compared, with a quality below {LEAST_QUALITY}" if self.blank else ""
+        blank = (
+            f"{self.blank:,} of them not compared, with a quality below {LEAST_QUALITY}"
+            if self.blank
+            else ""
+        )
         yield figure("kept", self.kept, blank)
         yield figure("copies", self.removed, f"{self.hash}, distance at most {self.radius}")
         yield figure("rejected", self.rejected)
@@ -138,9 +142,10 @@ def dedup_images(
     ----------
     inputs : sequence of paths
     outputs : ImageOutputs
-        Copies: path, kept_path, distance, orientation, quality, width, height, bytes. Images that were not compared:
-        path, quality, width, height, bytes. Hashes of those that were compared and are kept: path, hash, kind, version,
-        quality, width, height, bytes. Files that are skipped are written beside the first output.
+        Copies: path, kept_path, distance, orientation, quality, width, height, bytes. Images that
+        were not compared: path, quality, width, height, bytes. Hashes of those that were compared
+        and are kept: path, hash, kind, version, quality, width, height, bytes. Files that are
+        skipped are written beside the first output.
     options : ImageOptions, optional
     against : Inputs, optional
         Saved hashes; see `known_inputs`.
@@ -154,9 +159,11 @@ def dedup_images(
     Raises
     ------
     DataError
-        If an input is missing, a file is no image and bad files stop the run, or a saved hash is not of this kind.
+        If an input is missing, a file is no image and bad files stop the run, or a saved hash is
+        not of this kind.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     options = options or ImageOptions()
     wanted = [outputs.copies, outputs.blank, outputs.hashes]
@@ -175,15 +182,25 @@ def dedup_images(
             known, advice = read_known(corpus, options.hash)
     start = job.clock.seconds
     hashes = hash_files(
-        listed.paths, hash=options.hash, orientations=options.orientations, max_pixels=options.max_pixels,
-        on_error=options.on_error, threads=options.threads, progress=progress,
-    )  # fmt: skip
+        listed.paths,
+        hash=options.hash,
+        orientations=options.orientations,
+        max_pixels=options.max_pixels,
+        on_error=options.on_error,
+        threads=options.threads,
+        progress=progress,
+    )
     job.clock.add("hash", job.clock.seconds - start, int(hashes.nbytes.sum()))
     source.rejected += [Reject(printable(path), None, reason) for path, reason in hashes.rejected]
     with job.clock.stage("compare", hashes.codes.nbytes):
         result = dedup(
-            hashes, options.radius, keep=options.keep, against=known, threads=options.threads, progress=progress
-        )  # fmt: skip
+            hashes,
+            options.radius,
+            keep=options.keep,
+            against=known,
+            threads=options.threads,
+            progress=progress,
+        )
     removed = np.flatnonzero(~result.keep)
     sizes = [len(rows) + int(not result.keep[rows[0]]) for rows in result.groups]
     figures: dict[str, Any] = dict(
@@ -212,7 +229,9 @@ def dedup_images(
             if path is not None:
                 job.write(path, _table(result, rows, columns), STRINGS)
         threads = thread_count(options.threads)
-        job.write_page(lambda page: _page(inputs, result, account, page, options.max_pixels, threads))
+        job.write_page(
+            lambda page: _page(inputs, result, account, page, options.max_pixels, threads)
+        )
     return job.account(ImagesSummary, **figures)
 
 
@@ -221,7 +240,8 @@ def known_inputs(paths: Sequence[str]) -> Inputs:
     for path in paths:
         if is_index(path):
             raise ValueError(
-                f"{path}: this is an index, and images are compared with lists of hashes: give the table that "
+                f"{path}: this is an index, and images are compared with lists of hashes: give "
+                "the table that "
                 "lshfast images --save-hashes wrote, of which the index was made"
             )
     return Inputs(paths, column=HASH, id_column=PATH, by=KIND)
@@ -243,10 +263,14 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     kinds = corpus.by
     assert kinds is not None
     numbers = kinds.codes
-    wrong = np.flatnonzero(numbers != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names)))
+    wrong = np.flatnonzero(
+        numbers != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names))
+    )
     if len(wrong):
         kind = kinds.names[numbers[wrong[0]]] if numbers[wrong[0]] >= 0 else "(none)"
-        raise corpus.fault(int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it")
+        raise corpus.fault(
+            int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it"
+        )
     hash_of_lists(corpus.files)
     rows = np.arange(len(found), dtype=np.int64)
     decimal = DecimalDigits()
@@ -256,13 +280,16 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
 
 def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapping[str, Any]:
     """Return the rows of a table, with these columns behind the paths."""
-    hashes, chosen = result.hashes, rows.tolist()
+    hashes = result.hashes
+    chosen = rows.tolist()
     table: dict[str, Any] = {"path": [_text(hashes.paths[row]) for row in chosen]}
     if "kept_path" in columns:
         table["kept_path"] = [_text(result.kept_path(row)) for row in chosen]
     if "distance" in columns:
         table["distance"] = result.distance[rows]
-        table["orientation"] = [ORIENTATIONS[turned] for turned in result.orientation[rows].tolist()]
+        table["orientation"] = [
+            ORIENTATIONS[turned] for turned in result.orientation[rows].tolist()
+        ]
     if HASH in columns:
         table[HASH] = hashes.hex(chosen)
         table[KIND] = [hashes.hash] * len(chosen)
@@ -281,7 +308,12 @@ def _text(path: str) -> str:
 
 
 def _page(
-    inputs: Sequence[str], result: ImageDedup, account: list[Figure], page: PageOutput, max_pixels: int, threads: int
+    inputs: Sequence[str],
+    result: ImageDedup,
+    account: list[Figure],
+    page: PageOutput,
+    max_pixels: int,
+    threads: int,
 ) -> str:
     return gallery(
         result,

@@ -1,7 +1,9 @@
-"""Indexes of the texts, sets, weighted or not, vectors or codes in files: create, add and remove entries.
+"""Indexes of the texts, sets, weighted or not, vectors or codes in files: create, add and remove
+entries.
 
-Rows are processed in batches, so that memory holds only the new entries and the current batches, not all texts. The
-file of an index keeps its old state until the end: a run that ends early changes nothing.
+Rows are processed in batches, so that memory holds only the new entries and the current batches,
+not all texts. The file of an index keeps its old state until the end: a run that ends early changes
+nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ EXPECTED = "mean number of entries in the buckets of a query, counted in each ba
 def opened_any(
     path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[OpenedIndex]:
-    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes nothing."""
+    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes
+    nothing.
+    """
     from lshfast.index.index_file import any_index
     from lshfast.index.lsh_index import LSHIndex
 
@@ -85,10 +89,11 @@ class IndexSummary(Account):
     replaced : int
         Rows that replaced an entry, or an earlier row, with the same key.
     skipped : int
-        Rows that were not inserted because the index contained their key, and rows without a vector or code.
+        Rows that were not inserted because the index contained their key, and rows without a vector
+        or code.
     empty : int
-        Rows without shingles, which match nothing: they are also counted as added, replaced or skipped. Or rows without
-        a vector, its direction or a code, which are counted as skipped.
+        Rows without shingles, which match nothing: they are also counted as added, replaced or
+        skipped. Or rows without a vector, its direction or a code, which are counted as skipped.
     measure : str
         What the index compares entries by.
     entries : int
@@ -126,7 +131,11 @@ class IndexSummary(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         counts = {name: getattr(self, name) for name in self.PARTS}
-        parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("added", "rejected")]
+        parts = [
+            f"{count:,} {name}"
+            for name, count in counts.items()
+            if count or name in ("added", "rejected")
+        ]
         yield figure("read", self.read, " + ".join(parts), empty_note(self.empty, self.measure))
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
         replaced = "replaced the file before" if self.overwritten else ""
@@ -134,7 +143,9 @@ class IndexSummary(Account):
             name = SIMILARITY_NAMES[self.measure]
             end = "most" if is_distance(self.measure) else "least"
             yield figure(
-                "bound", f"{self.bound:.4g}", f"{name} at {end}: 95 % of the rows have {self.k} others within it"
+                "bound",
+                f"{self.bound:.4g}",
+                f"{name} at {end}: 95 % of the rows have {self.k} others within it",
             )
         yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path, replaced)
         if self.expected_candidates is not None:
@@ -142,18 +153,29 @@ class IndexSummary(Account):
 
 
 def plan_of_build(
-    inputs: Inputs, given: Mapping[str, Any], others: Mapping[str, Any], radius: float | None, k: int | None
+    inputs: Inputs,
+    given: Mapping[str, Any],
+    others: Mapping[str, Any],
+    radius: float | None,
+    k: int | None,
 ) -> AnyPlan:
     """Return the plan of a new index; see `plan_of_items`.
 
-    If `k` is given, for `build_index`, which then chooses the bound by the vectors, the plan has any bound.
+    If `k` is given, for `build_index`, which then chooses the bound by the vectors, the plan has
+    any bound.
     """
     if k is None:
         kind = inputs.kind_of_items()
         measure = usual_measure(given.get("measure"))
-        if kind == "vector" and radius is None and measure in MEASURES_OF[kind] and is_distance(measure):
+        if (
+            kind == "vector"
+            and radius is None
+            and measure in MEASURES_OF[kind]
+            and is_distance(measure)
+        ):
             raise ValueError(
-                f"radius is needed for the measure {measure}: a distance; or k (-k), the number of neighbors of "
+                f"radius is needed for the measure {measure}: a distance; or k (-k), the number "
+                "of neighbors of "
                 "queries, by which one is chosen"
             )
         return plan_of_items(inputs, given, others, {"radius": radius})
@@ -164,7 +186,9 @@ def plan_of_build(
             raise ValueError(f"k chooses the bound by the vectors: leave out k or {name} ({value})")
     kind = inputs.kind_of_items()
     if kind != "vector":
-        raise ValueError(f"k chooses a bound for vectors, not for {plural(kind)}, whose bound queries may choose")
+        raise ValueError(
+            f"k chooses a bound for vectors, not for {plural(kind)}, whose bound queries may choose"
+        )
     measure = check_item_measure(kind, given.get("measure"))
     return plan_of_items(inputs, given, others, {"radius": 1.0 if is_distance(measure) else None})
 
@@ -189,15 +213,16 @@ def build_index(
     plan : Plan or PointPlan
         Its settings for verification and groups are not used.
     k : int, optional
-        For vectors: the bound is one within which 95 % of the rows have k others, and not that of the plan. The index
-        also checks by the vectors that its functions have the promised recall.
+        For vectors: the bound is one within which 95 % of the rows have k others, and not that of
+        the plan. The index also checks by the vectors that its functions have the promised recall.
     on_duplicate : {"error", "skip", "replace"}
-        How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces the earlier row.
+        How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces
+        the earlier row.
     overwrite : bool
         Whether an existing file is replaced.
     progress : callable, optional
-        Called with ("read", bytes of input read, total bytes), ("sketch", bytes of text, None), and ("save", bytes of
-        the index written, total bytes).
+        Called with ("read", bytes of input read, total bytes), ("sketch", bytes of text, None), and
+        ("save", bytes of the index written, total bytes).
 
     Raises
     ------
@@ -220,13 +245,17 @@ def build_index(
         from lshfast.drivers.weighted_indexes import new_weighted_index
 
         index = new_weighted_index(path, plan, on_duplicate)
-        made, format = type(index.index), index.format
+        made = type(index.index)
+        format = index.format
     else:
         from lshfast.drivers.point_indexes import PointIndex, class_for
 
         if plan.kind == "code" and not plan.complete:
-            raise ValueError("recall is for vectors: an index of codes finds all entries within the bound")
-        index, made = PointIndex(path, None, on_duplicate), class_for(plan)
+            raise ValueError(
+                "recall is for vectors: an index of codes finds all entries within the bound"
+            )
+        index = PointIndex(path, None, on_duplicate)
+        made = class_for(plan)
     job = _job(path, inputs, overwrite)
     corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")
     job.add(corpus)
@@ -255,8 +284,8 @@ def add_to_index(
 ) -> IndexSummary:
     """Add all rows of the inputs to the index in a file, which determines their kind.
 
-    Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected rows. The file of the
-    index keeps its old state until all rows are added.
+    Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected
+    rows. The file of the index keeps its old state until all rows are added.
     """
     job = _job(path, inputs, overwrite)
     with opened_any(path, "r+", on_duplicate) as index:
@@ -273,7 +302,9 @@ def add_to_index(
 
 
 def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
-    """Return the plan of rows that are added to an index or looked up in it; `kind` is what the user says they are."""
+    """Return the plan of rows that are added to an index or looked up in it; `kind` is what the
+    user says they are.
+    """
     from lshfast.index.lsh_index import LSHIndex
 
     if isinstance(index, LSHIndex):
@@ -282,7 +313,9 @@ def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int |
     return index.plan(kind, threads=threads)
 
 
-def open_for(index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any) -> tuple[Corpus, AnyReader | None]:
+def open_for(
+    index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any
+) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
     corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
     if isinstance(index, ItemIndex) and points is not None:
@@ -314,15 +347,29 @@ def _fill(
         return _fill_sets(index, name, corpus, plan, job, progress)
 
 
-def _fill_sets(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None) -> int:
+def _fill_sets(
+    index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None
+) -> int:
     """Insert the signatures of all rows, and return the number of rows without shingles."""
     row = empty = 0
     with closing(
-        sketched(text_batches(corpus, progress), plan, job.clock, lambda piece: piece.signatures, progress)
+        sketched(
+            text_batches(corpus, progress),
+            plan,
+            job.clock,
+            lambda piece: piece.signatures,
+            progress,
+        )
     ) as found:
         for signatures in found:
             with job.clock.stage("insert"):
-                add_rows(index, name, corpus, np.arange(row, row + len(signatures), dtype=np.int64), signatures)
+                add_rows(
+                    index,
+                    name,
+                    corpus,
+                    np.arange(row, row + len(signatures), dtype=np.int64),
+                    signatures,
+                )
             row += len(signatures)
             empty += int((signatures[:, 0] == EMPTY).sum())
     return empty
@@ -345,7 +392,9 @@ def _fill_points(
     if index.index is None:
         held = list(batches)
         if points.format is None:
-            raise ValueError(f"there is no {plan.kind} in the inputs, of which an index could be made")
+            raise ValueError(
+                f"there is no {plan.kind} in the inputs, of which an index could be made"
+            )
         with job.clock.stage("plan"):
             if k is not None:
                 plan = index.choose_bound([batch.words for batch in held], points.format, plan, k)
@@ -386,8 +435,11 @@ def _summary(
 # ---- removing and checking ----
 
 
-def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"] = "error") -> tuple[int, int]:
-    """Remove entries from the index in a file, and return the number of removed and of remaining entries.
+def remove_keys(
+    path: str, keys: Iterable[str], missing: Literal["error", "skip"] = "error"
+) -> tuple[int, int]:
+    """Remove entries from the index in a file, and return the number of removed and of remaining
+    entries.
 
     Parameters
     ----------
@@ -421,7 +473,9 @@ def _own_keys(path: str, index: OpenedIndex, keys: Iterable[str]) -> Column:
     digits = list(keys)
     for key in digits:
         if not re.fullmatch("[+-]?[0-9]+", key):
-            raise DataError(path, None, f"key {key!r}: the keys of this index are integers; nothing was removed")
+            raise DataError(
+                path, None, f"key {key!r}: the keys of this index are integers; nothing was removed"
+            )
     return as_column(map(int, digits))
 
 
@@ -451,7 +505,9 @@ def verify_index(path: str) -> tuple[int, int]:
 
 
 def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Rewrite the file of an index without deleted entries and unused space; return its bytes before and after."""
+    """Rewrite the file of an index without deleted entries and unused space; return its bytes
+    before and after.
+    """
     before = os.path.getsize(path)
     with opened_any(path, "r+") as index:
         index.compact(progress=progress)

@@ -22,7 +22,14 @@ from lshfast.engine.plan import Plan
 from lshfast.engine.similar_pairs import SimilarPairs
 from lshfast.engine.sketching import sketch_rows
 from lshfast.jobs.frame import Job
-from lshfast.jobs.label_sheet import Answer, LabelSheet, Question, SheetKind, check_resumable, read_labels
+from lshfast.jobs.label_sheet import (
+    Answer,
+    LabelSheet,
+    Question,
+    SheetKind,
+    check_resumable,
+    read_labels,
+)
 from lshfast.readers import DataError
 from lshfast.reports.differences import Differences, compare
 
@@ -59,7 +66,8 @@ def label_files(
     precision: float | None = None,
     progress: Progress | None = None,
 ) -> ThresholdEstimate:
-    """Ask about pairs of rows until the answer is "quit" or no pair is left, and return what the labels say.
+    """Ask about pairs of rows until the answer is "quit" or no pair is left, and return what the
+    labels say.
 
     Parameters
     ----------
@@ -67,7 +75,8 @@ def label_files(
     plan : Plan
         Its threshold is the least similarity of the pairs.
     path : str
-        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. A file beside it has the options.
+        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. A file beside
+        it has the options.
     ask : callable
         Returns the answer to a TextQuestion. KeyboardInterrupt counts as "quit".
     precision : float, optional
@@ -97,7 +106,10 @@ def label_files(
             sample.add(pairs)
         chosen = sample.pairs()
         texts = _texts_of(sketches.rows.column, chosen)
-    keys = [list(zip(corpus.keys_of(pairs["i"]), corpus.keys_of(pairs["j"]), strict=True)) for pairs in chosen]
+    keys = [
+        list(zip(corpus.keys_of(pairs["i"]), corpus.keys_of(pairs["j"]), strict=True))
+        for pairs in chosen
+    ]
     sheet = LabelSheet(path, KIND, edges_from(plan.threshold), sample.counts, chosen, keys)
     sheet.take(before or [])
     write_beside(path, stored, True)
@@ -126,4 +138,7 @@ def _texts_of(column: Any, chosen: Sequence[PairArray]) -> dict[int, str]:
     assert isinstance(column, ShingledTexts)
     rows = np.unique(np.concatenate([np.concatenate([pairs["i"], pairs["j"]]) for pairs in chosen]))
     texts = column.texts.take(rows)
-    return {row: texts[place][:TEXT_BYTES].decode("utf-8", "replace") for place, row in enumerate(rows.tolist())}
+    return {
+        row: texts[place][:TEXT_BYTES].decode("utf-8", "replace")
+        for place, row in enumerate(rows.tolist())
+    }

@@ -1,7 +1,9 @@
-"""Labels of records: the pairs of a review are shown to a person, who says whether both are the same thing.
+"""Labels of records: the pairs of a review are shown to a person, who says whether both are the
+same thing.
 
-A review is the table that `lshfast records match --review` writes: links just above the threshold, and pairs just below
-it, with the values of both records. Its pairs are the population, and bands of their scores are the strata.
+A review is the table that `lshfast records match --review` writes: links just above the threshold,
+and pairs just below it, with the values of both records. Its pairs are the population, and bands of
+their scores are the strata.
 """
 
 from __future__ import annotations
@@ -27,18 +29,32 @@ from lshfast.drivers.stored_options import MOST_BYTES, beside
 from lshfast.engine.labels import CONFIDENCE, ThresholdEstimate
 from lshfast.engine.pair_sample import PairSample
 from lshfast.jobs.frame import Job
-from lshfast.jobs.label_sheet import Answer, LabelSheet, Question, SheetKind, check_resumable, read_labels
+from lshfast.jobs.label_sheet import (
+    Answer,
+    LabelSheet,
+    Question,
+    SheetKind,
+    check_resumable,
+    read_labels,
+)
 from lshfast.join.jaccard import PAIR
 from lshfast.readers import DataError
 from lshfast.readers.files import shortened
 from lshfast.readers.output import Output
 from lshfast.readers.whole_tables import WholeTable, read_whole
-from lshfast.records.field_pairs import FieldPair, PairColumns, columns_of_pairs, field_pairs, text_of
+from lshfast.records.field_pairs import (
+    FieldPair,
+    PairColumns,
+    columns_of_pairs,
+    field_pairs,
+    text_of,
+)
 
 KIND = SheetKind(("id_a", "id_b", "score", "answer"), "labels of another review or other options")
 
 # Labels that a threshold needs, and how many of them must be "same", and how many "different".
-LEAST_LABELS, LEAST_OF_AN_ANSWER = 20, 5
+LEAST_LABELS = 20
+LEAST_OF_AN_ANSWER = 5
 
 # Bands of scores on each side of the threshold of the review.
 BANDS_OF_A_SIDE = 5
@@ -98,8 +114,13 @@ class Review:
 
     @property
     def edges(self) -> Float64Array:
-        """The ends of bands of scores: short numbers, of which one is between the links and the other pairs."""
-        firsts = [*_firsts_of_bands(self.scores[~self.linked]), *_firsts_of_bands(self.scores[self.linked])]
+        """The ends of bands of scores: short numbers, of which one is between the links and the
+        other pairs.
+        """
+        firsts = [
+            *_firsts_of_bands(self.scores[~self.linked]),
+            *_firsts_of_bands(self.scores[self.linked]),
+        ]
         ordered = np.unique(self.scores)
         found = [float(ordered[0])] if len(ordered) else [0.0]
         for first in sorted(set(firsts)):
@@ -112,14 +133,18 @@ class Review:
     def prior_bits(self) -> float | None:
         """The log odds of a pair with a score of 0; None if no probability tells it.
 
-        A probability that several equal pairs share is less than that of the score, so the greatest one is right.
+        A probability that several equal pairs share is less than that of the score, so the greatest
+        one is right.
         """
         if self.probabilities is None:
             return None
         low, high = TELLING
         telling = np.flatnonzero((self.probabilities >= low) & (self.probabilities <= high))
         odds = [log2(value) - log2(1 - value) for value in self.probabilities[telling].tolist()]
-        return max((own - score for own, score in zip(odds, self.scores[telling].tolist(), strict=True)), default=None)
+        return max(
+            (own - score for own, score in zip(odds, self.scores[telling].tolist(), strict=True)),
+            default=None,
+        )
 
     def describe(self, seed: int) -> dict[str, Any]:
         """Return what labels of this review belong to."""
@@ -129,7 +154,9 @@ class Review:
             "fields": [own.name for own in self.fields],
             "pairs": len(self.ids),
             "seed": seed,
-            "digest of the records": hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest(),
+            "digest of the records": hashlib.sha256(
+                json.dumps(values, default=str).encode()
+            ).hexdigest(),
         }
 
     def _texts(self, own: PairColumns) -> list[list[str | None]]:
@@ -141,7 +168,11 @@ class Review:
 
     def labelled(self, rows: Sequence[int], answers: Sequence[str]) -> dict[str, list[Any]]:
         """Return some pairs with their answers, with the columns of the review."""
-        others = {name: [values[row] for row in rows] for name, values in self.columns.items() if name != "answer"}
+        others = {
+            name: [values[row] for row in rows]
+            for name, values in self.columns.items()
+            if name != "answer"
+        }
         return {"answer": list(answers), **others}
 
 
@@ -154,8 +185,8 @@ class ReviewThreshold:
     estimate : ThresholdEstimate
         Its similarities are the scores.
     option : float or None
-        The threshold as the option of `lshfast records`: a probability, or points. None without a threshold, with too
-        few labels, or if the review does not tell the probability.
+        The threshold as the option of `lshfast records`: a probability, or points. None without a
+        threshold, with too few labels, or if the review does not tell the probability.
     option_interval : tuple of float, or None
         The ends of its interval.
     name : str
@@ -187,7 +218,10 @@ class ReviewThreshold:
             needed = f"A threshold takes {LEAST_LABELS} labels, {LEAST_OF_AN_ANSWER} of each answer"
             yield f"{needed}; there are {same} same, {different} different."
         if len(self.estimate.thresholds):
-            yield f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the precision"
+            yield (
+                f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the "
+                "precision"
+            )
             yield "(lshfast records --review-pairs N writes more pairs)."
         if self.option is not None:
             interval = ""
@@ -205,15 +239,16 @@ def label_records(
     precision: float | None = None,
     seed: Seed = 1,
 ) -> ReviewThreshold:
-    """Ask about the pairs of a review until the answer is "quit" or no pair is left, and return what the labels say.
+    """Ask about the pairs of a review until the answer is "quit" or no pair is left, and return
+    what the labels say.
 
     Parameters
     ----------
     inputs : Inputs
         One review, of which all columns are read.
     path : str
-        The file of labels, .csv, .tsv or .jsonl, with the columns of the review. If it exists, its labels are kept. A
-        file beside it says which review they belong to.
+        The file of labels, .csv, .tsv or .jsonl, with the columns of the review. If it exists, its
+        labels are kept. A file beside it says which review they belong to.
     ask : callable
         Returns the answer to a RecordQuestion. KeyboardInterrupt counts as "quit".
     precision : float, optional
@@ -238,13 +273,18 @@ def label_records(
     job = Job([path], "stop", True)
     table = job.add(
         read_whole(
-            inputs.paths, glob=inputs.glob, encoding=inputs.encoding, format=inputs.format,
-            max_row_bytes=inputs.max_row_bytes, delimiter=inputs.delimiter,
+            inputs.paths,
+            glob=inputs.glob,
+            encoding=inputs.encoding,
+            format=inputs.format,
+            max_row_bytes=inputs.max_row_bytes,
+            delimiter=inputs.delimiter,
         )
-    )  # fmt: skip
+    )
     job.check()
     review = review_of(table, printable(os.fspath(inputs.paths[0])))
-    stored, before = review.describe(check_seed(seed)), read_labels(path, KIND)
+    stored = review.describe(check_seed(seed))
+    before = read_labels(path, KIND)
     if before is not None:
         _check_stored(path, stored)
     sample = PairSample(review.edges, stored["seed"], max(1, len(review.ids)))
@@ -270,7 +310,9 @@ def label_records(
     option = interval = None
     if enough_labels(found):
         option = option_of(found.threshold, review)
-        ends = [end for score in found.interval or () if (end := option_of(score, review)) is not None]
+        ends = [
+            end for score in found.interval or () if (end := option_of(score, review)) is not None
+        ]
         interval = (ends[0], ends[1]) if len(ends) == 2 else None
     return ReviewThreshold(found, option, interval, review.name, highest)
 
@@ -301,20 +343,26 @@ def review_of(table: WholeTable, name: str) -> Review:
         return Review(name, [], empty, np.empty(0, np.bool_), None, columns)
     for column in ("id_a", "id_b", "linked", "score"):
         if column not in columns:
-            raise DataError(name, None, f"no column {column!r}: this is not a file of lshfast records --review")
+            raise DataError(
+                name, None, f"no column {column!r}: this is not a file of lshfast records --review"
+            )
     ids = list(zip(columns["id_a"], columns["id_b"], strict=True))
     seen = set[tuple[str, str]]()
     for row, (one, other) in enumerate(ids):
         if (str(one), str(other)) in seen:
             raise DataError(name, None, f"pair {row + 1} is there twice")
         seen.add((str(one), str(other)))
-    probabilities = _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
+    probabilities = (
+        _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
+    )
     linked = np.array([str(value).lower() not in FALSE for value in columns["linked"]], np.bool_)
     return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, columns)
 
 
 def option_of(threshold: float | None, review: Review) -> float | None:
-    """Return a score as the option --threshold of `lshfast records`; None if the review does not tell it."""
+    """Return a score as the option --threshold of `lshfast records`; None if the review does not
+    tell it.
+    """
     if threshold is None or review.probabilities is None:
         return threshold
     prior = review.prior_bits
@@ -348,7 +396,9 @@ def short_between(low: float, high: float) -> float:
 
 
 def _firsts_of_bands(scores: Float64Array) -> list[float]:
-    """Return the least score of each of some bands with about equally many scores; equal ones are in one band."""
+    """Return the least score of each of some bands with about equally many scores; equal ones are
+    in one band.
+    """
     ordered = np.sort(scores)
     bands = min(BANDS_OF_A_SIDE, len(ordered))
     return [float(ordered[band * len(ordered) // bands]) for band in range(bands)]
@@ -364,13 +414,17 @@ def _numbers(
         except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not (isfinite(number) and least <= number <= most):
-            raise DataError(name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}")
+            raise DataError(
+                name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}"
+            )
         found[row] = number
     return found
 
 
 def _pairs_of(review: Review) -> Any:
-    """Return the pairs by their number in the review, with their scores in the place of similarities."""
+    """Return the pairs by their number in the review, with their scores in the place of
+    similarities.
+    """
     pairs = np.empty(len(review.ids), PAIR)
     pairs["i"] = pairs["j"] = np.arange(len(pairs), dtype=np.int64)
     pairs["similarity"] = review.scores
@@ -395,8 +449,13 @@ def _check_stored(path: str, stored: Mapping[str, Any]) -> None:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
         before = dict(json.loads(data)["review"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FormatError(f"{printable(name)}: what the labels belong to is damaged: {error}") from None
+        raise FormatError(
+            f"{printable(name)}: what the labels belong to is damaged: {error}"
+        ) from None
     for key, value in stored.items():
         if before.get(key) != value:
-            reason = f"{KIND.others}: {key} is {shortened(before.get(key))} there, not {shortened(value)}"
+            reason = (
+                f"{KIND.others}: {key} is {shortened(before.get(key))} there, not "
+                f"{shortened(value)}"
+            )
             raise DataError(printable(path), None, reason)

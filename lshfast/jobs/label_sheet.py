@@ -1,4 +1,5 @@
-"""The file of labels that a person gives: which pair is asked next, and what is written after each answer.
+"""The file of labels that a person gives: which pair is asked next, and what is written after each
+answer.
 
 The labels are written as a whole file that replaces the one before. A file that exists is resumed.
 """
@@ -95,8 +96,8 @@ class LabelSheet:
     keys : sequence of list of tuple
         Their keys.
     table : callable, optional
-        Returns the table that is written from pairs of the sample and their labels; by default it has the columns of
-        the kind.
+        Returns the table that is written from pairs of the sample and their labels; by default it
+        has the columns of the kind.
     """
 
     def __init__(
@@ -109,9 +110,13 @@ class LabelSheet:
         keys: Sequence[list[tuple[Key, Key]]],
         table: MakeTable | None = None,
     ) -> None:
-        self._path, self._kind, self._edges, self._counts = path, kind, edges, counts
+        self._path = path
+        self._kind = kind
+        self._edges = edges
+        self._counts = counts
         self._table = table or self._plain_table
-        self.sample, self.keys = sample, keys
+        self.sample = sample
+        self.keys = keys
         self.given: list[Given] = []
 
     @property
@@ -172,18 +177,26 @@ class LabelSheet:
                 key = key[0].removeprefix("'"), key[1].removeprefix("'")
             band, place = places.pop(key, (-1, -1))
             if band < 0 or not _equal(similarity, float(self.sample[band]["similarity"][place])):
-                raise DataError(name, None, f"{self._kind.others}: pair {row + 1} is not a pair of these")
+                raise DataError(
+                    name, None, f"{self._kind.others}: pair {row + 1} is not a pair of these"
+                )
             if label not in get_args(Label):
-                raise DataError(name, None, f"the label of pair {row + 1} is not {', '.join(get_args(Label))}")
+                raise DataError(
+                    name, None, f"the label of pair {row + 1} is not {', '.join(get_args(Label))}"
+                )
             self.given.append(Given(band, place, label))
 
-    def ask_all(self, question_of: MakeQuestion, ask: Callable[[Any], Answer], wanted: float | None) -> None:
-        """Ask until the answer is "quit" or no pair is left, and write the labels after each answer.
+    def ask_all(
+        self, question_of: MakeQuestion, ask: Callable[[Any], Answer], wanted: float | None
+    ) -> None:
+        """Ask until the answer is "quit" or no pair is left, and write the labels after each
+        answer.
 
         Parameters
         ----------
         question_of : callable
-            Returns a Question from a pair, a row of `sample`, and the attributes of Question as keywords.
+            Returns a Question from a pair, a row of `sample`, and the attributes of Question as
+            keywords.
         ask : callable
             Returns the answer to a question. KeyboardInterrupt counts as "quit".
         wanted : float, optional
@@ -195,10 +208,14 @@ class LabelSheet:
                 pair = self.sample[band][place]
                 answer = ask(
                     question_of(
-                        pair, keys=self.keys[band][place], similarity=float(pair["similarity"]),
-                        labelled=len(self.given), unsure=self.unsure, estimate=self.estimate(wanted),
+                        pair,
+                        keys=self.keys[band][place],
+                        similarity=float(pair["similarity"]),
+                        labelled=len(self.given),
+                        unsure=self.unsure,
+                        estimate=self.estimate(wanted),
                     )
-                )  # fmt: skip
+                )
                 if answer == "quit":
                     return
                 if answer != "undo":
@@ -214,7 +231,9 @@ class LabelSheet:
 def check_resumable(path: str) -> None:
     """Raise ValueError if a file of labels is not of a kind that can be resumed."""
     if is_stream(path) or output_format(path)[0] == "parquet":
-        raise ValueError(f"{printable(path)}: labels are in a file .csv, .tsv or .jsonl, which can be resumed")
+        raise ValueError(
+            f"{printable(path)}: labels are in a file .csv, .tsv or .jsonl, which can be resumed"
+        )
 
 
 def read_labels(path: str, kind: SheetKind) -> list[tuple[Any, ...]] | None:
@@ -232,7 +251,9 @@ def read_labels(path: str, kind: SheetKind) -> list[tuple[Any, ...]] | None:
         return []
     missing = [column for column in kind.columns if column not in table.columns]
     if missing:
-        raise DataError(printable(path), None, f"no column {missing[0]!r}: this is not a file of labels")
+        raise DataError(
+            printable(path), None, f"no column {missing[0]!r}: this is not a file of labels"
+        )
     return list(zip(*(table.columns[column] for column in kind.columns), strict=True))
 
 

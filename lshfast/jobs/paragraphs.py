@@ -1,4 +1,6 @@
-"""Deduplication of the paragraphs of rows: similar paragraphs are removed, and the rows put together again."""
+"""Deduplication of the paragraphs of rows: similar paragraphs are removed, and the rows put
+together again.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ def split_paragraphs(text: str) -> list[str]:
     Returns
     -------
     list of str
-        At least one. Each but the last ends with a line break and one or more blank lines: lines of spaces, tabs,
-        carriage returns, form feeds and vertical tabs only.
+        At least one. Each but the last ends with a line break and one or more blank lines: lines of
+        spaces, tabs, carriage returns, form feeds and vertical tabs only.
 
     Examples
     --------
@@ -59,7 +61,9 @@ def split_paragraphs(text: str) -> list[str]:
 
 
 def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
-    """Join the paragraphs that are kept, without white space at the end if the last one is not kept."""
+    """Join the paragraphs that are kept, without white space at the end if the last one is not
+    kept.
+    """
     text = "".join(paragraph for paragraph, kept in zip(paragraphs, keep, strict=True) if kept)
     return text if keep[-1] else text.rstrip(_SPACE)
 
@@ -89,10 +93,13 @@ class ParagraphsSummary(ShortenedRows):
 
 
 class _Split:
-    """The paragraphs of a corpus; `first` holds the number of the first one of each row, and how many there are."""
+    """The paragraphs of a corpus; `first` holds the number of the first one of each row, and how
+    many there are.
+    """
 
     def __init__(self, corpus: Corpus, progress: Progress | None) -> None:
-        self._corpus, self._progress = corpus, progress
+        self._corpus = corpus
+        self._progress = progress
         self._counts = GrowingArray(np.int64)
         self.first: Int64Array = np.zeros(1, np.int64)
 
@@ -110,12 +117,16 @@ class _Split:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Convert the error of a paragraph that cannot be shingled to an error with the file and line of its row."""
+        """Convert the error of a paragraph that cannot be shingled to an error with the file and
+        line of its row.
+        """
         try:
             yield
         except TextError as error:
             ends = np.cumsum(self._counts.finished(), dtype=np.int64)
-            raise self._corpus.fault(int(np.searchsorted(ends, error.row, side="right")), error.reason) from None
+            raise self._corpus.fault(
+                int(np.searchsorted(ends, error.row, side="right")), error.reason
+            ) from None
 
 
 def run_paragraphs(
@@ -134,8 +145,9 @@ def run_paragraphs(
     ----------
     inputs : Inputs
     outputs : Outputs
-        ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each removed paragraph, those
-        of the paragraph that is kept in its place, and their similarity (or containment). The others must not be given.
+        ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each
+        removed paragraph, those of the paragraph that is kept in its place, and their similarity
+        (or containment). The others must not be given.
     plan : Plan
     keep : {"first", "last", "longest", "shortest"}, default "first"
         Which paragraph of a group is kept.
@@ -149,13 +161,21 @@ def run_paragraphs(
     DataError
         If the data are invalid.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     if keep not in ("first", "last", "longest", "shortest"):
-        raise ValueError(f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}")
+        raise ValueError(
+            f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}"
+        )
     if inputs.by is not None or outputs.max_removed is not None:
         raise ValueError("by and max_removed are for rows, not paragraphs")
-    if outputs.pairs or outputs.annotate or outputs.page or (indexes and (indexes.against or indexes.save)):
+    if (
+        outputs.pairs
+        or outputs.annotate
+        or outputs.page
+        or (indexes and (indexes.against or indexes.save))
+    ):
         raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
     if outputs.clusters is not None:
         raise ValueError("clusters are groups of rows, not of paragraphs")
@@ -192,7 +212,9 @@ def run_paragraphs(
     )
 
 
-def _rows_to_keep(keep: BoolArray, empty: BoolArray, first: Int64Array) -> tuple[BoolArray, BoolArray]:
+def _rows_to_keep(
+    keep: BoolArray, empty: BoolArray, first: Int64Array
+) -> tuple[BoolArray, BoolArray]:
     """Return which rows are kept, and which of these have lost paragraphs."""
     removed = np.append(np.int64(0), np.cumsum(~keep, dtype=np.int64))
     left = np.append(np.int64(0), np.cumsum(keep & ~empty, dtype=np.int64))
@@ -201,7 +223,9 @@ def _rows_to_keep(keep: BoolArray, empty: BoolArray, first: Int64Array) -> tuple
     return kept, changed & kept
 
 
-def _removed(corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str) -> dict[str, Any]:
+def _removed(
+    corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str
+) -> dict[str, Any]:
     """Return the table of the removed paragraphs, and of those that are kept in their places."""
     gone = np.flatnonzero(~result.keep)
     table: dict[str, Any] = {}

@@ -1,4 +1,6 @@
-"""The passages that the rows of files share: a table of them, counts by file, and the rows without later copies."""
+"""The passages that the rows of files share: a table of them, counts by file, and the rows without
+later copies.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class PassageOutputs:
-    """The outputs; None for none: passages, counts by file, the rows without later copies, and a page."""
+    """The outputs; None for none: passages, counts by file, the rows without later copies, and a
+    page.
+    """
 
     spans: str | None = None
     report: str | None = None
@@ -51,7 +55,9 @@ def outputs_of(
     overwrite: bool = False,
     page: PageOutput | None = None,
 ) -> PassageOutputs:
-    """Return the outputs that the options of the command mean: `output` is for the rows if copies are removed."""
+    """Return the outputs that the options of the command mean: `output` is for the rows if copies
+    are removed.
+    """
     if remove:
         if output is None:
             raise ValueError("--remove needs an output for the rows: -o FILE")
@@ -64,8 +70,8 @@ def outputs_of(
 class FileCounts(NamedTuple):
     """The rows of one file.
 
-    All; those that are too short for a passage; those with a passage; their passages; and those with passages that are
-    not listed.
+    All; those that are too short for a passage; those with a passage; their passages; and those
+    with passages that are not listed.
     """
 
     file: str
@@ -79,7 +85,8 @@ class FileCounts(NamedTuple):
 class Contaminated(NamedTuple):
     """A row of the other texts that shares a passage.
 
-    Its key, all its words or characters, those in passages, and those in passages that are not listed alone.
+    Its key, all its words or characters, those in passages, and those in passages that are not
+    listed alone.
     """
 
     key: Any
@@ -95,7 +102,8 @@ class PassagesSummary(ShortenedRows):
     Attributes
     ----------
     removed, shortened : int
-        A row is removed if no word of it remains without its later copies, and only if the rows are written.
+        A row is removed if no word of it remains without its later copies, and only if the rows are
+        written.
     short : int
         Rows with fewer words or characters than a shortest passage.
     shared : int
@@ -104,18 +112,21 @@ class PassagesSummary(ShortenedRows):
         Passages in the table.
     unit : {"word", "char"}
     units, covered : int
-        Words or characters of all rows that are not short, and how many of them are in those passages.
+        Words or characters of all rows that are not short, and how many of them are in those
+        passages.
     files : list of FileCounts
         Counts for each file of the other texts; within a corpus, of the inputs.
     against_read, against_rejected : int
         Rows of the other texts.
     contaminated : list of Contaminated
-        The rows of the other texts with the greatest shares in passages, at most 20, the greatest share first.
+        The rows of the other texts with the greatest shares in passages, at most 20, the greatest
+        share first.
     removing : bool
         Whether the rows are written.
     unlisted : int
-        Rows, of the inputs or of the other texts, with passages that are not in the table, since the runs that cover
-        them occur at more than `most_copies` places, of which the first is in the table.
+        Rows, of the inputs or of the other texts, with passages that are not in the table, since
+        the runs that cover them occur at more than `most_copies` places, of which the first is in
+        the table.
     left_out : str
         Why passages are not in the table, or "".
     """
@@ -147,13 +158,17 @@ class PassagesSummary(ShortenedRows):
             rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
             yield figure("against", self.against_read, rejected)
         covered = (
-            f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them" if self.covered else ""
+            f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them"
+            if self.covered
+            else ""
         )
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
         yield figure(f"{self.unit}s", self.units, covered)
         if self.unlisted:
             rows = "row" if self.unlisted == 1 else "rows"
-            yield figure("not listed", self.unlisted, f"{rows} with passages that are not in the table")
+            yield figure(
+                "not listed", self.unlisted, f"{rows} with passages that are not in the table"
+            )
             yield figure("", "", self.left_out)
         if not self.against_read:
             return
@@ -162,18 +177,29 @@ class PassagesSummary(ShortenedRows):
             unlisted = f"{row.unlisted:,} with passages that are not listed" if row.unlisted else ""
             yield figure("contaminated", row.shared, note, _short(row.short), unlisted)
         for found in self.contaminated:
-            covered = f"{found.covered:,} of {counted(found.units, self.unit)} in passages{_unlisted(found)}"
-            yield figure("", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}")
+            covered = (
+                f"{found.covered:,} of {counted(found.units, self.unit)} in "
+                f"passages{_unlisted(found)}"
+            )
+            yield figure(
+                "", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}"
+            )
         left = sum(row.shared for row in self.files) - len(self.contaminated)
         if left:
             yield figure("", "", f"and {counted(left, 'row')} with smaller shares")
 
 
 def _unlisted(found: Contaminated) -> str:
-    """Return how many words or characters in passages of a row are in no listed passage, as the end of a line."""
+    """Return how many words or characters in passages of a row are in no listed passage, as the end
+    of a line.
+    """
     if not found.unlisted:
         return ""
-    return ", none of them listed" if found.unlisted == found.covered else f", {found.unlisted:,} of them not listed"
+    return (
+        ", none of them listed"
+        if found.unlisted == found.covered
+        else f", {found.unlisted:,} of them not listed"
+    )
 
 
 def _short(rows: int, purpose: str = "") -> str:
@@ -196,24 +222,27 @@ def find_in_files(
     inputs : Inputs
         Held in memory, unless there is `against`.
     against : Inputs, optional
-        Other texts: passages that a row shares with one of these are found, and no others. They are held in memory, and
-        the inputs read in batches.
+        Other texts: passages that a row shares with one of these are found, and no others. They are
+        held in memory, and the inputs read in batches.
     stream_against : bool, default False
-        Hold the inputs instead, and read the other texts in batches. Then the numbers of copies that `most_copies`
-        limits are those in the inputs, and the table has the texts as they stand in the inputs.
+        Hold the inputs instead, and read the other texts in batches. Then the numbers of copies
+        that `most_copies` limits are those in the inputs, and the table has the texts as they stand
+        in the inputs.
     outputs : PassageOutputs
-        ``rows`` is written without later copies, or without the passages of the other texts. A row is left out if no
-        word of it remains.
+        ``rows`` is written without later copies, or without the passages of the other texts. A row
+        is left out if no word of it remains.
     plan : PassagePlan
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "hold", "sample" and "write", pairs of places in "compare".
+        Called with (stage, done, total): bytes of input in "hold", "sample" and "write", pairs of
+        places in "compare".
 
     Raises
     ------
     DataError
         If the data are invalid. The message is one line with file, line and reason.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
@@ -226,14 +255,18 @@ def find_in_files(
         raise ValueError("an output is needed: -o FILE, --report FILE or --html FILE")
     if other is None:
         with job.reading(corpus):
-            found = find_within(text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress)
+            found = find_within(
+                text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress
+            )
     else:
         kept, read = (corpus, other) if stream_against else (other, corpus)
         with job.reading(kept):
             held = hold_texts(text_batches(kept, _as_stage(progress, "hold")), plan, job.clock)
         with job.reading(read):
             batches = text_batches(read, _as_stage(progress, "sample"))
-            found = find_against(batches, held, plan, job.clock, held_side="i" if stream_against else "j")
+            found = find_against(
+                batches, held, plan, job.clock, held_side="i" if stream_against else "j"
+            )
     result = SharedPassages(found, plan)
     counts = _counts(corpus, other or corpus, result)
     with job.writing("write"):
@@ -241,7 +274,11 @@ def find_in_files(
             kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
             job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
         if outputs.report is not None:
-            columns = FileCounts._fields if any(row.unlisted for row in counts) else FileCounts._fields[:-1]
+            columns = (
+                FileCounts._fields
+                if any(row.unlisted for row in counts)
+                else FileCounts._fields[:-1]
+            )
             table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
             job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
 
@@ -250,7 +287,8 @@ def find_in_files(
         def new_text(row: int, text: str) -> str:
             return result.without_cuts(row, text.encode()).decode()
 
-        keep, shortened = ~result.emptied, result.shortened & ~result.emptied
+        keep = ~result.emptied
+        shortened = result.shortened & ~result.emptied
         job.write_rows(keep, shortened, new_text, plan.threads, progress)
     removed = 0 if outputs.rows is None else int(result.emptied.sum())
     unlisted = rows_with_unlisted(result)
@@ -278,13 +316,19 @@ def find_in_files(
 
 
 def _page(
-    corpus: Corpus, other: Corpus | None, result: SharedPassages, counts: list[FileCounts], page: PageOutput
+    corpus: Corpus,
+    other: Corpus | None,
+    result: SharedPassages,
+    counts: list[FileCounts],
+    page: PageOutput,
 ) -> str:
     """Return the page of a search in files."""
     sides = [PageSide(own.key, partial(texts_by_row, own)) for own in (corpus, other or corpus)]
     first, second = (named([file.name for file in own.files]) for own in (corpus, other or corpus))
     title = f"Shared passages in {first}" if other is None else f"Passages of {second} in {first}"
-    return result.page((sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts)
+    return result.page(
+        (sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts
+    )
 
 
 def _as_stage(progress: Progress | None, stage: str) -> Progress | None:
@@ -308,7 +352,8 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
     """Count the rows of each file: of the other texts, or, within a corpus, of the inputs."""
     own = counts_of_side(result, "j")
-    shared, units = own.covered > 0, own.units
+    shared = own.covered > 0
+    units = own.units
     passages = np.bincount(result.spans["j"], minlength=len(units))
 
     def count(index: int, name: str) -> FileCounts:
@@ -325,5 +370,6 @@ def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
     rows = np.flatnonzero(covered)
     rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
     return [
-        Contaminated(other.key(row), int(units[row]), int(covered[row]), int(unlisted[row])) for row in rows.tolist()
+        Contaminated(other.key(row), int(units[row]), int(covered[row]), int(unlisted[row]))
+        for row in rows.tolist()
     ]

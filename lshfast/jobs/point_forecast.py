@@ -1,4 +1,5 @@
-"""What a run over weighted sets, vectors or codes, and an index of them, will do: plans, recall by distance, memory.
+"""What a run over weighted sets, vectors or codes, and an index of them, will do: plans, recall by
+distance, memory.
 
 Nothing is compared but random pairs of a sample, by whose distances bands are chosen.
 """
@@ -52,7 +53,8 @@ PAIRS = 1000
 ELEMENTS = 100
 ASSUMED_SIMILARITY = 0.1
 
-# Where recall is shown: similarities, distances of vectors as multiples of the radius, and bits of codes.
+# Where recall is shown: similarities, distances of vectors as multiples of the radius, and bits of
+# codes.
 SIMILARITIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 1.0)
 MULTIPLES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 BITS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -78,10 +80,11 @@ class PointForecast:
     rows : int or None
         About how many there are; None if that is not known, and 1,000,000 are assumed.
     buckets : BucketPlan or None
-        Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no sample.
+        Of `dedup` and `pairs`; None if they find all pairs, or if distances decide and there is no
+        sample.
     index : NeighborsPlan, HammingPlan, Bands or None
-        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity, and if no bands keep
-        the promise.
+        Of an index: of weighted sets, the bands of their signatures; None for Tanimoto similarity,
+        and if no bands keep the promise.
     shares : ndarray of float64, shape (dim + 1,)
         The share of the codes with each number of ones, for Tanimoto similarity.
     measured : ndarray of float64, shape (pairs,)
@@ -110,28 +113,46 @@ class PointForecast:
 
     def lines(self) -> list[str]:
         """Return all figures as lines of text."""
-        plan, name = self.plan, SIMILARITY_NAMES[self.plan.measure]
+        plan = self.plan
+        name = SIMILARITY_NAMES[self.plan.measure]
         measure = plan.measure if plan.kind == "vector" else plan.measure.capitalize()
-        bound = f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
+        bound = (
+            f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
+        )
         about = "for" if self.rows is None else "about"
         head = [f"{about} {self._items()}; {bound}"]
         if len(self.measured) and plan.measure != "tanimoto":
             values = np.sort(plan.of_distances(self.measured))
             values = values if is_distance(plan.measure) else values[::-1]
-            near, middle = values[int(NEAREST * len(values))], values[len(values) // 2]
-            head.append(f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)")
+            near = values[int(NEAREST * len(values))]
+            middle = values[len(values) // 2]
+            head.append(
+                f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)"
+            )
         elif self.format is None:
             head.append(f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)")
         if self.advice:
             head.append(f"note: {self.advice}")
-        return [*head, "", *self._runs(), "", *self._of_index(), "", *self._table(), "", *self._memory()]
+        return [
+            *head,
+            "",
+            *self._runs(),
+            "",
+            *self._of_index(),
+            "",
+            *self._table(),
+            "",
+            *self._memory(),
+        ]
 
     def _items(self) -> str:
         """Return how many rows there are, and of which size."""
         if self.format is None:
             size = f"about {counted(round(self.words / ELEMENT_WORDS), 'element')}"
         else:
-            size = f"{self.format.dim:,} {'bits' if self.plan.kind == 'code' else self.format.dtype}"
+            size = (
+                f"{self.format.dim:,} {'bits' if self.plan.kind == 'code' else self.format.dtype}"
+            )
         return f"{counted(self.count, singular(self.plan.kind))} of {size}"
 
     def _runs(self) -> list[str]:
@@ -140,8 +161,12 @@ class PointForecast:
             return ["dedup, pairs: every similar pair is found"]
         if self.buckets is None:
             return ["dedup, pairs: the distances of rows decide, which INPUT shows"]
-        bands, recall = self.buckets.bands, self.buckets.probability(self.plan.distance_of(self.format))
-        shape = f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}, {self.buckets.family.name}"
+        bands = self.buckets.bands
+        recall = self.buckets.probability(self.plan.distance_of(self.format))
+        shape = (
+            f"{counted(bands.bands, 'band')} of {counted(bands.rows_per_band, 'row')}, "
+            f"{self.buckets.family.name}"
+        )
         return [
             f"dedup, pairs: {shape}",
             f"recall at the {bound_name(self.plan.measure)} {self.plan.bound:g}: {recall:.4f}",
@@ -150,14 +175,26 @@ class PointForecast:
     def _of_index(self) -> list[str]:
         """Return how an index searches."""
         if isinstance(self.index, Bands):
-            bands = f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
-            return [f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the similarity"]
+            bands = (
+                f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
+            )
+            return [
+                f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the "
+                "similarity"
+            ]
         if self.format is None:
-            return [f"index: {NUM_PERM} slots do not reach the recall {self.plan.recall:g} at this threshold"]
+            return [
+                f"index: {NUM_PERM} slots do not reach the recall {self.plan.recall:g} at this "
+                "threshold"
+            ]
         if self.index is None:
             compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
             return [f"index: codes in the order of their ones; {compared}"]
-        room = f", with room for {GROWTH} times the rows" if isinstance(self.index, NeighborsPlan) else ""
+        room = (
+            f", with room for {GROWTH} times the rows"
+            if isinstance(self.index, NeighborsPlan)
+            else ""
+        )
         return f"index{room}: {self.index}".split("\n")
 
     def _compared(self, value: float) -> float:
@@ -174,7 +211,8 @@ class PointForecast:
         if self.plan.complete and self.plan.kind == "code":
             lines = [f"{name:>10}{'compared with a query':>25}"]
             return lines + [
-                f"{value:>10.4g}{self._compared(value):>25,.0f}{self._mark(value)}" for value in self._steps()
+                f"{value:>10.4g}{self._compared(value):>25,.0f}{self._mark(value)}"
+                for value in self._steps()
             ]
         lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}{'index':>10}"]
         for value in self._steps():
@@ -186,7 +224,9 @@ class PointForecast:
             elif isinstance(self.index, Bands):
                 index = f"{float(self.index.probability(value)):.4f}"
             one = self._family.collision_probability(distance)
-            lines.append(f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10}{self._mark(value)}")
+            lines.append(
+                f"{value:>10.4g}{float(one):>11.4f}{run:>10}{index:>10}{self._mark(value)}"
+            )
         return lines
 
     @property
@@ -212,10 +252,15 @@ class PointForecast:
 
     def _memory(self) -> list[str]:
         """Return the memory of a run and of an index."""
-        words, chosen = self.words, self.plan
+        words = self.words
+        chosen = self.plan
         if self.buckets is not None:
             chosen = replace(chosen, bands=self.buckets.bands)
-        entry = self.index.entry_bytes if isinstance(self.index, NeighborsPlan) else 8 * words + KEY_BYTES
+        entry = (
+            self.index.entry_bytes
+            if isinstance(self.index, NeighborsPlan)
+            else 8 * words + KEY_BYTES
+        )
         more = self.index.memory if isinstance(self.index, HammingPlan) else 0
         parts = dict[str, int]()
         if chosen.complete or chosen.bands is not None:
@@ -233,7 +278,8 @@ class PointForecast:
 def forecast_points(
     inputs: Inputs | None, plan: PointPlan, rows: int | None = None, dim: int | None = None
 ) -> PointForecast:
-    """Return what a run over points will do, from a sample of the inputs, or else from their number and dimension.
+    """Return what a run over points will do, from a sample of the inputs, or else from their number
+    and dimension.
 
     Points are vectors, codes or weighted sets.
 
@@ -260,27 +306,43 @@ def forecast_points(
         assumed = DIMS["vector" if plan.kind == "vector" else plan.measure]
         dim = assumed if dim is None else check_int("dim", dim, 1, most)
         format = PointFormat(METRICS.get(plan.measure, plan.measure), dim, "float32", None)
-        measured, distances = np.empty(0), assumed_distances(format)
+        measured = np.empty(0)
+        distances = assumed_distances(format)
     else:
         first, reader, rows, values = _sample(inputs, plan, batch_bytes=SAMPLE_BYTES)
-        format, words = reader.format, first.words
+        format = reader.format
+        words = first.words
         advice = reader.advice
-        measured = sampled_distances(words, format, np.arange(len(words), dtype=np.int64), plan.seed)
+        measured = sampled_distances(
+            words, format, np.arange(len(words), dtype=np.int64), plan.seed
+        )
         distances = measured if len(measured) else assumed_distances(format)
-    count, shares = 10**6 if rows is None else rows, np.empty(0)
-    buckets = plan_buckets(format, plan, count, distances) if len(distances) and not plan.complete else None
+    count = 10**6 if rows is None else rows
+    shares = np.empty(0)
+    buckets = (
+        plan_buckets(format, plan, count, distances)
+        if len(distances) and not plan.complete
+        else None
+    )
     if plan.kind == "vector":
-        index: Any = cast(NearNeighbors, PointIndex("", None, "error").new(format, plan, count)).plan
+        index: Any = cast(
+            NearNeighbors, PointIndex("", None, "error").new(format, plan, count)
+        ).plan
     elif plan.measure == "hamming":
         index = choose_blocks(count, format.dim, int(plan.distance_of(format)))
     else:
-        index, shares = None, shares_of_ones(format.dim, None if inputs is None else ones(words))
-    return PointForecast(plan, format, format.measure.words, rows, buckets, index, shares, measured, values, advice)
+        index = None
+        shares = shares_of_ones(format.dim, None if inputs is None else ones(words))
+    return PointForecast(
+        plan, format, format.measure.words, rows, buckets, index, shares, measured, values, advice
+    )
 
 
 def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> PointForecast:
     """Return what a run over weighted sets will do; see `forecast_points`."""
-    values, words, measured = 0, ELEMENT_WORDS * ELEMENTS, np.empty(0)
+    values = 0
+    words = ELEMENT_WORDS * ELEMENTS
+    measured = np.empty(0)
     sample = SampledSets.assumed(np.array([1 - ASSUMED_SIMILARITY], np.float64))
     if inputs is not None:
         first, _, rows, values = _sample(inputs, plan)
@@ -290,12 +352,18 @@ def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> 
         drawn = SampledSets.of(sets, np.arange(len(sets), dtype=np.int64), plan)
         measured = drawn.distances
         sample = drawn if len(measured) else sample
-    buckets = None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, sample)
-    return PointForecast(plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values)
+    buckets = (
+        None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, sample)
+    )
+    return PointForecast(
+        plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values
+    )
 
 
 def _sample(inputs: Inputs, plan: PointPlan, **options: Any) -> tuple[PointBatch, Any, int, int]:
-    """Return the first rows of inputs, their reader, about how many there are, and bytes for the values of `by`."""
+    """Return the first rows of inputs, their reader, about how many there are, and bytes for the
+    values of `by`.
+    """
     corpus, reader = replace(inputs, id_column=None).open_kind(plan, **options)
     first: Any = next(corpus.batches(), None)
     if first is None or not len(first.texts.words):
@@ -305,7 +373,9 @@ def _sample(inputs: Inputs, plan: PointPlan, **options: Any) -> tuple[PointBatch
 
 
 def assumed_distances(format: PointFormat) -> Float64Array:
-    """Return the angles or bits between independent random points; none for other metrics, which depend on the data."""
+    """Return the angles or bits between independent random points; none for other metrics, which
+    depend on the data.
+    """
     normal = NormalDist()
     steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64)
     if format.metric == "angle":
@@ -316,15 +386,21 @@ def assumed_distances(format: PointFormat) -> Float64Array:
 
 
 def shares_of_ones(bits: int, counts: npt.NDArray[Any] | None = None) -> Float64Array:
-    """Return the share of the codes with each number of ones, (bits + 1,): of given ones, or of random codes."""
+    """Return the share of the codes with each number of ones, (bits + 1,): of given ones, or of
+    random codes.
+    """
     if counts is not None:
         return np.bincount(counts, minlength=bits + 1) / len(counts)
-    logs = [math.lgamma(bits + 1) - math.lgamma(k + 1) - math.lgamma(bits - k + 1) for k in range(bits + 1)]
+    logs = [
+        math.lgamma(bits + 1) - math.lgamma(k + 1) - math.lgamma(bits - k + 1)
+        for k in range(bits + 1)
+    ]
     return np.exp(np.array(logs) - bits * math.log(2))
 
 
 def share_read(shares: Float64Array, similarity: float) -> float:
-    """Return the share of codes whose numbers of ones allow this Tanimoto similarity to a query like them.
+    """Return the share of codes whose numbers of ones allow this Tanimoto similarity to a query
+    like them.
 
     Examples
     --------

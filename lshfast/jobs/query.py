@@ -24,7 +24,8 @@ from lshfast.readers import Reject, id_kind
 
 
 class Answers(NamedTuple):
-    """The matches of some rows as columns: the key of the row, the key of the entry, their similarity or distance.
+    """The matches of some rows as columns: the key of the row, the key of the entry, their
+    similarity or distance.
 
     Of texts and sets, the similarity is estimated. `name` is "similarity" or "distance".
     """
@@ -70,7 +71,8 @@ class QuerySummary(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{counted(self.rejected, 'row')} rejected" if self.rejected else ""
-        estimated, name = self.measure == "jaccard", SIMILARITY_NAMES[self.measure]
+        estimated = self.measure == "jaccard"
+        name = SIMILARITY_NAMES[self.measure]
         within = f"{name}: at {'most' if is_distance(self.measure) else 'least'} "
         bound = "" if self.bound is None else "estimated " * estimated + within + f"{self.bound:g}"
         yield figure("read", self.read, rejected, empty_note(self.empty, self.measure))
@@ -91,7 +93,8 @@ def query_one(
     output: str | None = None,
     overwrite: bool = False,
 ) -> tuple[list[Any], list[float], str]:
-    """Look up one text, or a set, vector or code in a text, and write a table if `output` is given; see `query_files`.
+    """Look up one text, or a set, vector or code in a text, and write a table if `output` is given;
+    see `query_files`.
 
     Returns
     -------
@@ -105,7 +108,8 @@ def query_one(
     with opened_any(path) as index:
         job.check(path)
         search = search_of(index, path, wanted, kind, None)
-        found, name = search.one(text), SIMILARITY_NAMES[search.plan.measure]
+        found = search.one(text)
+        name = SIMILARITY_NAMES[search.plan.measure]
         kinds = {name: "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
         with job.writing():
@@ -132,10 +136,12 @@ def query_files(
         The file of the index.
     inputs : Inputs
     show : callable
-        Called with `Answers` in pieces, in the order of the rows, with the best match of each row first.
+        Called with `Answers` in pieces, in the order of the rows, with the best match of each row
+        first.
     wanted : NearQuery
     output : path, optional
-        The file for a table of the answers, which are then not shown. Skipped rows are recorded in a file beside it.
+        The file for a table of the answers, which are then not shown. Skipped rows are recorded in
+        a file beside it.
     overwrite : bool
         Whether an existing file is replaced.
     threads, progress

@@ -35,9 +35,11 @@ class RecordOutputs:
     links : path
         The links: ids, score, probability, and the score of each field.
     groups : path, optional
-        For each record of one table: its id, the id of the first record of its group, and the size of the group.
+        For each record of one table: its id, the id of the first record of its group, and the size
+        of the group.
     rates, plot : path, optional
-        The rate of true matches by score, as a table and as a plot; they need a field that is held out.
+        The rate of true matches by score, as a table and as a plot; they need a field that is held
+        out.
     overwrite : bool
         Whether existing files are replaced.
     review : path, optional
@@ -51,9 +53,9 @@ class RecordOutputs:
     keep_record : str, optional
         Which of several records a row of the list has; None for the default.
     clusters : ClusterOutput, optional
-        A file of groups with lasting ids, which is read and replaced, and the table of what has changed in them. The
-        records of one table are all records. Of two tables, those of the first are new, and join the groups of the
-        records of the second that they are linked to.
+        A file of groups with lasting ids, which is read and replaced, and the table of what has
+        changed in them. The records of one table are all records. Of two tables, those of the first
+        are new, and join the groups of the records of the second that they are linked to.
     """
 
     links: str | None
@@ -84,10 +86,16 @@ class RecordOutputs:
         check_int("review_pairs", self.reviewed, 1)
         KeepRule.parse(self.keep_rule)
         if self.keep_record is not None and self.merged is None:
-            raise ValueError("keep_record (--keep-record) needs merged (--merged), whose records it chooses")
-        styled = any(isinstance(path, Output) and (path.delimiter or path.bom) for path in job.paths)
+            raise ValueError(
+                "keep_record (--keep-record) needs merged (--merged), whose records it chooses"
+            )
+        styled = any(
+            isinstance(path, Output) and (path.delimiter or path.bom) for path in job.paths
+        )
         if styled and not any(output_format(path)[0] in ("csv", "tsv") for path in job.paths):
-            raise ValueError("output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv")
+            raise ValueError(
+                "output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv"
+            )
         if self.plot is not None:
             check_plot(self.plot)
             check_place(self.plot, overwrite=self.overwrite)
@@ -105,7 +113,9 @@ def write_outputs(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
     if outputs.links is not None:
         job.write(outputs.links, link_columns(result), kinds)
     if outputs.groups is not None:
-        job.write(outputs.groups, group_columns(result), dict.fromkeys(("id", "group"), kinds["id_a"]))
+        job.write(
+            outputs.groups, group_columns(result), dict.fromkeys(("id", "group"), kinds["id_a"])
+        )
     if outputs.review is not None:
         review = result.review(outputs.reviewed)
         texts = [name for name in review if name == "answer" or name.startswith(("a.", "b."))]
@@ -129,7 +139,9 @@ def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:
 
 
 def group_columns(result: LinkResult) -> dict[str, Any]:
-    """Return the id of each record of one table, that of the first record of its group, and the size of the group."""
+    """Return the id of each record of one table, that of the first record of its group, and the
+    size of the group.
+    """
     groups = result.groups()
     ids = result.tables[0].ids
     return {
@@ -142,18 +154,22 @@ def group_columns(result: LinkResult) -> dict[str, Any]:
 def _write_merged(job: Job, result: LinkResult, path: str, keep_rule: str) -> None:
     """Write one list of all records, with the types that the format can hold."""
     format = output_format(path)[0]
-    merged = {name: written_values(values, format) for name, values in result.merged(keep_rule).items()}
+    merged = {
+        name: written_values(values, format) for name, values in result.merged(keep_rule).items()
+    }
     empty = [name for name, values in merged.items() if all(value is None for value in values)]
     ids = {"id": _id_kinds(result)["id_a"]} if result.single else _id_kinds(result)
-    kinds = dict.fromkeys(empty, "string") | {name: kind for name, kind in ids.items() if name in merged}
+    kinds = dict.fromkeys(empty, "string") | {
+        name: kind for name, kind in ids.items() if name in merged
+    }
     job.write(path, merged, kinds)
 
 
 def written_values(values: list[Any], format: Format) -> list[Any]:
     """Return the values of a column of a merged list as a format can hold them.
 
-    JSONL holds all. Cells of CSV have the ids of a list with "; " between them. A column of Parquet has one type:
-    values of several types are strings there.
+    JSONL holds all. Cells of CSV have the ids of a list with "; " between them. A column of Parquet
+    has one type: values of several types are strings there.
     """
     if format == "jsonl":
         return values

@@ -38,7 +38,8 @@ SPREADSHEET_ENCODING = "cp1252"
 
 @dataclass(frozen=True)
 class RecordInputs:
-    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`.
+    """The files of one or two tables, and the options of reading; see
+    `lshfast.readers.open_corpus`.
 
     `labels` are files of pairs that people have marked.
     """
@@ -58,7 +59,9 @@ class RecordInputs:
     encoding_b: str | None = None
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
-        """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
+        """Read the tables; `progress` is called with ("input", bytes of input read, total bytes)
+        for each.
+        """
         tell: Callable[[int, int], object] | None = None
         if progress is not None:
             own = progress
@@ -70,12 +73,20 @@ class RecordInputs:
         encodings = [self.encoding, self.encoding_b or self.encoding]
         return [
             read_whole(
-                path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=encoding,
-                format=self.format, max_row_bytes=self.max_row_bytes, delimiter=self.delimiter,
-                max_columns=self.max_columns, progress=tell,
+                path,
+                id_column=column,
+                glob=self.glob,
+                on_error=self.on_error,
+                encoding=encoding,
+                format=self.format,
+                max_row_bytes=self.max_row_bytes,
+                delimiter=self.delimiter,
+                max_columns=self.max_columns,
+                progress=tell,
             )
-            for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True) if path is not None
-        ]  # fmt: skip
+            for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True)
+            if path is not None
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -105,7 +116,11 @@ class LinkAccount(Account):
         """Yield the lines of a table: of the tables, the links, and the stages."""
         yield from self._figures(("records", "linked", "seconds"))
         times = self.summary.seconds
-        yield figure("seconds", f"{sum(times.values()):,.2f}", *(f"{name} {s:.1f}" for name, s in times.items()))
+        yield figure(
+            "seconds",
+            f"{sum(times.values()):,.2f}",
+            *(f"{name} {s:.1f}" for name, s in times.items()),
+        )
 
     def counts(self) -> Iterator[Figure]:
         """Yield the lines of the tables and the links."""
@@ -113,7 +128,9 @@ class LinkAccount(Account):
 
     def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
-            parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
+            parts = " + ".join(
+                f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True)
+            )
             yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
         yield from (line for line in self.summary.figures() if line.name not in left_out)
         if self.clusters is not None:
@@ -136,7 +153,8 @@ def link_files(
         Files get their names when all are complete.
     options : LinkOptions
     progress : callable, optional
-        Called with ("input", bytes of input read, total bytes) and ("link", stages done, all stages).
+        Called with ("input", bytes of input read, total bytes) and ("link", stages done, all
+        stages).
     pair : (str, str), optional
         The ids of two records that must exist, which is checked before they are linked.
 
@@ -150,12 +168,17 @@ def link_files(
     DataError
         If the data are invalid. The message is one line with file, line and reason.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
-    marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
+    marks = [
+        mark
+        for path, table in zip(inputs.labels, labels, strict=True)
+        for mark in marks_of(path, table)
+    ]
     tables = [job.add(table) for table in inputs.read(progress)]
     files = [file.location for table in (*tables, *labels) for file in table.files]
     for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
@@ -164,7 +187,10 @@ def link_files(
     sides = [
         RecordTable(table.columns, column, name, ids=table.ids)
         for table, column, name in zip(
-            tables, (inputs.id_column, inputs.id_column_b or inputs.id_column), _names(inputs), strict=False
+            tables,
+            (inputs.id_column, inputs.id_column_b or inputs.id_column),
+            _names(inputs),
+            strict=False,
         )
     ]
     if pair is not None:
@@ -181,9 +207,14 @@ def link_files(
         with job.writing():
             write_outputs(job, result, outputs)
             if clusters is not None and update is not None:
-                told = {"fields": result.names, "scoring": options.scoring, "threshold": result.summary.threshold}
+                told = {
+                    "fields": result.names,
+                    "scoring": options.scoring,
+                    "threshold": result.summary.threshold,
+                }
                 clusters.write(update, told, outputs.overwrite)
-    summary, rejected = result.summary, [len(table.rejected) for table in tables]
+    summary = result.summary
+    rejected = [len(table.rejected) for table in tables]
     return result, job.account(
         LinkAccount,
         linked=sum(summary.linked),
@@ -232,13 +263,17 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
     earlier = {*clusters.earlier.keys, *second.ids}
     taken = next((key for key in keys if key in earlier), None)
     if taken is not None:
-        raise ValueError(f"{first.name}: id {taken!r} is that of an earlier record; those of new records must be new")
+        raise ValueError(
+            f"{first.name}: id {taken!r} is that of an earlier record; those of new records must "
+            "be new"
+        )
     links = [second.ids[row] for row in result.j.tolist()]
     return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
 
 
 def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
-    """Return the English synonyms and those of a CSV file; the first word of a line is related to the others.
+    """Return the English synonyms and those of a CSV file; the first word of a line is related to
+    the others.
 
     With `nicknames`, the nicknames of the package of this name are added.
 

@@ -25,14 +25,19 @@ PLACES_AT_ONCE = 64
 
 # Files whose first bytes are looked at, and files whose beginnings are read.
 MOST_CHECKED = 1000
-MOST_FILES, MOST_REMOTE_FILES = 10_000, 256
+MOST_FILES = 10_000
+MOST_REMOTE_FILES = 256
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
 def has_places(corpus: Corpus) -> bool:
-    """Return whether lines of all inputs can be read at any place: local, uncompressed JSONL in UTF-8."""
-    return not corpus.held and all(map(is_plain, corpus.files[:: len(corpus.files) // MOST_CHECKED + 1]))
+    """Return whether lines of all inputs can be read at any place: local, uncompressed JSONL in
+    UTF-8.
+    """
+    return not corpus.held and all(
+        map(is_plain, corpus.files[:: len(corpus.files) // MOST_CHECKED + 1])
+    )
 
 
 def place_count(corpus: Corpus) -> int:
@@ -54,12 +59,18 @@ def lines_of(corpus: Corpus, places: Int64Array) -> Iterator[bytes]:
     """Yield the lines that begin in each of some places, in ascending order."""
     ends = np.cumsum([file.size for file in corpus.files], dtype=np.int64)
     for place in places.tolist():
-        begin, lines = place * PLACE_BYTES, []
+        begin = place * PLACE_BYTES
+        lines = []
         for index in range(int(np.searchsorted(ends, begin, side="right")), len(ends)):
-            file, start = corpus.files[index], int(ends[index]) - corpus.files[index].size
+            file = corpus.files[index]
+            start = int(ends[index]) - corpus.files[index].size
             if start >= begin + PLACE_BYTES:
                 break
-            lines.append(_lines_from(file, max(0, begin - start), min(file.size, begin + PLACE_BYTES - start)))
+            lines.append(
+                _lines_from(
+                    file, max(0, begin - start), min(file.size, begin + PLACE_BYTES - start)
+                )
+            )
         yield b"".join(lines)
 
 
@@ -70,7 +81,8 @@ def _lines_from(file: File, begin: int, end: int) -> bytes:
         data = stream.read(end - max(0, begin - 1))
         if begin:  # the line before may end with the byte before
             data = data[data.find(b"\n") + 1 or len(data) :]
-        pieces, size = [data], len(data) - (data.rfind(b"\n") + 1)
+        pieces = [data]
+        size = len(data) - (data.rfind(b"\n") + 1)
         while pieces[-1] and not pieces[-1].endswith(b"\n") and size <= file.layout.max_row_bytes:
             piece = stream.read(PLACE_BYTES)
             pieces.append(piece[: piece.find(b"\n") + 1 or len(piece)])
@@ -80,7 +92,9 @@ def _lines_from(file: File, begin: int, end: int) -> bytes:
     return lines + b"\n" if lines and not lines.endswith(b"\n") else lines
 
 
-def corpora_of_places(corpus: Corpus, places: Int64Array, folder: str) -> Iterator[tuple[Int64Array, Corpus]]:
+def corpora_of_places(
+    corpus: Corpus, places: Int64Array, folder: str
+) -> Iterator[tuple[Int64Array, Corpus]]:
     """Yield some places at a time, and a corpus of which each file has the lines of one."""
     pieces = lines_of(corpus, places)
     for at in range(0, len(places), PLACES_AT_ONCE):
@@ -94,7 +108,9 @@ def corpora_of_places(corpus: Corpus, places: Int64Array, folder: str) -> Iterat
 
 def corpus_of(paths: list[str], corpus: Corpus) -> Corpus:
     """Open files of lines of a corpus."""
-    return Corpus(corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files])
+    return Corpus(
+        corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files]
+    )
 
 
 class Beginning:

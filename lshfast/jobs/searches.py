@@ -1,4 +1,6 @@
-"""The search of an index for texts, sets, vectors or codes: what is wanted, and what is found for some rows."""
+"""The search of an index for texts, sets, vectors or codes: what is wanted, and what is found for
+some rows.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class NearQuery:
     k : int, optional
         Only the k most similar entries.
     threshold, radius : float, optional
-        Only entries with this least similarity, or greatest distance. By default those of the index; none with `k`.
+        Only entries with this least similarity, or greatest distance. By default those of the
+        index; none with `k`.
     measure : str, optional
         One of the measures of the index, by default the first one.
     """
@@ -52,13 +55,17 @@ class NearQuery:
     @property
     def unbounded(self) -> bool:
         """Whether entries may be at any distance."""
-        return self.threshold == 0 or (self.k is not None and self.threshold is None and self.radius is None)
+        return self.threshold == 0 or (
+            self.k is not None and self.threshold is None and self.radius is None
+        )
 
 
 class FoundEntries(NamedTuple):
-    """The matches of consecutive rows: those of row i have the numbers ``offsets[i]:offsets[i + 1]``.
+    """The matches of consecutive rows: those of row i have the numbers ``offsets[i]:offsets[i +
+    1]``.
 
-    `values` are similarities or distances, and `empty` is the number of rows that have nothing to be looked up.
+    `values` are similarities or distances, and `empty` is the number of rows that have nothing to
+    be looked up.
     """
 
     offsets: Int64Array
@@ -77,13 +84,17 @@ class SetSearch:
         The least similarity; None if there is none.
     """
 
-    def __init__(self, index: LSHIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
+    def __init__(
+        self, index: LSHIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+    ) -> None:
         if wanted.radius is not None:
             raise ValueError(f"radius is for distances: give a threshold, not {wanted.radius}")
         if wanted.measure not in (None, "jaccard"):
             raise ValueError(f"measure must be jaccard for this index, not {wanted.measure!r}")
         self.plan: Any = plan_of_any(index, path, kind, threads)
-        self._index, self._k, self._least = index, wanted.k, wanted.threshold
+        self._index = index
+        self._k = wanted.k
+        self._least = wanted.threshold
         if wanted.k is None and wanted.threshold is None:
             self._least = index.parameters.threshold or 0.0
         self.bound: float | None = self._least or None
@@ -102,7 +113,9 @@ class SetSearch:
     def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
         texts = text_batches(corpus, progress)
-        pieces = sketched(texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress)
+        pieces = sketched(
+            texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress
+        )
         with closing(pieces) as found:
             yield from found
 
@@ -115,11 +128,17 @@ class SetSearch:
 class PointSearch:
     """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
 
-    def __init__(self, index: ItemIndex[Any], wanted: NearQuery, kind: Kind | None, threads: int | None) -> None:
+    def __init__(
+        self, index: ItemIndex[Any], wanted: NearQuery, kind: Kind | None, threads: int | None
+    ) -> None:
         self.plan = index.plan(
-            kind, wanted.measure, wanted.threshold, wanted.radius,
-            unbounded=wanted.unbounded, threads=threads,
-        )  # fmt: skip
+            kind,
+            wanted.measure,
+            wanted.threshold,
+            wanted.radius,
+            unbounded=wanted.unbounded,
+            threads=threads,
+        )
         self._index = index
         self._k = wanted.k
         self.bound: float | None = None if wanted.unbounded else self.plan.bound
@@ -144,15 +163,21 @@ class PointSearch:
             yield found
 
     def _found(self, batch: PointBatch) -> FoundEntries:
-        offsets, keys, values = self._index.answers(self._index.points_of(batch.words), self.plan, self._k)
+        offsets, keys, values = self._index.answers(
+            self._index.points_of(batch.words), self.plan, self._k
+        )
         places = np.cumsum(np.concatenate([[False], ~batch.missing]), dtype=np.int64)
-        return FoundEntries(offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing)))
+        return FoundEntries(
+            offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing))
+        )
 
 
 Search: TypeAlias = SetSearch | PointSearch
 
 
-def search_of(index: OpenedIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None) -> Search:
+def search_of(
+    index: OpenedIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     from lshfast.index.lsh_index import LSHIndex
 

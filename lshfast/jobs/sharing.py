@@ -1,7 +1,8 @@
 """The share of rows that share a bucket with a row of other content, estimated from some of them.
 
-A row and its partner are rarely both in a sample, so the partners that a sampled row meets there are a thinned count of
-those that it has. The distribution of the true counts is estimated by maximum likelihood from these.
+A row and its partner are rarely both in a sample, so the partners that a sampled row meets there
+are a thinned count of those that it has. The distribution of the true counts is estimated by
+maximum likelihood from these.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.engine.marks import RowMarks
 
-# The sample has so many times the square root of all rows: the partners that meet in it grow with its square. If one
-# row in ten has a partner, about 200 pairs meet.
+# The sample has so many times the square root of all rows: the partners that meet in it grow with
+# its square. If one row in ten has a partner, about 200 pairs meet.
 OF_ROOT = 64
 
 # A sample of which fewer rows would meet a partner, if each had one, tells nothing.
@@ -28,9 +29,11 @@ MOST_MET = 8
 NEARLY_ALL = 0.9
 
 # Steps of the estimate, at least; where few partners meet, the likelihood needs more of them.
-STEPS, MOST_STEPS = 2000, 50_000
+STEPS = 2000
+MOST_STEPS = 50_000
 
-# Large numbers of partners for which probabilities are computed; those between them count like the next larger one.
+# Large numbers of partners for which probabilities are computed; those between them count like the
+# next larger one.
 GRID = 300
 
 
@@ -43,11 +46,12 @@ class Sample(NamedTuple):
         Their bucket keys.
     marks : RowMarks
     places : ndarray of int64, shape (n,)
-        Numbers from 1 of the places of the inputs where the rows are. The sample has all rows of a place. Places with
-        consecutive numbers are next to each other, and others are far apart: of the partners that a row has there, the
-        sample has the same share as of all rows.
+        Numbers from 1 of the places of the inputs where the rows are. The sample has all rows of a
+        place. Places with consecutive numbers are next to each other, and others are far apart: of
+        the partners that a row has there, the sample has the same share as of all rows.
     inner : ndarray of bool, shape (n,)
-        Whether the sample has the rows on both sides of a row, as far as its place and the ones next to it reach.
+        Whether the sample has the rows on both sides of a row, as far as its place and the ones
+        next to it reach.
     """
 
     keys: UInt64Array
@@ -57,7 +61,9 @@ class Sample(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """The shares of all rows and of their bytes, in [0, 1]. Of equal texts, only the first one can be such a row."""
+    """The shares of all rows and of their bytes, in [0, 1]. Of equal texts, only the first one can
+    be such a row.
+    """
 
     rows: float = 0.0
     nbytes: float = 0.0
@@ -69,17 +75,24 @@ def rows_wanted(rows: int) -> int:
 
 
 def sharing(sample: Sample, rows: int) -> Sharing | None:
-    """Estimate which share of so many rows share a bucket with another one; None if the sample is too small to tell."""
+    """Estimate which share of so many rows share a bucket with another one; None if the sample is
+    too small to tell.
+    """
     n = len(sample.keys)
     texts = np.flatnonzero(~sample.marks.empty)
     if not len(texts):
         return Sharing()
-    marks, places, inner = sample.marks[texts], sample.places[texts], sample.inner[texts]
-    sizes, copy_of = marks.nbytes, marks.first()
+    marks = sample.marks[texts]
+    places = sample.places[texts]
+    inner = sample.inner[texts]
+    sizes = marks.nbytes
+    copy_of = marks.first()
     total = max(1, int(sample.marks.nbytes.sum()))
     near_copies, far_copies = _met(copy_of[:, None].astype(np.uint64), places)
     near, far = _met(sample.keys[texts], places)
-    near, far = near - near_copies, far - far_copies  # those with other content
+    # those with other content
+    near = near - near_copies
+    far = far - far_copies
     seen = (near > 0) | (far > 0)
     if n > NEARLY_ALL * rows:
         seen &= copy_of == np.arange(len(texts), dtype=np.int64)
@@ -97,11 +110,17 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
 
 
 def _met(keys: UInt64Array, places: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return how many others are in the fullest bucket of each row: in its place and the next ones, and elsewhere."""
-    near, far, width = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64), int(places.max(initial=0)) + 2
+    """Return how many others are in the fullest bucket of each row: in its place and the next ones,
+    and elsewhere.
+    """
+    near = np.zeros(len(keys), np.int64)
+    far = np.zeros(len(keys), np.int64)
+    width = int(places.max(initial=0)) + 2
     for band in range(keys.shape[1]):
         _, bucket, sizes = np.unique(keys[:, band], return_inverse=True, return_counts=True)
-        cells, own, counts = np.unique(bucket * width + places, return_inverse=True, return_counts=True)
+        cells, own, counts = np.unique(
+            bucket * width + places, return_inverse=True, return_counts=True
+        )
         adjacent = np.diff(cells) == 1
         around = counts.copy()
         around[1:] += counts[:-1] * adjacent
@@ -117,7 +136,8 @@ def _with_neighbors(counts: Int64Array) -> Int64Array:
 
 
 def _partners(near: Int64Array, far: Int64Array, part: float) -> tuple[float, float]:
-    """Return the share of rows with partners, and the mean of 1 / (1 + partners), from those that rows meet.
+    """Return the share of rows with partners, and the mean of 1 / (1 + partners), from those that
+    rows meet.
 
     Partners near a row are all met. Of those elsewhere, a part is met.
     """
@@ -129,10 +149,12 @@ def _partners(near: Int64Array, far: Int64Array, part: float) -> tuple[float, fl
 
 
 def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
-    """Return the share of rows that have a partner, and the mean of 1 / (1 + partners), if a part of them is met.
+    """Return the share of rows that have a partner, and the mean of 1 / (1 + partners), if a part
+    of them is met.
 
-    Small numbers of partners are taken to be more frequent than larger ones: their distribution is a mixture of uniform
-    ones from 1 to each bound, beside the rows without partners (expectation-maximization).
+    Small numbers of partners are taken to be more frequent than larger ones: their distribution is
+    a mixture of uniform ones from 1 to each bound, beside the rows without partners
+    (expectation-maximization).
     """
     if not met.any():
         return 0.0, 1.0
@@ -143,7 +165,9 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
     meets = np.empty((MOST_MET + 1, len(partners)))
     meets[0] = (1 - part) ** partners
     for count in range(1, MOST_MET):
-        meets[count] = meets[count - 1] * np.maximum(0, partners - count + 1) / count * part / (1 - part)
+        meets[count] = (
+            meets[count - 1] * np.maximum(0, partners - count + 1) / count * part / (1 - part)
+        )
     meets[MOST_MET] = np.maximum(0.0, 1 - meets[:MOST_MET].sum(axis=0))
     many = np.diff(partners, prepend=0)
 

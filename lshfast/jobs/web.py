@@ -36,7 +36,8 @@ class MirrorSummary(Account):
     urls : int
         Rows that are URLs: read = urls + rejected.
     hosts, kept, removed, few : int
-        Hosts; hosts that are kept; mirrors of these; and hosts with too few paths to be compared, which are kept.
+        Hosts; hosts that are kept; mirrors of these; and hosts with too few paths to be compared,
+        which are kept.
     compared : int
         Pairs of hosts that were compared.
     threshold, recall : float
@@ -58,7 +59,9 @@ class MirrorSummary(Account):
         few = f"{counted(self.few, 'host')} with too few paths to be compared" if self.few else ""
         recall = f"recall at the threshold {self.threshold:g}: {self.recall:.4f}"
         yield figure("read", self.read, f"{self.urls:,} URLs + {self.rejected:,} rejected")
-        yield figure("hosts", self.hosts, f"{self.kept:,} kept + {self.removed:,} mirrors of them", few)
+        yield figure(
+            "hosts", self.hosts, f"{self.kept:,} kept + {self.removed:,} mirrors of them", few
+        )
         yield figure("compared", self.compared, f"pairs of hosts; {recall}")
 
 
@@ -69,13 +72,15 @@ class ContractionSummary(Account):
     Attributes
     ----------
     links, repeated, same : int
-        Rows: links of the contracted graph; links that fell together with others or became links of a class to itself;
-        and pairs of nodes known to be the same. read = links + repeated + same + rejected.
+        Rows: links of the contracted graph; links that fell together with others or became links of
+        a class to itself; and pairs of nodes known to be the same. read = links + repeated + same +
+        rejected.
     nodes, kept, removed : int
         Nodes, classes, and nodes that are merged into another one: nodes = kept + removed.
     rounds : int
     left_out, partly_compared : int
-        Nodes whose blocks `max_block` left out, and classes that were not compared with all that may be similar.
+        Nodes whose blocks `max_block` left out, and classes that were not compared with all that
+        may be similar.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "links", "repeated", "same", "rejected"
@@ -98,7 +103,10 @@ class ContractionSummary(Account):
         yield figure("nodes", self.nodes, f"{self.kept:,} kept + {self.removed:,} merged into them")
         yield figure("rounds", self.rounds, "with merges")
         if self.left_out:
-            partly = f"above --max-block; {counted(self.partly_compared, 'node')} kept that may be similar to others"
+            partly = (
+                f"above --max-block; {counted(self.partly_compared, 'node')} kept that may "
+                "be similar to others"
+            )
             yield figure("left out", self.left_out, f"linked nodes {partly}")
 
 
@@ -118,8 +126,8 @@ def mirrors_of_files(
     inputs : Inputs
         `column` holds the URLs, and `id_column`, if it is given, the contents or their checksums.
     output : path
-        The table: host, mirror_of, similarity, paths, common, agreement (see `Mirror`). Rejected rows are written
-        beside it if bad rows are skipped.
+        The table: host, mirror_of, similarity, paths, common, agreement (see `Mirror`). Rejected
+        rows are written beside it if bad rows are skipped.
     plan : MirrorPlan
     page : PageOutput, optional
         A page that shows the mirrors. For paths of hosts, the files are read again.
@@ -133,7 +141,8 @@ def mirrors_of_files(
     DataError
         If a row is not a URL and bad rows stop the run, or a file is damaged.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     """
     job = Job([output], inputs.on_error, overwrite, page=page)
     reader = job.add(ColumnReader(inputs))
@@ -174,7 +183,9 @@ def _mirrors_page(reader: ColumnReader, found: Mirrors, plan: MirrorPlan, page: 
     """Return the page of the mirrors in files."""
 
     def paths_of(hosts: Collection[str]) -> Mapping[str, Collection[str]]:
-        return paths_of_hosts((url for names in reader.again().batches() for url in names.first), hosts)
+        return paths_of_hosts(
+            (url for names in reader.again().batches() for url in names.first), hosts
+        )
 
     return found.page(
         paths_of if page.texts else None,
@@ -199,7 +210,8 @@ def contract_files(
 ) -> ContractionSummary:
     """Contract the link graph in files, and write its links (see `lshfast.web.contract`).
 
-    A node is a name. Nodes are numbered by their first occurrence, so a class is named by its first node.
+    A node is a name. Nodes are numbered by their first occurrence, so a class is named by its first
+    node.
 
     Parameters
     ----------
@@ -246,7 +258,9 @@ def contract_files(
         if labels is not None:
             merged = np.flatnonzero(found.labels != np.arange(len(names), dtype=np.int64))
             columns = {"node": merged, "merged_into": found.labels[merged]}
-            table = {name: [names[node] for node in nodes.tolist()] for name, nodes in columns.items()}
+            table = {
+                name: [names[node] for node in nodes.tolist()] for name, nodes in columns.items()
+            }
             job.write(labels, table, dict.fromkeys(table, "string"))
     return job.account(
         ContractionSummary,
@@ -270,12 +284,15 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def _links_of(reader: ColumnReader, numbers: _Numbers, progress: Progress | None) -> tuple[Int64Array, Int64Array]:
+def _links_of(
+    reader: ColumnReader, numbers: _Numbers, progress: Progress | None
+) -> tuple[Int64Array, Int64Array]:
     """Read pairs of names as pairs of numbers."""
     links = GrowingArray(np.int64)
     for names in reader.batches(progress):
         second = list(map(str, names.second))
-        pairs: list[Any] = [None] * (2 * len(second))  # in the order of the rows, so that the numbers are
+        # In the order of the rows, so that the numbers are.
+        pairs: list[Any] = [None] * (2 * len(second))
         pairs[::2], pairs[1::2] = names.first, second
         if "" in pairs:
             bad = {place // 2 for place, name in enumerate(pairs) if not name}
@@ -292,4 +309,6 @@ def _link_tables(names: list[str], found: Contraction) -> Iterator[dict[str, lis
     columns = {"source": found.source, "target": found.target}
     for at in range(0, max(1, len(found.source)), ROWS_AT_ONCE):
         part = slice(at, at + ROWS_AT_ONCE)
-        yield {name: [names[node] for node in nodes[part].tolist()] for name, nodes in columns.items()}
+        yield {
+            name: [names[node] for node in nodes[part].tolist()] for name, nodes in columns.items()
+        }

@@ -1,4 +1,5 @@
-"""Find candidates by bucket keys, verify them as pairs, and form groups from pairs; find identical items.
+"""Find candidates by bucket keys, verify them as pairs, and form groups from pairs; find identical
+items.
 
 >>> from lshfast.join import count_distinct, find_identical, star_groups
 >>> find_identical(["a rose", "a dog", "a rose"]).tolist()
@@ -6,8 +7,9 @@
 >>> round(count_distinct(["a rose", "a dog", "a rose"]))
 2
 
-`candidates`, `verify` and `star_groups` or `component_groups` are the last stages of `lshfast.dedup`, on arrays.
-`ItemFilter` remembers which items a stream had, in a given amount of memory.
+`candidates`, `verify` and `star_groups` or `component_groups` are the last stages of
+`lshfast.dedup`, on arrays. `ItemFilter` remembers which items a stream had, in a given amount of
+memory.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,6 @@
-"""All similar pairs in ascending order, in batches: memory grows with the number of rows, not of pairs."""
+"""All similar pairs in ascending order, in batches: memory grows with the number of rows, not of
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +43,25 @@ class AllPairs:
         comparison: Comparison,
         copies: Int64Array | None = None,
     ) -> None:
-        self._rows, self._signatures, self._comparison = rows, signatures, comparison
+        self._rows = rows
+        self._signatures = signatures
+        self._comparison = comparison
         first = first_copies(len(keys), copies)
         members = np.flatnonzero(first == np.arange(len(keys), dtype=np.int64)).astype(np.int64)
         buckets, counts = number_buckets(keys, members, comparison.threads)
         meeting = np.flatnonzero((buckets >= 0).any(axis=1))
         self._candidates = kernels.RowPairs(
-            np.ascontiguousarray(buckets[meeting]), counts, signatures, members[meeting], self._least()
+            np.ascontiguousarray(buckets[meeting]),
+            counts,
+            signatures,
+            members[meeting],
+            self._least(),
         )
 
     def _least(self) -> int:
         """Return the smallest number of equal slots that a candidate must have."""
-        k, comparison = self._signatures.shape[1], self._comparison
+        k = self._signatures.shape[1]
+        comparison = self._comparison
         if comparison.exact:
             return comparison.least_slots(k)
         return next(slots for slots in range(k + 1) if slots / k >= comparison.threshold)
@@ -68,15 +77,27 @@ class AllPairs:
         return self._candidates.done
 
     def next_candidates(self, most: int | None = None) -> tuple[Int64Array, Int64Array]:
-        """Return the next candidates (i, j) with enough equal slots, sorted: `most`, or the last ones."""
+        """Return the next candidates (i, j) with enough equal slots, sorted: `most`, or the last
+        ones.
+        """
         most = BATCH_PAIRS if most is None else most
         return self._candidates.batch(most)
 
     def verified(
         self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
     ) -> npt.NDArray[np.void]:
-        """Return the similar pairs among the candidates as a structured array of i, j, similarity."""
+        """Return the similar pairs among the candidates as a structured array of i, j,
+        similarity.
+        """
         if not self._comparison.exact:
             return as_pairs(i, j, estimate(self._signatures, i, j))
         how = self._comparison
-        return verify(self._rows, i, j, how.threshold, measure=how.measure, threads=how.threads, progress=progress)
+        return verify(
+            self._rows,
+            i,
+            j,
+            how.threshold,
+            measure=how.measure,
+            threads=how.threads,
+            progress=progress,
+        )

@@ -1,4 +1,6 @@
-"""Candidate pairs: rows that share a bucket. Each pair is reported once, and exact copies count as one row."""
+"""Candidate pairs: rows that share a bucket. Each pair is reported once, and exact copies count as
+one row.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from lshfast.kernels import sets
 from lshfast.kernels.hamming import copies as first_equal
 from lshfast.tokens import TokenSets
 
-# The largest number of candidates (16 bytes each). More mean that the parameters do not fit the data.
+# The largest number of candidates (16 bytes each). More mean that the parameters do not fit the
+# data.
 MOST_PAIRS = 1 << 28
 
 # Pairs passed to numpy at a time, because a numpy call cannot be interrupted.
@@ -23,17 +26,19 @@ PIECE = 1 << 20
 
 
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
-    """Return, for each row, the smallest row with the same multiset of tokens; the row itself if it is the first.
+    """Return, for each row, the smallest row with the same multiset of tokens; the row itself if it
+    is the first.
 
-    Rows are compared by fingerprints under a secret key that is drawn for each call, so that different rows with equal
-    fingerprints cannot be constructed. Two different rows of n tokens have equal fingerprints with probability at most
-    n / 2**121 (docs/reference/definitions.md). An empty row is never a copy.
+    Rows are compared by fingerprints under a secret key that is drawn for each call, so that
+    different rows with equal fingerprints cannot be constructed. Two different rows of n tokens
+    have equal fingerprints with probability at most n / 2**121 (docs/reference/definitions.md). An
+    empty row is never a copy.
 
     Parameters
     ----------
     sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
-        The sets, or the result of `lshfast.kernels.sets.fingerprints` for them: the number of tokens of each row, and
-        words that are equal for equal rows.
+        The sets, or the result of `lshfast.kernels.sets.fingerprints` for them: the number of
+        tokens of each row, and words that are equal for equal rows.
 
     Returns
     -------
@@ -61,21 +66,27 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
         if prints.dtype != np.uint64 or prints.ndim != 2:
             raise TypeError(
                 "sets_or_fingerprints must be TokenSets or an array of uint64 (n, m), not "
-                f"{prints.dtype} {prints.shape}; lshfast.join.find_identical takes texts and other items"
+                f"{prints.dtype} {prints.shape}; lshfast.join.find_identical takes texts and "
+                "other items"
             )
         return equal_rows(prints)
-    rows, key = sets_or_fingerprints, draw_fingerprint_key()
+    rows = sets_or_fingerprints
+    key = draw_fingerprint_key()
     copies = equal_rows(copy_marks(rows))
 
     def fingerprints(chosen: Int64Array) -> UInt64Array:
         some = rows.take(chosen)
         return sets.fingerprints(some.offsets, some.tokens, key)
 
-    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64)), fingerprints)
+    return confirm_copies(
+        copies, np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64)), fingerprints
+    )
 
 
 def copy_marks(rows: TokenSets) -> UInt64Array:
-    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2); copies have equal values."""
+    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2); copies have
+    equal values.
+    """
     marks = np.zeros((len(rows), 2), np.uint64)
     marks[:, 0] = rows.counts
     full = marks[:, 0] > 0
@@ -85,7 +96,9 @@ def copy_marks(rows: TokenSets) -> UInt64Array:
 
 
 def equal_rows(prints: UInt64Array) -> Int64Array:
-    """Return, for each row of numbers, the first equal row; the row itself if its first number is 0."""
+    """Return, for each row of numbers, the first equal row; the row itself if its first number is
+    0.
+    """
     first = first_equal(np.ascontiguousarray(prints)).astype(np.int64)
     own = np.flatnonzero(prints[:, 0] == 0)
     first[own] = own
@@ -97,7 +110,8 @@ def confirm_copies(
 ) -> Int64Array:
     """Return the first copy of each row, given `copies`, of which the doubtful rows are uncertain.
 
-    `fingerprints` returns the fingerprints of the given rows: the doubtful rows and the rows they may be copies of.
+    `fingerprints` returns the fingerprints of the given rows: the doubtful rows and the rows they
+    may be copies of.
     """
     if not len(doubtful):
         return copies
@@ -122,14 +136,15 @@ def candidates(
     Parameters
     ----------
     keys : ndarray of uint64, shape (n, b)
-        Bucket keys, as returned by `Bands.keys` or by `buckets` of a family. 2**64 - 1 is the key of no bucket, and
-        matches nothing: a row may have it in some bands, and an empty row has it in all.
+        Bucket keys, as returned by `Bands.keys` or by `buckets` of a family. 2**64 - 1 is the key
+        of no bucket, and matches nothing: a row may have it in some bands, and an empty row has it
+        in all.
     copies : ndarray of int64, shape (n,), optional
-        The first copy of each row (see `find_copies`). Only first copies become candidates, so that a bucket of a
-        million equal rows takes a million steps instead of 10**12.
+        The first copy of each row (see `find_copies`). Only first copies become candidates, so that
+        a bucket of a million equal rows takes a million steps instead of 10**12.
     screen : callable, optional
-        Called with (i, j) of some pairs at a time, from several threads. Returns a bool array of the pairs to keep; the
-        others take no memory.
+        Called with (i, j) of some pairs at a time, from several threads. Returns a bool array of
+        the pairs to keep; the others take no memory.
     most : int, default 2**28
         The largest number of pairs to keep. More raise OverflowError.
     threads : int, optional
@@ -167,16 +182,22 @@ def candidates(
         left, right = kernels.pairs_of_band(keys, band, members, most, screen)
         return left, right
 
-    found, total = [], 0
+    found = []
+    total = 0
     for left, right in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
         found.append((left, right))
         total += len(left)
         if total > most:
-            raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
+            raise OverflowError(
+                f"more than {most} candidate pairs: raise the threshold or the number of rows a "
+                "band"
+            )
     return sorted_pairs(found)
 
 
-def number_buckets(keys: UInt64Array, members: Int64Array, threads: int) -> tuple[npt.NDArray[np.int32], Int64Array]:
+def number_buckets(
+    keys: UInt64Array, members: Int64Array, threads: int
+) -> tuple[npt.NDArray[np.int32], Int64Array]:
     """Number the buckets of each band that hold at least two members.
 
     Returns
@@ -208,20 +229,25 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
 
 
 def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of several (i, j) sorted by (i, j). Works in pieces, so that it can be interrupted."""
-    width, total = max((_width(i, j) for i, j in parts), default=0), sum(len(i) for i, _ in parts)
+    """Return the pairs of several (i, j) sorted by (i, j). Works in pieces, so that it can be
+    interrupted.
+    """
+    width = max((_width(i, j) for i, j in parts), default=0)
+    total = sum(len(i) for i, _ in parts)
     if width > 32:
         i, j = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((j, i))
         return i[order], j[order]
-    numbers, at = np.empty(total, np.uint64), 0
+    numbers = np.empty(total, np.uint64)
+    at = 0
     for i, j in parts:
         for start in range(0, len(i), PIECE):
             piece = _as_numbers(i[start : start + PIECE], j[start : start + PIECE], width)
             numbers[at : at + len(piece)] = piece
             at += len(piece)
     numbers = kernels.sorted_numbers(numbers)
-    first, second = np.empty(total, np.int64), np.empty(total, np.int64)
+    first = np.empty(total, np.int64)
+    second = np.empty(total, np.int64)
     for start in range(0, total, PIECE):
         stop = start + PIECE
         first[start:stop] = numbers[start:stop] >> np.uint64(width)
@@ -241,5 +267,7 @@ def _width(i: Int64Array, j: Int64Array) -> int:
 
 
 def _as_numbers(i: Int64Array, j: Int64Array, width: int) -> UInt64Array:
-    """Return each pair as one number: sorting these is several times faster than sorting by two keys."""
+    """Return each pair as one number: sorting these is several times faster than sorting by two
+    keys.
+    """
     return i.view(np.uint64) << np.uint64(width) | j.view(np.uint64)

@@ -1,4 +1,6 @@
-"""Exact joins: all pairs of sets whose similarity reaches a threshold, without signatures and without misses."""
+"""Exact joins: all pairs of sets whose similarity reaches a threshold, without signatures and
+without misses.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from lshfast.common.run_key import draw_hash_key
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.join.copies import spread_across, with_copies
 from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
-from lshfast.join.set_ranks import SMALL, TABLE, Collection, RankedSets, RankedTokens, UInt32Array, ranked_for_join
+from lshfast.join.set_ranks import (
+    SMALL,
+    TABLE,
+    Collection,
+    RankedSets,
+    RankedTokens,
+    UInt32Array,
+    ranked_for_join,
+)
 from lshfast.join.thresholds import Measure, Rule, Threshold, rule_of
 from lshfast.kernels import setjoin
 from lshfast.tokens import TokenSets, hash_rows
@@ -31,9 +41,11 @@ ROWS = 1 << 11
 # Pairs that a piece of work of `Join.sorted_parts` may find, unless a single set has more.
 PIECE_PAIRS = 1 << 16
 
-# Probing sets by which the method for a small universe is chosen, and the costs of looking at a posting and of
-# comparing a candidate, in the time that a word of a bitmap takes.
-TRIED, POSTING_COST, CANDIDATE_COST = 64, 4, 60
+# Probing sets by which the method for a small universe is chosen, and the costs of looking at a
+# posting and of comparing a candidate, in the time that a word of a bitmap takes.
+TRIED = 64
+POSTING_COST = 4
+CANDIDATE_COST = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +108,26 @@ def pairs(
     Examples
     --------
     >>> from lshfast import exact
-    >>> exact.pairs([{"a", "b", "c", "d"}, {"a", "b", "c", "d", "e"}, {"x"}], threshold=0.8).tolist()
+    >>> exact.pairs(
+    ...     [{"a", "b", "c", "d"}, {"a", "b", "c", "d", "e"}, {"x"}], threshold=0.8
+    ... ).tolist()
     [(0, 1, 0.8)]
-    >>> exact.pairs([{"b", "c"}], [{"a", "b", "c", "d"}], threshold=1, measure="containment").tolist()
+    >>> exact.pairs(
+    ...     [{"b", "c"}], [{"a", "b", "c", "d"}], threshold=1, measure="containment"
+    ... ).tolist()
     [(0, 0, 1.0)]
     """
     found = join(
-        sets, right, threshold=threshold, measure=measure, copies=copies, method=method, suffixes=suffixes,
-        threads=threads, progress=progress,
-    )  # fmt: skip
+        sets,
+        right,
+        threshold=threshold,
+        measure=measure,
+        copies=copies,
+        method=method,
+        suffixes=suffixes,
+        threads=threads,
+        progress=progress,
+    )
     return found.pairs
 
 
@@ -120,40 +143,47 @@ def join(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> JoinResult:
-    """Find all pairs of sets whose similarity is at least the threshold, and tell how they were found.
+    """Find all pairs of sets whose similarity is at least the threshold, and tell how they were
+    found.
 
-    No pair is lost, and no other is reported. Tokens are ordered by their number of occurrences, the rarest first; then
-    similar sets share one of their first tokens, and only sets that do are compared.
+    No pair is lost, and no other is reported. Tokens are ordered by their number of occurrences,
+    the rarest first; then similar sets share one of their first tokens, and only sets that do are
+    compared.
 
     Parameters
     ----------
     sets : TokenSets or iterable of iterables
-        The sets. Elements are str, bytes or int (see `TokenSets.from_sets`). Tokens of TokenSets are the elements
-        themselves: hash them with a secret seed if others choose the elements. Repeated elements count once. A set has
-        at most 2**29 of them, repeats included. An empty set is in no pair.
+        The sets. Elements are str, bytes or int (see `TokenSets.from_sets`). Tokens of TokenSets
+        are the elements themselves: hash them with a secret seed if others choose the elements.
+        Repeated elements count once. A set has at most 2**29 of them, repeats included. An empty
+        set is in no pair.
     right : TokenSets or iterable of iterables, optional
-        Other sets. Then pairs of one of `sets` and one of `right` are found; by default, pairs within `sets`. Both are
-        TokenSets, with tokens of the same seed, or neither.
+        Other sets. Then pairs of one of `sets` and one of `right` are found; by default, pairs
+        within `sets`. Both are TokenSets, with tokens of the same seed, or neither.
     threshold : float, Fraction or tuple of two ints (p, q), default 0.8
-        The least similarity, in (0, 1]. A float is compared with the similarity as a float64, as `verify` does it; a
-        fraction p / q is compared exactly. For the cosine, a fraction is rounded to a float64. For "overlap", a number
-        of elements, at least 1.
+        The least similarity, in (0, 1]. A float is compared with the similarity as a float64, as
+        `verify` does it; a fraction p / q is compared exactly. For the cosine, a fraction is
+        rounded to a float64. For "overlap", a number of elements, at least 1.
     measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
-        For sets of a and b elements that share o: o / (a + b - o); 2 o / (a + b); o / sqrt(a b); containment within
-        `sets` is o / min(a, b), how much of the smaller set the larger one contains; containment with `right` is o / a,
-        how much of the set of `sets` the one of `right` contains; overlap is o.
+        For sets of a and b elements that share o: o / (a + b - o); 2 o / (a + b); o / sqrt(a b);
+        containment within `sets` is o / min(a, b), how much of the smaller set the larger one
+        contains; containment with `right` is o / a, how much of the set of `sets` the one of
+        `right` contains; overlap is o.
     copies : {"first", "all"}, default "all"
-        With "all", equal sets are paired like others; a thousand copies of a set are half a million pairs. With
-        "first", a copy is paired with the first equal set only. `right` needs "all".
+        With "all", equal sets are paired like others; a thousand copies of a set are half a million
+        pairs. With "first", a copy is paired with the first equal set only. `right` needs "all".
     method : {"auto", "prefix", "bitmap"}, default "auto"
-        "bitmap" compares all sets whose sizes allow the threshold, as bits; there may be at most 512 different
-        elements. "auto" uses it if this is so, and a few sets show that it takes fewer steps.
+        "bitmap" compares all sets whose sizes allow the threshold, as bits; there may be at most
+        512 different elements. "auto" uses it if this is so, and a few sets show that it takes
+        fewer steps.
     suffixes : bool, default False
-        For prefixes: order the sets of one size that have a token by the number of their tokens after it. A search then
-        passes over sets with too few of them at once, instead of looking at each. The result is the same. It saves up
-        to a fifth of the time where many sets of few sizes share their rarest tokens, and costs time elsewhere.
+        For prefixes: order the sets of one size that have a token by the number of their tokens
+        after it. A search then passes over sets with too few of them at once, instead of looking at
+        each. The result is the same. It saves up to a fifth of the time where many sets of few
+        sizes share their rarest tokens, and costs time elsewhere.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called from time to time with ("join", sets done, sets).
 
@@ -175,16 +205,17 @@ def join(
 
     Notes
     -----
-    For m tokens, of which o are in at least two sets (each occurrence counts), n sets and p pairs, memory grows by at
-    most 5 MB + 2 m + 20 o + 120 n + 4 n threads + 110 p bytes. It does not depend on the number of candidates. The
-    result takes 24 p bytes of it.
+    For m tokens, of which o are in at least two sets (each occurrence counts), n sets and p pairs,
+    memory grows by at most 5 MB + 2 m + 20 o + 120 n + 4 n threads + 110 p bytes. It does not
+    depend on the number of candidates. The result takes 24 p bytes of it.
 
     References
     ----------
-    R. J. Bayardo, Y. Ma, R. Srikant, "Scaling up all pairs similarity search", 2007; C. Xiao, W. Wang, X. Lin,
-    J. X. Yu, "Efficient similarity joins for near duplicate detection", 2008; W. Mann, N. Augsten, P. Bouros, "An
-    empirical evaluation of set similarity join techniques", 2016; E. F. O. Sandes, G. L. M. Teodoro, A. C. M. A. Melo,
-    "Bitmap filter: speeding up exact set similarity joins with bitwise operations", 2017.
+    R. J. Bayardo, Y. Ma, R. Srikant, "Scaling up all pairs similarity search", 2007; C. Xiao, W.
+    Wang, X. Lin, J. X. Yu, "Efficient similarity joins for near duplicate detection", 2008; W.
+    Mann, N. Augsten, P. Bouros, "An empirical evaluation of set similarity join techniques", 2016;
+    E. F. O. Sandes, G. L. M. Teodoro, A. C. M. A. Melo, "Bitmap filter: speeding up exact set
+    similarity joins with bitwise operations", 2017.
 
     Examples
     --------
@@ -194,7 +225,9 @@ def join(
     ([(0, 1, 0.75)], 'prefix')
     """
     if copies not in ("first", "all") or (right is not None and copies == "first"):
-        raise ValueError(f"copies must be 'first' or 'all', and 'all' with two collections, not {copies!r}")
+        raise ValueError(
+            f"copies must be 'first' or 'all', and 'all' with two collections, not {copies!r}"
+        )
     if method not in ("auto", "prefix", "bitmap"):
         raise ValueError(f"method must be 'auto', 'prefix' or 'bitmap', not {method!r}")
     if not isinstance(suffixes, (bool, np.bool_)):
@@ -215,26 +248,37 @@ def join(
 
 
 def token_sets(sets: Any, right: Any = None) -> list[TokenSets]:
-    """Return one or two collections of a caller as TokenSets, hashed with a secret key unless they are TokenSets."""
+    """Return one or two collections of a caller as TokenSets, hashed with a secret key unless they
+    are TokenSets.
+    """
     given = [sets] if right is None else [sets, right]
     if all(isinstance(rows, TokenSets) for rows in given):
         return given
     key = draw_hash_key()
     for name, rows in zip(("sets", "right"), given, strict=False):
         if isinstance(rows, TokenSets):
-            raise TypeError("sets and right must both be TokenSets, or neither: others are hashed in another way")
+            raise TypeError(
+                "sets and right must both be TokenSets, or neither: others are hashed in another "
+                "way"
+            )
         check_rows(name, rows)
     return [hash_rows(rows, key) for rows in given]
 
 
 def check_rows(name: str, rows: Any) -> None:
     """Raise an error unless an argument may be an iterable of sets."""
-    if isinstance(rows, (str, bytes)) or not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
+    if isinstance(rows, (str, bytes)) or not (
+        hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")
+    ):
         raise TypeError(f"{name} must be TokenSets or an iterable of sets, not {rows!r}")
 
 
-def _with_sizes(found: npt.NDArray[np.void], collection: Collection, rule: Rule) -> npt.NDArray[np.void]:
-    """Set the overlap of copies to their size, and remove those whose size is below the threshold."""
+def _with_sizes(
+    found: npt.NDArray[np.void], collection: Collection, rule: Rule
+) -> npt.NDArray[np.void]:
+    """Set the overlap of copies to their size, and remove those whose size is below the
+    threshold.
+    """
     first = collection.copies[found["i"]]
     same = np.flatnonzero(first == collection.copies[found["j"]])
     rows, where = np.unique(first[same], return_inverse=True)
@@ -273,34 +317,52 @@ class Join:
 
     @classmethod
     def of(
-        cls, collections: Sequence[Collection], rule: Rule, method: Method, threads: int, suffixes: bool = False
+        cls,
+        collections: Sequence[Collection],
+        rule: Rule,
+        method: Method,
+        threads: int,
+        suffixes: bool = False,
     ) -> Join:
-        """Rank the tokens of one or two collections, choose the method, and build what it searches."""
+        """Rank the tokens of one or two collections, choose the method, and build what it
+        searches.
+        """
         own = len(collections) == 1
         tokens = RankedTokens(collections, TABLE)
         small = tokens.complete and tokens.most <= SMALL
         if method == "bitmap" and not small:
             raise ValueError(f"method 'bitmap' needs at most {SMALL} different elements")
         if tokens.complete:
-            ranked = [tokens.ranked(each, rule, number == 1, threads) for number, each in enumerate(collections)]
+            ranked = [
+                tokens.ranked(each, rule, number == 1, threads)
+                for number, each in enumerate(collections)
+            ]
         else:
             ranked = ranked_for_join(collections, rule, threads)
         del tokens
-        indexed, probes = ranked[0], ranked[-1]
+        indexed = ranked[0]
+        probes = ranked[-1]
         searches: dict[str, Callable[[], Searcher]] = {}
         if method != "bitmap":
             searches["prefix"] = prefix_search(rule, indexed, probes, own, suffixes)
         if method != "prefix" and small:
             searches["bitmap"] = bitmap_search(rule, indexed, probes, own)
-        chosen = next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
+        chosen = (
+            next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
+        )
         return cls(rule, indexed, probes, chosen, searches[chosen], threads)
 
-    def parts(self, progress: Progress | None = None, most: int | None = None) -> Iterator[npt.NDArray[np.void]]:
-        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one collection.
+    def parts(
+        self, progress: Progress | None = None, most: int | None = None
+    ) -> Iterator[npt.NDArray[np.void]]:
+        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one
+        collection.
 
         If there are more pairs than `most`, MorePairsError is raised as soon as this is known.
         """
-        n, done, total = len(self.probes.rows), 0, 0
+        n = len(self.probes.rows)
+        done = 0
+        total = 0
         for found in self._searched(n, most):
             total += len(found)
             if most is not None and total > most:
@@ -312,9 +374,11 @@ class Join:
                 yield self._as_pairs(found)
 
     def sorted_parts(self, progress: Progress | None = None) -> Iterator[npt.NDArray[np.void]]:
-        """Yield the pairs within one collection in parts, sorted by (i, j), in memory that grows with the sets only.
+        """Yield the pairs within one collection in parts, sorted by (i, j), in memory that grows
+        with the sets only.
 
-        Each set searches for the similar ones of all sizes, so this takes about twice the steps of `parts`.
+        Each set searches for the similar ones of all sizes, so this takes about twice the steps of
+        `parts`.
         """
         search: Callable[[], Searcher] = (
             bitmap_search(self.rule, self.indexed, self.indexed, False)
@@ -326,7 +390,9 @@ class Join:
         piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
 
         def pairs_of(searcher: Searcher, first: int) -> npt.NDArray[np.void]:
-            parts = [searcher.run(probe, probe + 1) for probe in probes[first : first + piece].tolist()]
+            parts = [
+                searcher.run(probe, probe + 1) for probe in probes[first : first + piece].tolist()
+            ]
             row, probe, overlap = np.concatenate(parts).T
             later = self.indexed.rows[row] > self.indexed.rows[probe]
             pairs = self._as_pairs(np.column_stack([row[later], probe[later], overlap[later]]))
@@ -338,7 +404,9 @@ class Join:
                 progress("join", min(n, (number + 1) * piece), n)
             if len(pairs):
                 yield pairs
-        self.candidates = (self.candidates - n) // 2  # each set met itself once, and each pair from both sides
+        self.candidates = (
+            self.candidates - n
+        ) // 2  # each set met itself once, and each pair from both sides
 
     def _searched(self, n: int, most: int | None) -> Iterator[UInt32Array]:
         """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time.
@@ -353,9 +421,14 @@ class Join:
         yield from self._in_threads(self.search, pairs_of, range(0, n, ROWS))
 
     def _in_threads(
-        self, search: Callable[[], Searcher], pairs_of: Callable[[Searcher, int], Result], firsts: range
+        self,
+        search: Callable[[], Searcher],
+        pairs_of: Callable[[Searcher, int], Result],
+        firsts: range,
     ) -> Iterator[Result]:
-        """Yield what `pairs_of` returns for each number, with a search a thread, and count the candidates."""
+        """Yield what `pairs_of` returns for each number, with a search a thread, and count the
+        candidates.
+        """
         idle: SimpleQueue[Searcher] = SimpleQueue()
         every: list[Searcher] = []
 
@@ -376,7 +449,8 @@ class Join:
     def _as_pairs(self, found: UInt32Array) -> npt.NDArray[np.void]:
         row, probe, overlap = found.T
         sizes = self.indexed.records.sizes[row], self.probes.records.sizes[probe]
-        i, j = self.indexed.rows[row], self.probes.rows[probe]
+        i = self.indexed.rows[row]
+        j = self.probes.rows[probe]
         if self.indexed is self.probes:
             i, j = np.minimum(i, j), np.maximum(i, j)
         return as_pairs(i, j, self.rule.similarity(overlap, *sizes))
@@ -390,10 +464,13 @@ def prefix_search(
     return lambda: setjoin.Search(index, probes.records)
 
 
-def bitmap_search(rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool) -> Callable[[], setjoin.BitSearch]:
+def bitmap_search(
+    rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool
+) -> Callable[[], setjoin.BitSearch]:
     """Return what makes searches among sets of a small universe, as bits."""
     classes = setjoin.SizeClasses(rule.of_kernels, indexed.records)
-    words, probe_words = indexed.records.bitmaps(True), probes.records.bitmaps(False)
+    words = indexed.records.bitmaps(True)
+    probe_words = probes.records.bitmaps(False)
     return lambda: setjoin.BitSearch(classes, words, probes.records, probe_words, own)
 
 
@@ -402,7 +479,9 @@ def _cheapest(searches: dict[str, Callable[[], Searcher]], n: int) -> str:
     costs = {}
     for method, make in searches.items():
         search = make()
-        for probe in np.unique(np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)).tolist():
+        for probe in np.unique(
+            np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)
+        ).tolist():
             search.run(probe, probe + 1)
         costs[method] = search.steps(POSTING_COST, CANDIDATE_COST)
     return min(costs, key=costs.__getitem__)

@@ -1,7 +1,8 @@
-"""Pairs for groups: of the rows that share a bucket, only the comparisons that the definition of the groups needs.
+"""Pairs for groups: of the rows that share a bucket, only the comparisons that the definition of
+the groups needs.
 
-For stars, each row is compared with the kept rows that share a bucket with it; for chains, with the rows of other
-components. A bucket of n similar rows takes n comparisons; all pairs would be n²/2.
+For stars, each row is compared with the kept rows that share a bucket with it; for chains, with the
+rows of other components. A bucket of n similar rows takes n comparisons; all pairs would be n²/2.
 """
 
 from __future__ import annotations
@@ -23,21 +24,23 @@ from lshfast.join.short_rows import are_short, place_short_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
-# Where memory is limited, a run of rows with more than LARGE times the tokens of a run is processed alone.
+# Where memory is limited, a run of rows with more than LARGE times the tokens of a run is processed
+# alone.
 LARGE = 2
 
 # See `WalkLimits.crowd`; also for crowds of short rows.
 CROWD = 64
 
-# When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched too. The values are
-# the number of next rows and the number of earlier rows for each. In a crowd a prediction costs more, and nearly all
-# rows that are compared are similar. AHEAD_OF_ONE is the number of earlier rows for a single row.
+# When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched
+# too. The values are the number of next rows and the number of earlier rows for each. In a crowd a
+# prediction costs more, and nearly all rows that are compared are similar. AHEAD_OF_ONE is the
+# number of earlier rows for a single row.
 AHEAD = 512, 1
 AHEAD_IN_CROWD = 32, 8
 AHEAD_OF_ONE = 512
 
-# The number of rows of a crowd whose tokens are counted. A token is frequent if at least one in FREQUENT_ROWS of these
-# rows has it.
+# The number of rows of a crowd whose tokens are counted. A token is frequent if at least one in
+# FREQUENT_ROWS of these rows has it.
 SAMPLE_ROWS = 512
 FREQUENT_ROWS = 64
 
@@ -51,12 +54,14 @@ class WalkLimits:
     piece_tokens : int
         The number of tokens of earlier rows that are in memory at once.
     run_tokens : int
-        The number of tokens that are computed at once for consecutive rows. More of them need memory that the allocator
-        returns to the system each time, and a fifth more time.
+        The number of tokens that are computed at once for consecutive rows. More of them need
+        memory that the allocator returns to the system each time, and a fifth more time.
     crowd : int
-        If a row shares buckets with more kept rows than this, and none is similar, its component is a crowd.
+        If a row shares buckets with more kept rows than this, and none is similar, its component is
+        a crowd.
     few : int
-        A component of more rows than this is processed by itself, so that a crowd in it is detected.
+        A component of more rows than this is processed by itself, so that a crowd in it is
+        detected.
     screened : int
         The rows of larger components are screened by the slots that they share.
     """
@@ -77,19 +82,21 @@ class Comparison:
     threshold : float
         In [0, 1].
     exact : bool
-        If true, rows are screened by their signatures and then compared by their tokens; otherwise they are compared by
-        their signatures only.
+        If true, rows are screened by their signatures and then compared by their tokens; otherwise
+        they are compared by their signatures only.
     chains : bool
         If true, the groups are connected components instead of stars.
     threads : int
     measure : {"jaccard", "containment"}
-        With containment, `exact` must be true, and the preference of rows must follow the sizes of their sets, the
-        largest first. Signatures tell little about the containment of sets of different sizes, so there is no screen.
-        Chains climb: each row that is similar to a preferred one is paired with the most preferred of these.
+        With containment, `exact` must be true, and the preference of rows must follow the sizes of
+        their sets, the largest first. Signatures tell little about the containment of sets of
+        different sizes, so there is no screen. Chains climb: each row that is similar to a
+        preferred one is paired with the most preferred of these.
     capped : bool
         Whether memory is limited, so that long rows are compared one at a time.
     join_short : bool
-        Whether a large component of short rows is joined. It is not if a join of all rows has ended before.
+        Whether a large component of short rows is joined. It is not if a join of all rows has ended
+        before.
     limits : WalkLimits
     """
 
@@ -123,7 +130,8 @@ def pairs_for_groups(
     preference: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return a subset of the similar pairs from which `star_groups` or `component_groups` form the same groups.
+    """Return a subset of the similar pairs from which `star_groups` or `component_groups` form the
+    same groups.
 
     Parameters
     ----------
@@ -135,17 +143,19 @@ def pairs_for_groups(
     copies, preference
         As for `star_groups`.
     progress : callable, optional
-        Called with (rows done, total), where the total is the number of rows that share a bucket with another row.
+        Called with (rows done, total), where the total is the number of rows that share a bucket
+        with another row.
 
     Returns
     -------
     pairs : structured ndarray with fields i, j, similarity
-        Sorted by (i, j). For stars: each removed row with its keeper; for chains: a spanning forest, or the pairs that
-        climb. Copies are not included.
+        Sorted by (i, j). For stars: each removed row with its keeper; for chains: a spanning
+        forest, or the pairs that climb. Copies are not included.
     compared : int
         The number of pairs that were compared.
     """
-    n, threads = len(keys), comparison.threads
+    n = len(keys)
+    threads = comparison.threads
     kinds = np.flatnonzero(first_copies(n, copies) == np.arange(n, dtype=np.int64))
     members = by_preference(kinds, n, copies, preference)
     buckets, counts = number_buckets(keys, members, threads)
@@ -157,36 +167,54 @@ def pairs_for_groups(
     starts = np.flatnonzero(np.diff(labels[meeting], prepend=-1))
     buckets = np.ascontiguousarray(buckets[meeting])
     state = kernels.Grouping(
-        buckets, counts, signatures, walked, comparison.least_slots(signatures.shape[1]), comparison.threshold,
-        comparison.exact, comparison.chains, comparison.measure == "containment",
-    )  # fmt: skip
+        buckets,
+        counts,
+        signatures,
+        walked,
+        comparison.least_slots(signatures.shape[1]),
+        comparison.threshold,
+        comparison.exact,
+        comparison.chains,
+        comparison.measure == "containment",
+    )
     compared = _Walk(state, rows, walked, comparison, progress).run(starts)
     found = state.left >= 0
-    i, j = walked[state.left[found]], walked[state.right[found]]
+    i = walked[state.left[found]]
+    j = walked[state.right[found]]
     return sorted_pairs(i, j, state.similarity[found]), compared
 
 
-def by_preference(rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None) -> Int64Array:
-    """Return first copies in the order in which groups take them: by the rank of their most preferred copy."""
+def by_preference(
+    rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None
+) -> Int64Array:
+    """Return first copies in the order in which groups take them: by the rank of their most
+    preferred copy.
+    """
     best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
     return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
 
 
 def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> npt.NDArray[np.void]:
     """Return pairs whose rows are in any order as sorted pairs with i < j."""
-    low, high = np.minimum(i, j), np.maximum(i, j)
+    low = np.minimum(i, j)
+    high = np.maximum(i, j)
     order = order_of_pairs(low, high)
     return as_pairs(low[order], high[order], similarity[order])
 
 
-def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison) -> Int64Array:
-    """Return the places of the members that may be similar to another one of their component, by component."""
+def _meeting(
+    labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison
+) -> Int64Array:
+    """Return the places of the members that may be similar to another one of their component, by
+    component.
+    """
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
     least = comparison.least_shared(signatures.shape[1])
     large = np.flatnonzero(sizes > comparison.limits.screened)
     if least and len(large):
-        order, ends = np.argsort(labels, kind="stable"), np.cumsum(sizes, dtype=np.int64)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(sizes, dtype=np.int64)
         for label in large.tolist():
             places = order[ends[label] - sizes[label] : ends[label]]
             may_match[places] = share_slots(signatures, members[places], least, comparison.threads)
@@ -197,7 +225,9 @@ def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, c
 
 
 class _Walk:
-    """The pass over all rows that share a bucket: small components in parallel, large components in pieces."""
+    """The pass over all rows that share a bucket: small components in parallel, large components in
+    pieces.
+    """
 
     def __init__(
         self,
@@ -207,22 +237,35 @@ class _Walk:
         comparison: Comparison,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        self.state, self.rows, self.walked, self.comparison = state, rows, walked, comparison
+        self.state = state
+        self.rows = rows
+        self.walked = walked
+        self.comparison = comparison
         self.limits = comparison.limits
-        self._progress, self._done, self._ahead = progress, 0, AHEAD
-        self._fetched: dict[int, int] = {}  # of fetched earlier rows: the number of each hold, and its tokens
+        self._progress = progress
+        self._done = 0
+        self._ahead = AHEAD
+        self._fetched: dict[
+            int, int
+        ] = {}  # of fetched earlier rows: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
 
     def run(self, starts: Int64Array) -> int:
-        """Process all components, which begin at `starts`, and return the number of pairs that were compared."""
+        """Process all components, which begin at `starts`, and return the number of pairs that were
+        compared.
+        """
         compared = 0
         stops = np.append(starts[1:], len(self.walked))
         small = np.ones(len(starts), bool)
         if self.comparison.exact:
-            small = (self._tokens(starts, stops) <= self.limits.piece_tokens) & (stops - starts <= self.limits.few)
+            small = (self._tokens(starts, stops) <= self.limits.piece_tokens) & (
+                stops - starts <= self.limits.few
+            )
         runs = self._runs(starts, stops, small)
-        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._is_large):
+        for count, rows in ordered_map(
+            self._walk_piece, runs, self.comparison.threads, self._is_large
+        ):
             compared += count
             self._tell(rows)
         for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
@@ -243,18 +286,25 @@ class _Walk:
         limited = self.comparison.capped and self.comparison.exact
         return limited and int(self._sizes[begin:end].sum()) > LARGE * self.limits.run_tokens
 
-    def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    def _runs(
+        self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]
+    ) -> Iterator[tuple[int, int]]:
         """Yield runs of complete small components of about `run_tokens` tokens each."""
         most = self.limits.run_tokens
         begin = end = filled = 0
         for start, stop, more in zip(
-            starts[small].tolist(), stops[small].tolist(), self._tokens(starts, stops)[small].tolist(), strict=True
+            starts[small].tolist(),
+            stops[small].tolist(),
+            self._tokens(starts, stops)[small].tolist(),
+            strict=True,
         ):
             if end > begin and (start != end or filled + more > most):
                 yield begin, end
             if end <= begin or start != end or filled + more > most:
-                begin, filled = start, 0
-            end, filled = stop, filled + more
+                begin = start
+                filled = 0
+            end = stop
+            filled = filled + more
         if end > begin:
             yield begin, end
 
@@ -279,11 +329,18 @@ class _Walk:
             return self.state.walk(begin, end), end - begin
 
     def _walk_large(self, start: int, stop: int) -> int:
-        """Process one component in pieces. The tokens of earlier rows are fetched when they are needed."""
+        """Process one component in pieces. The tokens of earlier rows are fetched when they are
+        needed.
+        """
         self.state.start(start, self.limits.crowd)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
-        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
+        taken = ordered_map(
+            lambda piece: (piece, self._take(*piece)),
+            pieces,
+            self.comparison.threads,
+            self._is_large,
+        )
         for (begin, end), sets in taken:
             with self._at_hand(begin, sets):
                 joined = self._walk_rows(start, stop, begin, end)
@@ -299,8 +356,8 @@ class _Walk:
     def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> int | None:
         """Process the rows begin..end of the component start..stop; their tokens are in memory.
 
-        If the component is a crowd of short rows, all its rows are processed, and the number of pairs that were
-        compared is returned.
+        If the component is a crowd of short rows, all its rows are processed, and the number of
+        pairs that were compared is returned.
         """
         before = -1
         while (ended := self.state.step(end))[0] != kernels.DONE:
@@ -322,10 +379,14 @@ class _Walk:
         return None
 
     def _join_short(self, start: int, stop: int) -> int | None:
-        """Process the rows of a component by an exact join if they are short and have few similar pairs."""
+        """Process the rows of a component by an exact join if they are short and have few similar
+        pairs.
+        """
         if not self.comparison.join_short or not are_short(self._sizes[start:stop]):
             return None
-        how, done, total = self.comparison, self._done, len(self.walked)
+        how = self.comparison
+        done = self._done
+        total = len(self.walked)
         tell = self._progress
 
         def report(joined: int, rows: int) -> None:
@@ -333,15 +394,28 @@ class _Walk:
                 tell(max(done, min(total, start + joined)), total)
 
         return place_short_rows(
-            self.state, self.rows, self.walked[start:stop], start, threshold=how.threshold, measure=how.measure,
-            threads=how.threads, progress=report,
-        )  # fmt: skip
+            self.state,
+            self.rows,
+            self.walked[start:stop],
+            start,
+            threshold=how.threshold,
+            measure=how.measure,
+            threads=how.threads,
+            progress=report,
+        )
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield consecutive runs of rows of about `run_tokens` tokens each."""
         while start < stop:
             before = int(self._ends[start - 1]) if start else 0
-            end = int(np.searchsorted(self._ends[start:stop], before + self.limits.run_tokens, side="right")) + start
+            end = (
+                int(
+                    np.searchsorted(
+                        self._ends[start:stop], before + self.limits.run_tokens, side="right"
+                    )
+                )
+                + start
+            )
             end = max(end, start + 1)
             yield start, end
             start = end
@@ -363,10 +437,16 @@ class _Walk:
         self._fetched.clear()
 
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
-        """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin` on are in memory."""
+        """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin`
+        on are in memory.
+        """
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
-        wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)))
+        wanted = min(
+            SAMPLE_ROWS,
+            stop - start,
+            max(1, (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)),
+        )
         sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
         self.state.begin_crowd(counts, max(2, wanted // FREQUENT_ROWS))

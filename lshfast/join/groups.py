@@ -1,4 +1,6 @@
-"""Groups from pairs: stars, in which each removed row is similar to the kept row, or connected components."""
+"""Groups from pairs: stars, in which each removed row is similar to the kept row, or connected
+components.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Groups:
     keeper : ndarray of int64, shape (n,)
         The kept row; the row itself if it is kept.
     similarity : ndarray of float64, shape (n,)
-        Similarity to the keeper, taken from the pairs. 1 for a copy; NaN if there is no pair of the two rows.
+        Similarity to the keeper, taken from the pairs. 1 for a copy; NaN if there is no pair of the
+        two rows.
     labels : ndarray of int64, shape (n,)
         The smallest row of the group.
     """
@@ -39,29 +42,44 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
         return np.arange(n, dtype=np.int64)
     values = array_of(preference, "the values to prefer rows by")
     if values.shape != (n,):
-        raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
-    if values.dtype.kind in "OUSV":  # numpy converts numbers beside strings to strings; Python objects keep their types
+        raise ValueError(
+            f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}"
+        )
+    # Numpy converts numbers beside strings to strings; Python objects keep their types.
+    if values.dtype.kind in "OUSV":
         values = np.fromiter(objects_of(preference, "the values to prefer rows by"), object, n)
     missing = np.asarray(values != values)  # NaN and NaT
     if missing.any():
-        raise ValueError(f"values to prefer rows by must not be missing, as that of row {missing.argmax()} is")
+        raise ValueError(
+            f"values to prefer rows by must not be missing, as that of row {missing.argmax()} is"
+        )
     try:
         _, ranks = np.unique(values, return_inverse=True)
     except TypeError:
-        raise TypeError("values to prefer rows by must be comparable: all numbers, or all strings") from None
+        raise TypeError(
+            "values to prefer rows by must be comparable: all numbers, or all strings"
+        ) from None
     return np.argsort(-ranks.astype(np.int64), kind="stable").astype(np.int64)
 
 
 def larger_first(sizes: Int64Array, preference: npt.ArrayLike | None) -> Int64Array:
-    """Return a preference for the rows with larger sets, and among sets of one size for the rows preferred before."""
+    """Return a preference for the rows with larger sets, and among sets of one size for the rows
+    preferred before.
+    """
     order = preferred(len(sizes), preference)
     values = np.empty(len(sizes), np.int64)
-    values[order[np.argsort(-sizes[order], kind="stable")]] = np.arange(len(sizes), 0, -1, dtype=np.int64)
+    values[order[np.argsort(-sizes[order], kind="stable")]] = np.arange(
+        len(sizes), 0, -1, dtype=np.int64
+    )
     return values
 
 
 def climbing_pairs(
-    n: int, pairs: npt.NDArray[np.void], *, copies: Int64Array | None = None, preference: npt.ArrayLike | None = None
+    n: int,
+    pairs: npt.NDArray[np.void],
+    *,
+    copies: Int64Array | None = None,
+    preference: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.void]:
     """Return, for each row in pairs with preferred rows, its pair with the most preferred of them.
 
@@ -78,8 +96,10 @@ def climbing_pairs(
         Sorted by (i, j). They form a forest, whose roots are similar to no preferred row.
     """
     best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
-    i, j = rank[best[pairs["i"]]], rank[best[pairs["j"]]]
-    later, earlier = np.maximum(i, j), np.minimum(i, j)
+    i = rank[best[pairs["i"]]]
+    j = rank[best[pairs["j"]]]
+    later = np.maximum(i, j)
+    earlier = np.minimum(i, j)
     order = order_of_pairs(later, earlier)
     return np.asarray(pairs[np.sort(order[np.diff(later[order], prepend=-1) != 0])])
 
@@ -91,10 +111,11 @@ def star_groups(
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
 ) -> Groups:
-    """Group rows into stars: each removed row is itself similar to the row that is kept in its place.
+    """Group rows into stars: each removed row is itself similar to the row that is kept in its
+    place.
 
-    Rows are processed in order of preference. A row that has no keeper yet is kept, and becomes the keeper of all rows
-    that are similar to it and have no keeper yet.
+    Rows are processed in order of preference. A row that has no keeper yet is kept, and becomes the
+    keeper of all rows that are similar to it and have no keeper yet.
 
     Parameters
     ----------
@@ -124,7 +145,8 @@ def star_groups(
     >>> star_groups(4, chain, preference=[1, 2, 1, 1]).keeper.tolist()
     [1, 1, 1, 3]
     """
-    order, first = preferred(n, preference), first_copies(n, copies)
+    order = preferred(n, preference)
+    first = first_copies(n, copies)
     best, rank = best_copies(order, first)
     kinds = np.argsort(rank[best[first]], kind="stable").astype(np.int64)
     offsets, neighbours, similarity = _adjacency(n, *_between_kinds(n, pairs, first))
@@ -159,7 +181,8 @@ def component_groups(
     >>> component_groups(4, np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)).keeper.tolist()
     [0, 0, 0, 3]
     """
-    order, first = preferred(n, preference), first_copies(n, copies)
+    order = preferred(n, preference)
+    first = first_copies(n, copies)
     i, j, alike = _between_kinds(n, pairs, first)
     labels = kernels.components(i, j, n)[first]
     best, _ = best_copies(order, labels)
@@ -185,8 +208,13 @@ def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
 def _between_kinds(
     n: int, pairs: npt.NDArray[np.void], first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (i, j, similarity) of pairs as pairs of first copies, without pairs of copies of the same row."""
-    parts = [_part_between_kinds(n, pairs[start : start + PIECE], first) for start in range(0, len(pairs), PIECE)]
+    """Return (i, j, similarity) of pairs as pairs of first copies, without pairs of copies of the
+    same row.
+    """
+    parts = [
+        _part_between_kinds(n, pairs[start : start + PIECE], first)
+        for start in range(0, len(pairs), PIECE)
+    ]
     parts = parts or [_part_between_kinds(n, pairs, first)]
     i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
     return i, j, similarity
@@ -197,8 +225,11 @@ def _part_between_kinds(
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     for name in ("i", "j"):
         if len(pairs) and not 0 <= pairs[name].min() <= pairs[name].max() < n:
-            raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {pairs[name].min()}..{pairs[name].max()}")
-    i, j = first[pairs["i"]], first[pairs["j"]]
+            raise ValueError(
+                f"rows of pairs must be in 0..{n - 1}, not {pairs[name].min()}..{pairs[name].max()}"
+            )
+    i = first[pairs["i"]]
+    j = first[pairs["j"]]
     apart = i != j
     return np.minimum(i, j)[apart], np.maximum(i, j)[apart], pairs["similarity"][apart]
 
@@ -215,8 +246,11 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
 def _adjacency(
     n: int, i: Int64Array, j: Int64Array, similarity: Float64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (offsets, neighbours, similarities) of the graph of pairs, with ascending neighbours."""
-    ends, others = np.concatenate([i, j]), np.concatenate([j, i])
+    """Return (offsets, neighbours, similarities) of the graph of pairs, with ascending
+    neighbours.
+    """
+    ends = np.concatenate([i, j])
+    others = np.concatenate([j, i])
     order = order_of_pairs(ends, others)
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
@@ -226,5 +260,6 @@ def _adjacency(
 def smallest(keeper: Int64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same keeper."""
     first = np.empty_like(keeper)
-    first[keeper[::-1]] = np.arange(len(keeper) - 1, -1, -1, dtype=np.int64)  # the smallest is written last and stays
+    # The smallest is written last and stays.
+    first[keeper[::-1]] = np.arange(len(keeper) - 1, -1, -1, dtype=np.int64)
     return first[keeper]

@@ -1,7 +1,7 @@
 """Identical items, byte for byte: found in memory, found in a stream, and counted.
 
-No decision rests on a hash that others can compute. Hashes have secret keys, which are drawn for each call, so nobody
-can write different items with equal hashes (docs/understand/security.md).
+No decision rests on a hash that others can compute. Hashes have secret keys, which are drawn for
+each call, so nobody can write different items with equal hashes (docs/understand/security.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ from lshfast.join.banded import confirm_copies, equal_rows
 from lshfast.join.item_filter import ItemFilter
 from lshfast.kernels import cardinality
 from lshfast.kernels.bands import sorted_numbers
-from lshfast.kernels.text import HashKey, Texts, texts_in_parts, tokens_of_integers, tokens_of_texts, words_at
+from lshfast.kernels.text import (
+    HashKey,
+    Texts,
+    texts_in_parts,
+    tokens_of_integers,
+    tokens_of_texts,
+    words_at,
+)
 from lshfast.sketch.cardinality import DistinctCounter
 
 Method: TypeAlias = Literal["positions", "hash"]
@@ -39,27 +46,33 @@ PIECE_ITEMS = 1 << 14
 COUNTED_ROWS = 1 << 16
 
 
-def find_identical(items: Any, *, method: Method = "positions", threads: int | None = None) -> Int64Array:
-    """Return, for each item, the first item with the same bytes; the item itself if it is the first.
+def find_identical(
+    items: Any, *, method: Method = "positions", threads: int | None = None
+) -> Int64Array:
+    """Return, for each item, the first item with the same bytes; the item itself if it is the
+    first.
 
-    With "positions", items of one length with the same words at 8 random places are compared as a whole. All items of
-    one length have the same places; of items of at most 256 bytes, a hash of all bytes is compared instead. Most longer
-    items are neither read nor hashed completely, and no error is possible. If different items agree at these places, as
-    pages with a template can, hashes of their bytes decide which of them are compared.
+    With "positions", items of one length with the same words at 8 random places are compared as a
+    whole. All items of one length have the same places; of items of at most 256 bytes, a hash of
+    all bytes is compared instead. Most longer items are neither read nor hashed completely, and no
+    error is possible. If different items agree at these places, as pages with a template can,
+    hashes of their bytes decide which of them are compared.
 
-    With "hash", items are identical if their lengths and two 61-bit hashes of their bytes are equal. Each hash has its
-    own secret key; the second is computed only of items whose first hash is not unique. Different items of L bytes have
-    equal hashes with probability at most (ceil(L / 7) / (2**61 - 2))**2 (identical.md), so any of n items is wrong
-    with probability at most n**2 / 2 times this.
+    With "hash", items are identical if their lengths and two 61-bit hashes of their bytes are
+    equal. Each hash has its own secret key; the second is computed only of items whose first hash
+    is not unique. Different items of L bytes have equal hashes with probability at most (ceil(L /
+    7) / (2**61 - 2))**2 (identical.md), so any of n items is wrong with probability at most n**2 /
+    2 times this.
 
     Parameters
     ----------
     items : sequence of str or bytes, or Arrow column
-        n items, as the texts of `shingle`; a str is compared as UTF-8, and bytes need not be UTF-8. A null (None, NaN)
-        is an item of no bytes.
+        n items, as the texts of `shingle`; a str is compared as UTF-8, and bytes need not be UTF-8.
+        A null (None, NaN) is an item of no bytes.
     method : {"positions", "hash"}, default "positions"
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
 
     Returns
     -------
@@ -79,8 +92,8 @@ def find_identical(items: Any, *, method: Method = "positions", threads: int | N
 
     References
     ----------
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.9.1, for "positions"; J. L. Carter,
-    M. N. Wegman, "Universal classes of hash functions", 1979.
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.9.1, for
+    "positions"; J. L. Carter, M. N. Wegman, "Universal classes of hash functions", 1979.
 
     Examples
     --------
@@ -90,7 +103,8 @@ def find_identical(items: Any, *, method: Method = "positions", threads: int | N
     """
     if method not in get_args(Method):
         raise ValueError(f"method must be 'positions' or 'hash', not {method!r}")
-    texts, threads = Texts(items), thread_count(threads)
+    texts = Texts(items)
+    threads = thread_count(threads)
     return _by_positions(texts, threads) if method == "positions" else _by_hash(texts, threads)
 
 
@@ -100,13 +114,19 @@ def _by_hash(texts: Texts, threads: int) -> Int64Array:
     copies = equal_rows(_rows_of(texts.lengths, first))
 
     def fingerprints(rows: Int64Array) -> UInt64Array:
-        return _rows_of(texts.lengths[rows], first[rows], _hashes(texts.take(rows), keys[1], threads))
+        return _rows_of(
+            texts.lengths[rows], first[rows], _hashes(texts.take(rows), keys[1], threads)
+        )
 
-    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(texts), dtype=np.int64)), fingerprints)
+    return confirm_copies(
+        copies, np.flatnonzero(copies != np.arange(len(texts), dtype=np.int64)), fingerprints
+    )
 
 
 def _by_positions(texts: Texts, threads: int) -> Int64Array:
-    """Compare each item with the first item of its bucket, and then those that differ from it, by full hashes."""
+    """Compare each item with the first item of its bucket, and then those that differ from it, by
+    full hashes.
+    """
     left = np.arange(len(texts), dtype=np.int64)
     found = left.copy()
     marks = _rows_of(texts.lengths, _samples(texts, threads))
@@ -122,20 +142,26 @@ def _by_positions(texts: Texts, threads: int) -> Int64Array:
 
 
 def _rows_of(lengths: Int64Array, *hashes: UInt64Array) -> UInt64Array:
-    """Return lengths and hashes as rows for `equal_rows`, which takes rows that begin with 0 as different."""
+    """Return lengths and hashes as rows for `equal_rows`, which takes rows that begin with 0 as
+    different.
+    """
     return np.stack([lengths.astype(np.uint64) + np.uint64(1), *hashes], axis=1)
 
 
 def _hashes(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
     """Return the 61-bit hash of each text under a key, mixed to 64 bits by a bijection."""
     parts = (texts.take(rows) for rows in pieces(texts.lengths, PIECE_BYTES))
-    whole = [np.empty(0, np.uint64), *ordered_map(lambda part: tokens_of_texts(part, key), parts, threads)]
+    whole = [
+        np.empty(0, np.uint64),
+        *ordered_map(lambda part: tokens_of_texts(part, key), parts, threads),
+    ]
     return np.concatenate(whole)
 
 
 def _samples(texts: Texts, threads: int) -> UInt64Array:
     """Return a hash of each short text, and of the words at random places of each long one."""
-    key, short = draw_hash_key(), texts.lengths <= WHOLE_BYTES
+    key = draw_hash_key()
+    short = texts.lengths <= WHOLE_BYTES
     samples = np.empty(len(texts), np.uint64)
     for chosen, hashes_of in ((short, _hashes), (~short, _hashes_of_places)):
         if chosen.all():
@@ -145,52 +171,64 @@ def _samples(texts: Texts, threads: int) -> UInt64Array:
 
 
 def _hashes_of_places(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
-    """Return a hash of the words at random places of each text: a sum of mixed words, each times an odd number."""
+    """Return a hash of the words at random places of each text: a sum of mixed words, each times an
+    odd number.
+    """
     drawn = np.frombuffer(secrets.token_bytes(16 * POINTS), np.uint64)
-    points, multipliers = drawn[:POINTS].copy(), drawn[POINTS:] | np.uint64(1)
+    points = drawn[:POINTS].copy()
+    multipliers = drawn[POINTS:] | np.uint64(1)
 
     def work(start: int) -> UInt64Array:
         words = words_at(texts.take(slice(start, start + PIECE_ITEMS)), points)
         mixed = tokens_of_integers(words.reshape(-1), key).reshape(words.shape)
         return np.asarray((mixed * multipliers).sum(axis=1))
 
-    return np.concatenate([np.empty(0, np.uint64), *ordered_map(work, range(0, len(texts), PIECE_ITEMS), threads)])
+    return np.concatenate(
+        [np.empty(0, np.uint64), *ordered_map(work, range(0, len(texts), PIECE_ITEMS), threads)]
+    )
 
 
 def find_identical_in_batches(
-    read: Callable[[], Iterable[Any]], expected: int, *, error: float = 0.01, threads: int | None = None
+    read: Callable[[], Iterable[Any]],
+    expected: int,
+    *,
+    error: float = 0.01,
+    threads: int | None = None,
 ) -> Int64Array:
     """Find the items of a stream that are identical to an earlier one, without holding the items.
 
-    The stream is read twice. The first pass puts all items into an `ItemFilter`, which tells which certainly are new.
-    The second pass holds the hashes of the other items only, and of those that they may be identical to. So the memory
-    is a few bits for each item, and about 100 bytes for each item that occurs repeatedly or that the filter took for
-    one. A `PerfectMap` finds the hashes of the first pass in the second.
+    The stream is read twice. The first pass puts all items into an `ItemFilter`, which tells which
+    certainly are new. The second pass holds the hashes of the other items only, and of those that
+    they may be identical to. So the memory is a few bits for each item, and about 100 bytes for
+    each item that occurs repeatedly or that the filter took for one. A `PerfectMap` finds the
+    hashes of the first pass in the second.
 
     Parameters
     ----------
     read : callable
-        Called twice without arguments; returns the batches, each as `items` of `find_identical`. Both times it must
-        give the same items.
+        Called twice without arguments; returns the batches, each as `items` of `find_identical`.
+        Both times it must give the same items.
     expected : int
-        The expected number of different items, in 1..2**40. More of them cost memory, and no errors.
+        The expected number of different items, in 1..2**40. More of them cost memory, and no
+        errors.
     error : float, default 0.01
-        The share of new items that the filter may take for repeated ones, in [1e-18, 1): a smaller one takes more bits.
+        The share of new items that the filter may take for repeated ones, in [1e-18, 1): a smaller
+        one takes more bits.
     threads : int, optional
         As for `find_identical`.
 
     Returns
     -------
     ndarray of int64, shape (m, 2)
-        The number of each item that is identical to an earlier one, and the number of the first item that it is
-        identical to, ascending. Items are numbered through all batches. Hashes decide as for `find_identical` with
-        method="hash".
+        The number of each item that is identical to an earlier one, and the number of the first
+        item that it is identical to, ascending. Items are numbered through all batches. Hashes
+        decide as for `find_identical` with method="hash".
 
     Raises
     ------
     TypeError, ValueError
-        As for `find_identical`, or if `expected` or `error` is out of range, or the second pass has another number of
-        items than the first.
+        As for `find_identical`, or if `expected` or `error` is out of range, or the second pass has
+        another number of items than the first.
 
     See Also
     --------
@@ -207,8 +245,11 @@ def find_identical_in_batches(
     >>> find_identical_in_batches(lambda: days, expected=5).tolist()
     [[3, 1], [4, 0]]
     """
-    threads, keys = thread_count(threads), (draw_hash_key(), draw_hash_key())
-    seen, held, total = ItemFilter(expected, error), GrowingArray(np.uint64), 0
+    threads = thread_count(threads)
+    keys = (draw_hash_key(), draw_hash_key())
+    seen = ItemFilter(expected, error)
+    held = GrowingArray(np.uint64)
+    total = 0
     for batch in read():
         hashes = _hashes(Texts(batch), keys[0], threads)
         held.extend(hashes[~seen.add_hashes(hashes)])
@@ -216,7 +257,9 @@ def find_identical_in_batches(
     repeated = sorted_numbers(held.finished())
     repeated = repeated[np.diff(repeated, prepend=repeated[:1] + np.uint64(1)) != 0]
     known = PerfectMap(repeated)
-    rows, marks, at = GrowingArray(np.int64), GrowingArray(np.uint64, 3), 0
+    rows = GrowingArray(np.int64)
+    marks = GrowingArray(np.uint64, 3)
+    at = 0
     for batch in read():
         texts = Texts(batch)
         hashes = _hashes(texts, keys[0], threads)
@@ -226,7 +269,9 @@ def find_identical_in_batches(
         marks.extend(_rows_of(texts.lengths[chosen], hashes[chosen], second))
         at += len(texts)
     if at != total:
-        raise ValueError(f"read must give the same items each time, not {total} items and then {at}")
+        raise ValueError(
+            f"read must give the same items each time, not {total} items and then {at}"
+        )
     numbers = rows.finished()
     first = numbers[equal_rows(marks.finished())]
     again = numbers != first
@@ -241,8 +286,8 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     items : as for `find_identical`, or an iterator of such batches
         Batches are read one after the other, and not held.
     p : int, default 14
-        Binary logarithm of the number of registers, in 4..18. The relative standard error is 1.04 / sqrt(2**p), 0.8 %
-        by default (see `DistinctCounter`).
+        Binary logarithm of the number of registers, in 4..18. The relative standard error is 1.04 /
+        sqrt(2**p), 0.8 % by default (see `DistinctCounter`).
     seed : int or "random", default 1
         In 0..2**64 - 1. With "random", nobody can write items that make the estimate wrong.
     threads : int, optional
@@ -268,8 +313,10 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     >>> round(count_distinct([f"item {number % 5000}" for number in range(20000)]), -3)
     5000.0
     """
-    counter, threads = DistinctCounter(p, seed), thread_count(threads)
-    registers, constant = counter.empty(), cardinality.constant(counter.seed)
+    counter = DistinctCounter(p, seed)
+    threads = thread_count(threads)
+    registers = counter.empty()
+    constant = cardinality.constant(counter.seed)
     for batch in items if isinstance(items, Iterator) else [items]:
         parts = texts_in_parts(batch, COUNTED_ROWS)
         for tokens in ordered_map(lambda part: tokens_of_texts(part, counter.seed), parts, threads):

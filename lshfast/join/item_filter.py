@@ -21,18 +21,19 @@ MOST_ITEMS = 2**40
 class ItemFilter:
     """Tell which items of a stream certainly are new, in one pass and a few bits an item.
 
-    Each item sets `hashes` bits of the filter. An item whose bits are not all set was certainly not added before. If
-    they are, it was added before, or it is new and its bits were set by others. Items are hashed under a secret key
-    that is drawn for each filter, so nobody can write items that the filter takes for others.
+    Each item sets `hashes` bits of the filter. An item whose bits are not all set was certainly not
+    added before. If they are, it was added before, or it is new and its bits were set by others.
+    Items are hashed under a secret key that is drawn for each filter, so nobody can write items
+    that the filter takes for others.
 
     Parameters
     ----------
     expected : int
         The expected number of different items, in 1..2**40.
     error : float, default 0.01
-        Probability, in [1e-18, 1), that a new item is taken for one that was added before, when the filter holds the
-        expected number of items; it is smaller before, and greater after. The filter has 1.44 log2(1 / error) bits an
-        item: 9.6 for 0.01.
+        Probability, in [1e-18, 1), that a new item is taken for one that was added before, when the
+        filter holds the expected number of items; it is smaller before, and greater after. The
+        filter has 1.44 log2(1 / error) bits an item: 9.6 for 0.01.
 
     Attributes
     ----------
@@ -55,8 +56,8 @@ class ItemFilter:
 
     References
     ----------
-    B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch, M. Mitzenmacher, "Less
-    hashing, same performance", 2006.
+    B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch, M.
+    Mitzenmacher, "Less hashing, same performance", 2006.
 
     Examples
     --------
@@ -90,7 +91,8 @@ class ItemFilter:
         Returns
         -------
         ndarray of bool, shape (n,)
-            False for items that were added before, in this call too, and with probability `error` for new ones.
+            False for items that were added before, in this call too, and with probability `error`
+            for new ones.
 
         Raises
         ------
@@ -121,7 +123,9 @@ class ItemFilter:
             return kernels.hold_keys(self._filter, hashes, self.bits, self.hashes)
 
     def add_hashes(self, hashes: UInt64Array) -> BoolArray:
-        """Add items by hashes under a secret key, and return which of them certainly were not added before."""
+        """Add items by hashes under a secret key, and return which of them certainly were not added
+        before.
+        """
         with self._lock:
             new = ~kernels.add_keys(self._filter, hashes, self.bits, self.hashes)
             self._count += int(new.sum())
@@ -141,8 +145,13 @@ class ItemFilter:
 
     @property
     def current_error(self) -> float:
-        """Probability that an item that was not added is taken for one that was: the share of set bits ** `hashes`."""
-        ones = sum(int(np.unpackbits(part).sum()) for part in np.array_split(self._filter, -(-self.nbytes // 2**20)))
+        """Probability that an item that was not added is taken for one that was: the share of set
+        bits ** `hashes`.
+        """
+        ones = sum(
+            int(np.unpackbits(part).sum())
+            for part in np.array_split(self._filter, -(-self.nbytes // 2**20))
+        )
         return float((ones / self.bits) ** self.hashes)
 
     def __reduce__(self) -> Any:

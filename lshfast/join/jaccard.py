@@ -22,7 +22,8 @@ PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
 # The similarity of two sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
 
-# The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair have more.
+# The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair
+# have more.
 PIECE = 1 << 21
 
 # The largest probability with which `screen` drops a pair at the threshold.
@@ -56,7 +57,9 @@ def joined_pairs(parts: Iterable[npt.NDArray[np.void]], room: int = 0) -> npt.ND
 
 
 def sort_pairs(pairs: npt.NDArray[np.void]) -> None:
-    """Sort pairs in place by (i, j), a field at a time: that is faster than to move whole pairs, and takes no copy."""
+    """Sort pairs in place by (i, j), a field at a time: that is faster than to move whole pairs,
+    and takes no copy.
+    """
     order = order_of_pairs(pairs["i"], pairs["j"])
     for name in pairs.dtype.names or ():
         pairs[name] = pairs[name][order]
@@ -112,7 +115,8 @@ def verify(
             raise TypeError(f"{name} must be row numbers, not {np.asarray(rows).dtype}")
     if len(i) != len(j):
         raise ValueError(f"i and j must be of one length, not {len(i)} and {len(j)}")
-    i, j = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
+    i = np.ascontiguousarray(i, np.int64)
+    j = np.ascontiguousarray(j, np.int64)
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     check_measure(measure)
@@ -128,10 +132,13 @@ def verify(
         return len(chosen)
 
     def is_large(chosen: Int64Array) -> bool:
-        """Return whether two rows together have more tokens than a piece; they are compared alone."""
+        """Return whether two rows together have more tokens than a piece; they are compared
+        alone.
+        """
         return int(sizes[i[chosen]].max() + sizes[j[chosen]].max()) > PIECE
 
-    sizes, done = sets.sizes, 0
+    sizes = sets.sizes
+    done = 0
     for count in ordered_map(work, _pieces(sizes, i, j), thread_count(threads), is_large):
         done += count
         if progress:
@@ -150,7 +157,8 @@ def check_measure(measure: str) -> PairMeasure:
 def equal_jaccard(measure: PairMeasure, threshold: float) -> float:
     """Return the Jaccard similarity of two sets of one size that are exactly at the threshold.
 
-    Sets of n tokens that share o have the containment c = o / n and the Jaccard similarity o / (2 n - o) = c / (2 - c).
+    Sets of n tokens that share o have the containment c = o / n and the Jaccard similarity o / (2 n
+    - o) = c / (2 - c).
     """
     return threshold / (2 - threshold) if measure == "containment" else threshold
 
@@ -158,7 +166,8 @@ def equal_jaccard(measure: PairMeasure, threshold: float) -> float:
 def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:
     """Yield the numbers of the pairs in pieces of about PIECE tokens and at most PIECE pairs each.
 
-    Rows connected by pairs stay in one piece, so that each row is fetched once. A component that is too large is cut.
+    Rows connected by pairs stay in one piece, so that each row is fetched once. A component that is
+    too large is cut.
     """
     if len(i) == 0:
         return
@@ -174,15 +183,22 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     stops = np.append(starts[1:], len(order))
     component_weight = weight[np.searchsorted(rows, label[starts])]
     held: list[Int64Array] = []
-    filled, pairs = 0.0, 0
-    for start, stop, more in zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True):
+    filled = 0.0
+    pairs = 0
+    for start, stop, more in zip(
+        starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True
+    ):
         if held and (filled + more > PIECE or pairs + stop - start > PIECE):
             yield np.concatenate(held)
-            held, filled, pairs = [], 0.0, 0
+            held = []
+            filled = 0.0
+            pairs = 0
         if more > PIECE and stop - start > 1:
             yield from _cut(sizes, i, j, order[start:stop])
         elif stop - start > PIECE:
-            yield from (order[first : min(first + PIECE, stop)] for first in range(start, stop, PIECE))
+            yield from (
+                order[first : min(first + PIECE, stop)] for first in range(start, stop, PIECE)
+            )
         else:
             held.append(order[start:stop])
             filled += more
@@ -191,31 +207,44 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
         yield np.concatenate(held)
 
 
-def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
+def _cut(
+    sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array
+) -> Iterator[Int64Array]:
     """Yield the pairs of one large component in pieces whose distinct rows have about PIECE tokens.
 
-    Rows are divided into blocks of half a piece, and pairs are sorted by their blocks. With n blocks, a row is fetched
-    at most n times.
+    Rows are divided into blocks of half a piece, and pairs are sorted by their blocks. With n
+    blocks, a row is fetched at most n times.
     """
     rows = np.unique(np.concatenate([i[chosen], j[chosen]]))
     block = _blocks(sizes[rows], PIECE // 2)
-    left, right = block[np.searchsorted(rows, i[chosen])], block[np.searchsorted(rows, j[chosen])]
+    left = block[np.searchsorted(rows, i[chosen])]
+    right = block[np.searchsorted(rows, j[chosen])]
     order = order_of_pairs(left, right)
-    chosen, left, right = chosen[order], left[order], right[order]
+    chosen = chosen[order]
+    left = left[order]
+    right = right[order]
     starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
     of_pairs = np.minimum(np.add.reduceat(sizes[i[chosen]] + sizes[j[chosen]], starts), PIECE)
-    filled, first = 0, 0
-    for start, stop, more in zip(starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True):
+    filled = 0
+    first = 0
+    for start, stop, more in zip(
+        starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True
+    ):
         if start > first and (filled + more > PIECE or stop - first > PIECE):
             yield from (chosen[at : min(at + PIECE, start)] for at in range(first, start, PIECE))
-            filled, first = 0, start
+            filled = 0
+            first = start
         filled += more
     yield from (chosen[at : at + PIECE] for at in range(first, len(chosen), PIECE))
 
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
-    """Return the block of each row: consecutive rows of at most `most` tokens, or a single row of more."""
-    ends, begins, start = np.cumsum(sizes, dtype=np.int64), np.zeros(len(sizes) + 1, np.int64), 0
+    """Return the block of each row: consecutive rows of at most `most` tokens, or a single row of
+    more.
+    """
+    ends = np.cumsum(sizes, dtype=np.int64)
+    begins = np.zeros(len(sizes) + 1, np.int64)
+    start = 0
     while start < len(sizes):
         before = int(ends[start - 1]) if start else 0
         start = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
@@ -228,11 +257,14 @@ def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Ar
     return np.asarray(kernels.agreements(signatures, i, j) / signatures.shape[1])
 
 
-def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float) -> npt.NDArray[np.bool_]:
-    """Return which candidates to verify exactly, bool: those with at least `least_agreement` equal slots.
+def screen(
+    signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float
+) -> npt.NDArray[np.bool_]:
+    """Return which candidates to verify exactly, bool: those with at least `least_agreement` equal
+    slots.
 
-    A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast` signatures vary
-    less). Most pairs of dissimilar texts that share a bucket by chance are dropped.
+    A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast`
+    signatures vary less). Most pairs of dissimilar texts that share a bucket by chance are dropped.
     """
     k = signatures.shape[1]
     return np.asarray(kernels.agreements(signatures, i, j) >= least_agreement(k, threshold))

@@ -1,7 +1,9 @@
-"""The search for candidates as two functions for a map-reduce engine (A. Rajaraman, J. Ullman, exercise 3.4.4).
+"""The search for candidates as two functions for a map-reduce engine (A. Rajaraman, J. Ullman,
+exercise 3.4.4).
 
-`map_buckets` turns signatures into (band, bucket key, row); `reduce_buckets` turns all records of some buckets into the
-rows that each row is to be compared with. Partial results merge in any order, so an engine may combine them early.
+`map_buckets` turns signatures into (band, bucket key, row); `reduce_buckets` turns all records of
+some buckets into the rows that each row is to be compared with. Partial results merge in any order,
+so an engine may combine them early.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class Buckets:
     ----------
     band : ndarray of int64, shape (m,)
     key : ndarray of uint64, shape (m,)
-        The bucket key, as returned by `Bands.keys`. An engine sends all records of one (band, key) to one reducer.
+        The bucket key, as returned by `Bands.keys`. An engine sends all records of one (band, key)
+        to one reducer.
     row : ndarray of int64, shape (m,)
 
     See Also
@@ -45,27 +48,37 @@ class Buckets:
 
     @staticmethod
     def merge(parts: Sequence[Buckets]) -> Buckets:
-        """Return the records of all parts, each once. The order and the grouping of merges do not matter."""
+        """Return the records of all parts, each once. The order and the grouping of merges do not
+        matter.
+        """
         band, key, row = (
             np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
             for name, dtype in (("band", np.int64), ("key", np.uint64), ("row", np.int64))
         )
         order = np.lexsort((row, key, band))
-        band, key, row = band[order], key[order], row[order]
+        band = band[order]
+        key = key[order]
+        row = row[order]
         again = (np.diff(band) == 0) & (key[1:] == key[:-1]) & (np.diff(row) == 0)
         first = np.concatenate([np.ones(min(1, len(row)), bool), ~again])
         return Buckets(band[first], key[first], row[first])
 
     def split(self, parts: int) -> list[Buckets]:
-        """Divide complete buckets among so many reducers, at least 1, by their keys, as an engine does."""
+        """Divide complete buckets among so many reducers, at least 1, by their keys, as an engine
+        does.
+        """
         parts = check_int("parts", parts, 1, 2**63 - 1)
         of = self.key % np.uint64(parts)
-        return [Buckets(self.band[of == part], self.key[of == part], self.row[of == part]) for part in range(parts)]
+        return [
+            Buckets(self.band[of == part], self.key[of == part], self.row[of == part])
+            for part in range(parts)
+        ]
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """For each row i, the rows j > i that it is to be compared with: ``others[offsets[n]:offsets[n + 1]]`` of rows[n].
+    """For each row i, the rows j > i that it is to be compared with: ``others[offsets[n]:offsets[n
+    + 1]]`` of rows[n].
 
     Attributes
     ----------
@@ -91,16 +104,20 @@ class Comparisons:
 
     @staticmethod
     def merge(parts: Sequence[Comparisons]) -> Comparisons:
-        """Return the comparisons of all parts, each once. The order and the grouping of merges do not matter."""
+        """Return the comparisons of all parts, each once. The order and the grouping of merges do
+        not matter.
+        """
         pairs = [part.pairs for part in parts]
         empty = np.empty(0, np.int64)
         return _comparisons(
-            np.concatenate([empty, *(i for i, _ in pairs)]), np.concatenate([empty, *(j for _, j in pairs)])
+            np.concatenate([empty, *(i for i, _ in pairs)]),
+            np.concatenate([empty, *(j for _, j in pairs)]),
         )
 
 
 def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> Buckets:
-    """Return the buckets of some signatures: b records a row, none for an empty row. This is the map function.
+    """Return the buckets of some signatures: b records a row, none for an empty row. This is the
+    map function.
 
     Parameters
     ----------
@@ -129,7 +146,10 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
     >>> from lshfast.external import Buckets, map_buckets, reduce_buckets
     >>> sets = TokenSets.from_sets([["a", "b", "c"], ["x"], ["a", "b", "c"], ["a", "b", "c", "d"]])
     >>> signatures, bands = MinHasher(128).sketch(sets), Bands(32, 4)
-    >>> parts = [map_buckets(signatures[:2], [0, 1], bands), map_buckets(signatures[2:], [2, 3], bands)]
+    >>> parts = [
+    ...     map_buckets(signatures[:2], [0, 1], bands),
+    ...     map_buckets(signatures[2:], [2, 3], bands),
+    ... ]
     >>> found = reduce_buckets(Buckets.merge(parts))
     >>> found.rows.tolist(), found.offsets.tolist(), found.others.tolist()
     ([0, 2], [0, 2, 3], [2, 3, 3])
@@ -138,24 +158,30 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
     if numbers.dtype.kind not in "iu" and numbers.size:
         raise TypeError(f"rows must be ints, not {numbers.dtype}")
     if numbers.shape != (len(signatures),):
-        raise ValueError(f"rows must be {len(signatures)} numbers, one a signature, not of shape {numbers.shape}")
+        raise ValueError(
+            f"rows must be {len(signatures)} numbers, one a signature, not of shape {numbers.shape}"
+        )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= 2**63):
         raise ValueError(f"rows must be in 0..2**63 - 1, not {numbers.min()}..{numbers.max()}")
     keys = bands.keys(signatures)
     which, band = np.nonzero(keys != EMPTY)
-    return Buckets.merge([Buckets(band.astype(np.int64), keys[which, band], numbers.astype(np.int64)[which])])
+    return Buckets.merge(
+        [Buckets(band.astype(np.int64), keys[which, band], numbers.astype(np.int64)[which])]
+    )
 
 
 def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
-    """Return, for each row i, the rows j > i that share one of these buckets with it. This is the reduce function.
+    """Return, for each row i, the rows j > i that share one of these buckets with it. This is the
+    reduce function.
 
     Parameters
     ----------
     buckets : Buckets
-        All records of each bucket that is in it; see `Buckets.merge`. Results for different buckets are merged by
-        `Comparisons.merge`.
+        All records of each bucket that is in it; see `Buckets.merge`. Results for different buckets
+        are merged by `Comparisons.merge`.
     most : int, default 2**28
-        The largest number of pairs to write, at least 0. A pair counts once for each bucket that both rows share.
+        The largest number of pairs to write, at least 0. A pair counts once for each bucket that
+        both rows share.
 
     Returns
     -------
@@ -182,7 +208,9 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
     later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(1, n + 1, dtype=np.int64)
     total = int(later.sum())
     if total > most:
-        raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
+        raise OverflowError(
+            f"more than {most} candidate pairs: raise the threshold or the number of rows a band"
+        )
     place = np.repeat(np.arange(n, dtype=np.int64), later)
     other = place + 1 + np.arange(total, dtype=np.int64)
     other -= np.repeat(np.cumsum(later, dtype=np.int64) - later, later)
@@ -192,9 +220,11 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
 def _comparisons(i: Int64Array, j: Int64Array) -> Comparisons:
     """Return pairs, i < j, in any order as comparisons."""
     order = np.lexsort((j, i))
-    i, j = i[order], j[order]
+    i = i[order]
+    j = j[order]
     first = np.ones(len(i), bool)
     first[1:] = (np.diff(i) != 0) | (np.diff(j) != 0)
-    i, j = i[first], j[first]
+    i = i[first]
+    j = j[first]
     starts = np.flatnonzero(np.diff(i, prepend=-1))
     return Comparisons(i[starts], np.append(starts, len(i)).astype(np.int64), j)

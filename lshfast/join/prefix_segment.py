@@ -45,6 +45,8 @@ class PrefixSegment:
 
         parts = [np.empty((0, 3), np.uint32), *ordered_map(work, range(0, n, ROWS), threads)]
         row, probe, overlap = np.concatenate(parts).T
-        similarity = rule.similarity(overlap, self.indexed.records.sizes[row], probes.records.sizes[probe])
+        similarity = rule.similarity(
+            overlap, self.indexed.records.sizes[row], probes.records.sizes[probe]
+        )
         found = as_pairs(self.indexed.rows[row], probes.rows[probe], similarity)
         return spread_across(found, self.collection.copies, queries.copies)

@@ -26,7 +26,8 @@ PIECE = 1 << 18
 # Universes of at most this many tokens are small.
 SMALL = 64 * setjoin.MOST_WORDS
 
-# A table of so many tokens stays in the cache, so looking tokens up in it is faster than dividing them.
+# A table of so many tokens stays in the cache, so looking tokens up in it is faster than dividing
+# them.
 TABLE = 1 << 17
 
 
@@ -54,7 +55,9 @@ class Collection:
         sizes = sets.counts
         if len(sizes) and sizes.max() > setjoin.MOST_TOKENS:
             row = int(np.argmax(sizes))
-            raise ValueError(f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}")
+            raise ValueError(
+                f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}"
+            )
         joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
         return cls(sets, copies, np.flatnonzero(joined).astype(np.int64))
 
@@ -62,7 +65,8 @@ class Collection:
 def tokens_of(rows: Rows, chosen: Int64Array, threads: int) -> TokenSets:
     """Return the tokens of some rows, which are computed in pieces."""
     sizes = rows.sizes[chosen]
-    counts, tokens = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
+    counts = GrowingArray(np.int64)
+    tokens = GrowingArray(np.uint64, room=int(sizes.sum()))
     for part in ordered_map(rows.take, (chosen[piece] for piece in pieces(sizes, PIECE)), threads):
         counts.extend(part.counts)
         tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
@@ -79,7 +83,8 @@ class RankedSets:
     ----------
     records : SetRecords
     rows : ndarray of int64, shape (m,)
-        Sets that cannot have a similar one, because no token of their prefix is in another set, are left out.
+        Sets that cannot have a similar one, because no token of their prefix is in another set, are
+        left out.
     """
 
     records: setjoin.SetRecords
@@ -87,7 +92,8 @@ class RankedSets:
 
 
 class RankedTokens:
-    """The tokens of collections by their number of occurrences, the rarest first; among equal numbers, by value.
+    """The tokens of collections by their number of occurrences, the rarest first; among equal
+    numbers, by value.
 
     Parameters
     ----------
@@ -106,7 +112,8 @@ class RankedTokens:
         self._table = setjoin.TokenRanks()
         self.most: int = 0
         self.complete: bool = all(
-            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, most) for each in collections
+            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, most)
+            for each in collections
         )
         if self.complete:
             tokens = by_frequency(*self._table.entries())
@@ -118,10 +125,13 @@ class RankedTokens:
 
         The rows of a collection that was not counted must not repeat tokens.
         """
-        sets, rows = collection.sets, collection.rows
+        sets = collection.sets
+        rows = collection.rows
 
         def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
-            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing)
+            return self._table.number(
+                sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing
+            )
 
         columns = [GrowingArray(np.uint32) for _ in range(3)]
         for parts in ordered_map(work, pieces(sets.counts[rows], PIECE), threads):
@@ -151,16 +161,23 @@ class _Picked:
     hashes: UInt64Array
 
 
-def ranked_for_join(collections: Sequence[Collection], rule: Rule, threads: int) -> list[RankedSets]:
-    """Return the sets of ranks of one collection that is joined with itself, or of an indexed and a probing one.
+def ranked_for_join(
+    collections: Sequence[Collection], rule: Rule, threads: int
+) -> list[RankedSets]:
+    """Return the sets of ranks of one collection that is joined with itself, or of an indexed and a
+    probing one.
 
-    Tokens that are in one set only have no rank. Rows that cannot be in a pair are left out as early as possible: most
-    rows of texts are, before their tokens are counted.
+    Tokens that are in one set only have no rank. Rows that cannot be in a pair are left out as
+    early as possible: most rows of texts are, before their tokens are counted.
     """
     tokens = _noted(collections, threads)
-    picked = [_pick(tokens, each, rule, number == 1, threads) for number, each in enumerate(collections)]
+    picked = [
+        _pick(tokens, each, rule, number == 1, threads) for number, each in enumerate(collections)
+    ]
     del tokens
-    rows = [np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]) for parts in picked]
+    rows = [
+        np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]) for parts in picked
+    ]
     every = [part for parts in picked for part in parts]
     once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in every)])
     divided = [(part.counts, part.hashes) for part in every]
@@ -168,10 +185,12 @@ def ranked_for_join(collections: Sequence[Collection], rule: Rule, threads: int)
     more, counts, found, most = _rank(divided, threads)
     once += more
     starts = np.cumsum(counts, dtype=np.uint64) - counts
-    ranked, at = [], 0
+    ranked = []
+    at = 0
     for number, own in enumerate(rows):
         some = slice(at, at + len(own))
-        sizes, held = once[some] + counts[some], counts[some].copy()
+        sizes = once[some] + counts[some]
+        held = counts[some].copy()
         held[once[some] >= longest_prefixes(rule, sizes.astype(np.int64), number == 1)] = 0
         ranked.append(by_size(own, sizes, held, starts[some], found, most))
         at += len(own)
@@ -191,17 +210,23 @@ def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter
     return tokens
 
 
-def _pick(tokens: ranks.TokenFilter, collection: Collection, rule: Rule, probing: bool, threads: int) -> list[_Picked]:
+def _pick(
+    tokens: ranks.TokenFilter, collection: Collection, rule: Rule, probing: bool, threads: int
+) -> list[_Picked]:
     """Return the sets that have a token of another one in the longest prefix that they may need.
 
-    Repeats were noted like other tokens, so a row may seem too long; then its prefix is too long as well.
+    Repeats were noted like other tokens, so a row may seem too long; then its prefix is too long as
+    well.
     """
-    sets, rows = collection.sets, collection.rows
+    sets = collection.sets
+    rows = collection.rows
     sizes = sets.counts[rows]
     limits = longest_prefixes(rule, sizes, probing).astype(np.uint64)
 
     def pick(part: slice) -> _Picked:
-        kept, once, counts, hashes = tokens.pick(sets.offsets, sets.tokens, rows[part], limits[part])
+        kept, once, counts, hashes = tokens.pick(
+            sets.offsets, sets.tokens, rows[part], limits[part]
+        )
         return _Picked(rows[part][kept], once, counts, hashes)
 
     return list(ordered_map(pick, pieces(sizes, PIECE), threads))
@@ -210,8 +235,11 @@ def _pick(tokens: ranks.TokenFilter, collection: Collection, rule: Rule, probing
 def _rank(
     picked: list[tuple[UInt32Array, UInt64Array]], threads: int
 ) -> tuple[UInt32Array, UInt32Array, UInt32Array, int]:
-    """Return what `TokenParts.ranks` returns; `picked` is emptied, so that its memory is free as soon as possible."""
-    parts, number = ranks.TokenParts(picked), len(picked)
+    """Return what `TokenParts.ranks` returns; `picked` is emptied, so that its memory is free as
+    soon as possible.
+    """
+    parts = ranks.TokenParts(picked)
+    number = len(picked)
     picked.clear()
     step = max(1, parts.parts // (4 * threads))
 
@@ -232,12 +260,19 @@ def longest_prefixes(rule: Rule, sizes: Int64Array, probing: bool) -> UInt32Arra
 
 
 def by_size(
-    rows: Int64Array, sizes: UInt32Array, counts: UInt32Array, starts: UInt64Array, found: UInt32Array, most: int
+    rows: Int64Array,
+    sizes: UInt32Array,
+    counts: UInt32Array,
+    starts: UInt64Array,
+    found: UInt32Array,
+    most: int,
 ) -> RankedSets:
     """Return rows with ranks by ascending size."""
     kept = np.flatnonzero(counts)
     kept = kept[bands.order(sizes[kept].astype(np.uint64))]
-    return RankedSets(setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], found, most), rows[kept])
+    return RankedSets(
+        setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], found, most), rows[kept]
+    )
 
 
 # Numbers of occurrences up to this are sorted as 16-bit numbers.
@@ -245,11 +280,14 @@ OFTEN = 2**16 - 1
 
 
 def by_frequency(tokens: UInt64Array, counts: UInt64Array) -> UInt64Array:
-    """Return tokens sorted by (count, token). Most counts are small, so the tokens of each are sorted by themselves."""
+    """Return tokens sorted by (count, token). Most counts are small, so the tokens of each are
+    sorted by themselves.
+    """
     clipped = np.minimum(counts, OFTEN).astype(np.uint16)
     order = np.argsort(clipped, kind="stable")
     often = counts[order[len(order) - np.count_nonzero(clipped == OFTEN) :]]
-    tokens, clipped = tokens[order], clipped[order]
+    tokens = tokens[order]
+    clipped = clipped[order]
     del order
     starts = np.flatnonzero(np.diff(clipped, prepend=np.uint16(0))).tolist()
     for start, stop in pairwise([*starts, len(tokens)]):

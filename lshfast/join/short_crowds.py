@@ -1,8 +1,8 @@
 """Crowds of short rows that are joined before they are sketched.
 
-A crowd of short rows is placed by an exact join of all its rows (short_rows.py). If a sample shows that the rows are a
-crowd, the join comes first, and only the rows in similar pairs are sketched, two in five of 100,000 tiny texts. The
-pairs are those that the walk would find.
+A crowd of short rows is placed by an exact join of all its rows (short_rows.py). If a sample shows
+that the rows are a crowd, the join comes first, and only the rows in similar pairs are sketched,
+two in five of 100,000 tiny texts. The pairs are those that the walk would find.
 """
 
 from __future__ import annotations
@@ -25,17 +25,23 @@ from lshfast.kernels.bands import sorted_numbers
 from lshfast.sketch.minhash import MinHasher
 from lshfast.tokens import TokenSets
 
-# The rows of the sample, and the least number of rows for each of them. Fewer rows take no noticeable time.
+# The rows of the sample, and the least number of rows for each of them. Fewer rows take no
+# noticeable time.
 SAMPLE_ROWS = 1024
 LEAST_SHARE = 8
 
 
 def are_crowd(sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float) -> bool:
-    """Return whether n rows meet so many others in vain on average that they are a crowd, by a sample of them."""
-    signatures, numbers = hasher.sketch(sample, threads=1), np.arange(len(sample), dtype=np.int64)
+    """Return whether n rows meet so many others in vain on average that they are a crowd, by a
+    sample of them.
+    """
+    signatures = hasher.sketch(sample, threads=1)
+    numbers = np.arange(len(sample), dtype=np.int64)
     rows = numbers[find_copies(sample) == numbers]
     buckets, counts = number_buckets(bands.keys(signatures), rows, 1)
-    pairs = kernels.RowPairs(buckets, counts, signatures, rows, math.ceil(threshold * hasher.num_perm))
+    pairs = kernels.RowPairs(
+        buckets, counts, signatures, rows, math.ceil(threshold * hasher.num_perm)
+    )
     similar = len(pairs.batch(len(sample) ** 2)[0])
     return 2 * (pairs.met - similar) * n > CROWD * len(sample) ** 2
 
@@ -49,7 +55,8 @@ def pairs_of_short_crowd(
     preference: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[npt.NDArray[np.void], int] | None:
-    """Return what `pairs_for_groups` returns; None if there are so many similar pairs that it should be called.
+    """Return what `pairs_for_groups` returns; None if there are so many similar pairs that it
+    should be called.
 
     Parameters
     ----------
@@ -73,15 +80,21 @@ def pairs_of_short_crowd(
     walked, similar = _placed(similar, len(collection.sets), collection.copies, preference)
     signatures = sketch(walked)
     least = comparison.least_slots(signatures.shape[1])
-    pairs = kernels.find_banded_pairs(similar, signatures, bands.bands, bands.rows_per_band, least, comparison.chains)
+    pairs = kernels.find_banded_pairs(
+        similar, signatures, bands.bands, bands.rows_per_band, least, comparison.chains
+    )
     i, j = (walked[places] for places in _ends(pairs))
-    return sorted_pairs(i, j, verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]), compared
+    return sorted_pairs(
+        i, j, verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]
+    ), compared
 
 
 def _placed(
     similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
-    """Return the rows in similar pairs in order of preference, and the pairs of their places, sorted."""
+    """Return the rows in similar pairs in order of preference, and the pairs of their places,
+    sorted.
+    """
     parts = [similar[start : start + PIECE] for start in range(0, len(similar), PIECE)]
     paired = np.zeros(n, np.bool_)
     for part in parts:
@@ -98,4 +111,6 @@ def _placed(
 
 def _ends(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:
     """Return the two rows of pairs that are numbers."""
-    return (pairs & np.uint64(2**32 - 1)).astype(np.int64), (pairs >> np.uint64(32)).astype(np.int64)
+    return (pairs & np.uint64(2**32 - 1)).astype(np.int64), (pairs >> np.uint64(32)).astype(
+        np.int64
+    )

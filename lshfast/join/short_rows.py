@@ -1,7 +1,9 @@
-"""Crowds of short rows: all their similar pairs by an exact join, and of these the pairs that groups need.
+"""Crowds of short rows: all their similar pairs by an exact join, and of these the pairs that
+groups need.
 
-The rarest tokens of a short row are in many other rows, so the lists of a crowd are nearly as long as the component. An
-exact join orders rows by their sizes, and looks at a small part of these lists.
+The rarest tokens of a short row are in many other rows, so the lists of a crowd are nearly as long
+as the component. An exact join orders rows by their sizes, and looks at a small part of these
+lists.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ MOST_PAIRS = 64
 
 
 def are_short(sizes: Int64Array) -> bool:
-    """Return whether rows of these sizes are short; none of them is so long that it takes memory of its own."""
+    """Return whether rows of these sizes are short; none of them is so long that it takes memory of
+    its own.
+    """
     return bool(sizes.sum() <= SHORT_TOKENS * len(sizes) and sizes.max() <= PIECE)
 
 
@@ -38,9 +42,11 @@ def similar_rows(
     report: Callable[[int, int], None] | None = None,
     screen: Callable[[UInt64Array], UInt64Array] | None = None,
 ) -> tuple[UInt64Array, int] | None:
-    """Return the similar pairs of rows as numbers, and how many pairs were compared; None if too many are similar.
+    """Return the similar pairs of rows as numbers, and how many pairs were compared; None if too
+    many are similar.
 
-    A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to be held.
+    A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to
+    be held.
     """
     from lshfast.join.exact_join import Join, MorePairsError
     from lshfast.join.thresholds import rule_of
@@ -68,14 +74,16 @@ def place_short_rows(
     threads: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> int | None:
-    """Place the rows of a component as the walk does, and return the number of pairs that were compared.
+    """Place the rows of a component as the walk does, and return the number of pairs that were
+    compared.
 
     Parameters
     ----------
     state : Grouping
     rows : Rows
     walked : ndarray of int64, shape (m,)
-        The rows of the component in the order of the walk; the first of them is row `begin` of the state.
+        The rows of the component in the order of the walk; the first of them is row `begin` of the
+        state.
     begin : int
     threshold, measure, threads
         As for `Comparison`.
@@ -89,9 +97,15 @@ def place_short_rows(
     """
     sets = tokens_of(rows, walked, threads)
     numbers = np.arange(len(walked), dtype=np.int64)
-    collection, first = Collection(sets, numbers, numbers), np.uint64(begin << 32 | begin)
+    collection = Collection(sets, numbers, numbers)
+    first = np.uint64(begin << 32 | begin)
     found = similar_rows(
-        collection, threshold, measure, threads, progress, lambda similar: state.meeting(similar + first)
+        collection,
+        threshold,
+        measure,
+        threads,
+        progress,
+        lambda similar: state.meeting(similar + first),
     )
     if found is None:
         return None

@@ -19,7 +19,8 @@ Threshold: TypeAlias = float | Fraction | tuple[int, int]
 Measure: TypeAlias = Literal["jaccard", "dice", "cosine", "containment", "overlap"]
 MEASURES: tuple[Measure, ...] = "jaccard", "dice", "cosine", "containment", "overlap"
 
-# Which set of a pair the containment is of: the smaller one, the one in the index, or the one that probes the index.
+# Which set of a pair the containment is of: the smaller one, the one in the index, or the one that
+# probes the index.
 Contained: TypeAlias = Literal["smaller", "indexed", "probing"]
 
 # Numbers of the kinds of rules of the kernels.
@@ -55,7 +56,9 @@ class Rule:
     def similarity(
         self, overlap: npt.NDArray[Any], indexed: npt.NDArray[Any], probing: npt.NDArray[Any]
     ) -> Float64Array:
-        """Return the similarities of pairs with these overlaps and sizes, float64, as verification computes them."""
+        """Return the similarities of pairs with these overlaps and sizes, float64, as verification
+        computes them.
+        """
         overlap, a, b = (np.asarray(values, np.float64) for values in (overlap, indexed, probing))
         if self.measure == "jaccard":
             return np.asarray(overlap / (a + b - overlap))
@@ -64,19 +67,25 @@ class Rule:
         if self.measure == "cosine":
             return np.asarray(overlap / np.sqrt(a * b))
         if self.measure == "containment":
-            return np.asarray(overlap / {"smaller": np.minimum(a, b), "indexed": a, "probing": b}[self.contained])
+            return np.asarray(
+                overlap / {"smaller": np.minimum(a, b), "indexed": a, "probing": b}[self.contained]
+            )
         return overlap
 
 
 def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smaller") -> Rule:
-    """Return the rule of a measure and a threshold; raise an error that names the argument and its range.
+    """Return the rule of a measure and a threshold; raise an error that names the argument and its
+    range.
 
-    A float stands for all fractions that round to it or to a greater float. Among the similarities of sets of at most
-    MOST_TOKENS tokens, which are fractions with bounded denominators, these are the ones from some fraction on. The
-    kernels compare with this fraction, in integers. The cosine is a root, so it is compared as a float.
+    A float stands for all fractions that round to it or to a greater float. Among the similarities
+    of sets of at most MOST_TOKENS tokens, which are fractions with bounded denominators, these are
+    the ones from some fraction on. The kernels compare with this fraction, in integers. The cosine
+    is a root, so it is compared as a float.
     """
     if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {', '.join(map(repr, MEASURES))}, not {measure!r}")
+        raise ValueError(
+            f"measure must be one of {', '.join(map(repr, MEASURES))}, not {measure!r}"
+        )
     value = _exact(threshold)
     if measure == "overlap":
         if value < 1:
@@ -89,14 +98,19 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
     if not isinstance(threshold, (Fraction, tuple)):
         value = (value + Fraction(math.nextafter(float(value), 0.0))) / 2
     least = least_fraction(value, 2 * MOST_TOKENS)
-    p, q = least.numerator, least.denominator
+    p = least.numerator
+    q = least.denominator
     kind = _CONTAINED[contained] if measure == "containment" else _SUM
-    shared = {"jaccard": Fraction(p, p + q), "dice": Fraction(p, 2 * q), "containment": least}[measure]
+    shared = {"jaccard": Fraction(p, p + q), "dice": Fraction(p, 2 * q), "containment": least}[
+        measure
+    ]
     return Rule(measure, contained, kind, shared.numerator, shared.denominator, float(least))
 
 
 def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
-    """Return a threshold with the same meaning that fits a float64, or a fraction with both terms below 2**31."""
+    """Return a threshold with the same meaning that fits a float64, or a fraction with both terms
+    below 2**31.
+    """
     if measure == "overlap":
         return float(rule_of(measure, threshold).p)
     if measure == "cosine" or not isinstance(threshold, (Fraction, tuple)):
@@ -107,9 +121,13 @@ def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
 def _exact(threshold: Threshold) -> Fraction:
     """Return a threshold of a caller as the fraction that it is."""
     if isinstance(threshold, tuple):
-        whole = all(isinstance(term, (int, np.integer)) and not isinstance(term, bool) for term in threshold)
+        whole = all(
+            isinstance(term, (int, np.integer)) and not isinstance(term, bool) for term in threshold
+        )
         if len(threshold) != 2 or not whole or threshold[1] <= 0:
-            raise ValueError(f"threshold must be a number, or two ints (p, q) with q above 0, not {threshold!r}")
+            raise ValueError(
+                f"threshold must be a number, or two ints (p, q) with q above 0, not {threshold!r}"
+            )
         return Fraction(int(threshold[0]), int(threshold[1]))
     if isinstance(threshold, Fraction):
         return threshold
@@ -130,9 +148,12 @@ def least_fraction(x: Fraction, most: int) -> Fraction:
     >>> least_fraction(Fraction(0.799), 100), least_fraction(Fraction(3, 7), 5)
     (Fraction(4, 5), Fraction(1, 2))
     """
-    low, high = (0, 1), (1, 1)  # low < x <= high, neighbours: every fraction between has a greater denominator
+    # low < x <= high, neighbours: every fraction between has a greater denominator
+    low = (0, 1)
+    high = (1, 1)
     while Fraction(*high) > x and low[1] + high[1] <= most:
-        to_high, to_low = Fraction(high[0]) - x * high[1], x * low[1] - low[0]
+        to_high = Fraction(high[0]) - x * high[1]
+        to_low = x * low[1] - low[0]
         steps = min(math.floor(to_high / to_low), (most - high[1]) // low[1])
         if steps:
             high = high[0] + steps * low[0], high[1] + steps * low[1]

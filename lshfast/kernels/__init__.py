@@ -1,7 +1,7 @@
 """The compiled kernels, one module per stage, and the choice of their CPU level.
 
-The levels are scalar, avx2 and avx512 on x86, and scalar and neon on AArch64. All levels return identical results;
-`use` is meant for tests and benchmarks.
+The levels are scalar, avx2 and avx512 on x86, and scalar and neon on AArch64. All levels return
+identical results; `use` is meant for tests and benchmarks.
 
 >>> from lshfast import kernels
 >>> kernels.available()[0]
@@ -19,10 +19,14 @@ from importlib.util import find_spec
 
 
 def _missing() -> list[str]:
-    """Return the names of the compiled modules (those with a stub) that have no file for this Python."""
+    """Return the names of the compiled modules (those with a stub) that have no file for this
+    Python.
+    """
     files = set(os.listdir(os.path.dirname(__file__)))
     stubs = sorted(name.removesuffix(".pyi") for name in files if name.endswith(".pyi"))
-    suspects = [name for name in stubs if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)]
+    suspects = [
+        name for name in stubs if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)
+    ]
     return [name for name in suspects if find_spec(f"{__name__}.{name}") is None]
 
 
@@ -30,8 +34,10 @@ def _advice(missing: list[str]) -> ImportError:
     """Return the error that says how to build the missing modules."""
     names = ", ".join(missing) if len(missing) < 4 else f"{', '.join(missing[:3])}, ..."
     return ImportError(
-        f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)} (missing: {names}): "
-        "build them with `pip install -e .` in the checkout, or leave the checkout to import an installed lshfast"
+        f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)} "
+        f"(missing: {names}): "
+        "build them with `pip install -e .` in the checkout, or leave the checkout to import an "
+        "installed lshfast"
     )
 
 
@@ -46,7 +52,8 @@ except ModuleNotFoundError as error:  # _cython has no stub
 
 
 def get_include() -> str:
-    """Return the folder of lshfast.h and lshfast.rs, the declarations of the kernels for C, C++ and Rust.
+    """Return the folder of lshfast.h and lshfast.rs, the declarations of the kernels for C, C++ and
+    Rust.
 
     See Also
     --------
@@ -55,7 +62,7 @@ def get_include() -> str:
     Examples
     --------
     >>> import lshfast
-    >>> lshfast.get_include() # doctest: +ELLIPSIS
+    >>> lshfast.get_include()  # doctest: +ELLIPSIS
     '...include'
     """
     return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")

@@ -12,17 +12,25 @@ __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
 def band_keys(
-    signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64], apart: bool = False
+    signatures: npt.NDArray[np.uint64],
+    bands: int,
+    rows: int,
+    out: npt.NDArray[np.uint64],
+    apart: bool = False,
 ) -> None: ...
 def pairs_of_band(
     keys: npt.NDArray[np.uint64],
     band: int,
     members: npt.NDArray[np.int64],
     limit: int,
-    screen: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]] | None = None,
+    screen: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+    | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 def number_buckets(
-    keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+    keys: npt.NDArray[np.uint64],
+    band: int,
+    members: npt.NDArray[np.int64],
+    out: npt.NDArray[np.int32],
 ) -> int: ...
 def sorted_numbers(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]: ...
 def order(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]: ...

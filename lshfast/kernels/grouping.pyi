@@ -13,14 +13,23 @@ MISSING: int
 CROWDED: int
 FULL: int
 
-def join_buckets(buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+def join_buckets(
+    buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]: ...
 def slot_hashes(
     signatures: npt.NDArray[np.uint64], of: npt.NDArray[np.int64], first: int, step: int, slots: int
 ) -> npt.NDArray[np.uint32]: ...
 def count_hashes(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8]) -> None: ...
-def add_shared(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8], shared: npt.NDArray[np.uint32]) -> None: ...
+def add_shared(
+    hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8], shared: npt.NDArray[np.uint32]
+) -> None: ...
 def find_banded_pairs(
-    pairs: npt.NDArray[np.uint64], signatures: npt.NDArray[np.uint64], bands: int, rows: int, least: int, chains: bool
+    pairs: npt.NDArray[np.uint64],
+    signatures: npt.NDArray[np.uint64],
+    bands: int,
+    rows: int,
+    least: int,
+    chains: bool,
 ) -> npt.NDArray[np.uint64]: ...
 
 @disjoint_base
@@ -50,7 +59,10 @@ class Grouping:
     @property
     def longest(self) -> int: ...
     def hold(
-        self, rows: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], tokens: npt.NDArray[np.uint64]
+        self,
+        rows: npt.NDArray[np.int32],
+        offsets: npt.NDArray[np.int64],
+        tokens: npt.NDArray[np.uint64],
     ) -> int: ...
     def release(self, number: int) -> None: ...
     def walk(self, begin: int, end: int) -> int: ...

@@ -16,12 +16,20 @@ def polynomial(
     buckets: int,
     out: npt.NDArray[np.uint64],
 ) -> int: ...
-def multiply_shift(keys: npt.NDArray[np.uint64], a: int, bits: int, out: npt.NDArray[np.uint64]) -> None: ...
+def multiply_shift(
+    keys: npt.NDArray[np.uint64], a: int, bits: int, out: npt.NDArray[np.uint64]
+) -> None: ...
 def lines(
-    keys: npt.NDArray[np.uint64], line: npt.NDArray[np.uint64], buckets: int, out: npt.NDArray[np.uint64]
+    keys: npt.NDArray[np.uint64],
+    line: npt.NDArray[np.uint64],
+    buckets: int,
+    out: npt.NDArray[np.uint64],
 ) -> None: ...
 def tabulation(
-    keys: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint64], buckets: int, out: npt.NDArray[np.uint64]
+    keys: npt.NDArray[np.uint64],
+    tables: npt.NDArray[np.uint64],
+    buckets: int,
+    out: npt.NDArray[np.uint64],
 ) -> None: ...
 def build(
     keys: npt.NDArray[np.uint64],
@@ -29,7 +37,12 @@ def build(
     first: npt.NDArray[np.uint64],
     second: npt.NDArray[np.uint64],
     most: int,
-) -> tuple[int | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None]: ...
+) -> tuple[
+    int | None,
+    npt.NDArray[np.uint64] | None,
+    npt.NDArray[np.uint64] | None,
+    npt.NDArray[np.uint64] | None,
+]: ...
 def look_up(
     keys: npt.NDArray[np.uint64],
     first: npt.NDArray[np.uint64],

@@ -38,7 +38,9 @@ def scan_spans(
     stops: npt.NDArray[np.int64],
     text: bytes,
 ) -> ScannedLines: ...
-def line_ends(data: bytes | bytearray | npt.NDArray[np.uint8], start: int, end: int) -> npt.NDArray[np.int64]: ...
+def line_ends(
+    data: bytes | bytearray | npt.NDArray[np.uint8], start: int, end: int
+) -> npt.NDArray[np.int64]: ...
 def read_spans(
     file: int,
     starts: npt.NDArray[np.int64],

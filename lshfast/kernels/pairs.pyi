@@ -18,7 +18,9 @@ def merged(
 def codes_of_keys(
     keys: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64], none: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
-def rows_by_code(codes: npt.NDArray[np.int64], count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def rows_by_code(
+    codes: npt.NDArray[np.int64], count: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 
 @final
 class FieldCodes:
@@ -35,9 +37,16 @@ class FieldCodes:
     ) -> Self: ...
     def scores(
         self, places: npt.NDArray[np.uint64], least: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    ) -> tuple[
+        npt.NDArray[np.int64],
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.float64],
+    ]: ...
 
-def letters(points: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...
+def letters(
+    points: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]: ...
 def least_edits(
     masks: npt.NDArray[np.uint64],
     lengths: npt.NDArray[np.int64],

@@ -23,17 +23,36 @@ class Vocabulary:
     @property
     def nbytes(self) -> int: ...
 
-def units_of(texts: Texts, counts: _Int64, vocabulary: Vocabulary | None, unique: bool) -> _UInt32: ...
+def units_of(
+    texts: Texts, counts: _Int64, vocabulary: Vocabulary | None, unique: bool
+) -> _UInt32: ...
 def extend(
     a: _UInt32, b: _UInt32, x: _Int64, y: _Int64, low: _Int64, high: _Int64, k: int, least: int
 ) -> npt.NDArray[np.void]: ...
 def cover(
-    a: _UInt32, b: _UInt32, x: _Int64, y: _Int64, counts: _Int64, starts: _Int64, ends: _Int64, least: int
+    a: _UInt32,
+    b: _UInt32,
+    x: _Int64,
+    y: _Int64,
+    counts: _Int64,
+    starts: _Int64,
+    ends: _Int64,
+    least: int,
 ) -> npt.NDArray[np.void]: ...
-def hash_windows(units: _UInt32, first: _Int64, counts: _Int64, length: int, multiplier: int) -> _UInt64: ...
-def are_equal(a: _UInt32, b: _UInt32, x: _Int64, y: _Int64, lengths: _Int64) -> npt.NDArray[np.bool_]: ...
+def hash_windows(
+    units: _UInt32, first: _Int64, counts: _Int64, length: int, multiplier: int
+) -> _UInt64: ...
+def are_equal(
+    a: _UInt32, b: _UInt32, x: _Int64, y: _Int64, lengths: _Int64
+) -> npt.NDArray[np.bool_]: ...
 def locate(texts: Texts, rows: _Int64, units: _Int64, words: bool) -> _Int64: ...
 def have_same_words(
-    texts: Texts, i: _Int64, i_start: _Int64, i_end: _Int64, j: _Int64, j_start: _Int64, j_end: _Int64
+    texts: Texts,
+    i: _Int64,
+    i_start: _Int64,
+    i_end: _Int64,
+    j: _Int64,
+    j_start: _Int64,
+    j_end: _Int64,
 ) -> bool: ...
 def slices(texts: Texts, rows: _Int64, starts: _Int64, ends: _Int64) -> list[bytes]: ...

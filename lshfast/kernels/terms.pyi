@@ -17,12 +17,20 @@ class TermRows:
         weights: npt.NDArray[np.float64],
         terms_count: int,
     ) -> Self: ...
-    def products(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]: ...
+    def products(
+        self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]: ...
 
 @final
 class TermIndex:
     n: int
-    def __new__(cls, vectors: TermRows, rows: npt.NDArray[np.int64], kept: npt.NDArray[np.uint8]) -> Self: ...
+    def __new__(
+        cls, vectors: TermRows, rows: npt.NDArray[np.int64], kept: npt.NDArray[np.uint8]
+    ) -> Self: ...
     def nearest(
-        self, vectors: TermRows, rows: npt.NDArray[np.int64], own: npt.NDArray[np.int32], neighbors: int
+        self,
+        vectors: TermRows,
+        rows: npt.NDArray[np.int64],
+        own: npt.NDArray[np.int32],
+        neighbors: int,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...

@@ -60,5 +60,10 @@ class Snapshot:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def top(self, queries: _UInt64, k: int) -> tuple[_Int64, _Int64, _Int64]: ...
     def within(
-        self, queries: _UInt64, query_sizes: _Int64, counts: _UInt32, threshold: float, slack: float = 0.0
+        self,
+        queries: _UInt64,
+        query_sizes: _Int64,
+        counts: _UInt32,
+        threshold: float,
+        slack: float = 0.0,
     ) -> tuple[_Int64, _Int64, _Float64]: ...

@@ -27,7 +27,9 @@ def icws(
     slots: npt.NDArray[np.uint64],
     out: npt.NDArray[np.uint64],
 ) -> None: ...
-def multisets(tokens: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...
+def multisets(
+    tokens: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]: ...
 def similarities(
     offsets: npt.NDArray[np.int64],
     elements: npt.NDArray[np.uint64],

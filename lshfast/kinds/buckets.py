@@ -1,4 +1,6 @@
-"""The buckets of points for a join: the family, bands and rows that cost least at the promised recall."""
+"""The buckets of points for a join: the family, bands and rows that cost least at the promised
+recall.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,20 @@ from lshfast.kinds.crowds import Crowd, KeysOf, find_crowd
 from lshfast.kinds.held_points import HeldItems, HeldPoints, HeldSets, release
 from lshfast.kinds.measures import PointPlan
 
-# Bits of the codes by which candidates for angles are screened, and the share of the misses that the screen may have.
+# Bits of the codes by which candidates for angles are screened, and the share of the misses that
+# the screen may have.
 SCREEN_BITS = 256
 SCREEN_MISSES = 0.1
 
 # Pairs of points whose distances show how many candidates there will be.
 SAMPLE_PAIRS = 1 << 15
 
-# Similar pairs of codes for each row, above which the components of all codes are found without a list of the pairs.
+# Similar pairs of codes for each row, above which the components of all codes are found without a
+# list of the pairs.
 LISTED_PAIRS = 64
 
-# What is tried; and nanoseconds: of a row in a band, of a bit or a slot of its key, of a pair that is screened, or
-# verified.
+# What is tried; and nanoseconds: of a row in a band, of a bit or a slot of its key, of a pair that
+# is screened, or verified.
 MOST_ROWS = 63
 MOST_BANDS = 4096
 ENTRY_NS = 90.0
@@ -46,14 +50,16 @@ SLOT_NS = 20.0
 SCREENED_NS = 2.0
 VERIFIED_NS = 150.0
 
-# Of these the pairs of weighted sets for which it is seen whether they would be compared; the others are alike.
+# Of these the pairs of weighted sets for which it is seen whether they would be compared; the
+# others are alike.
 LOOKED_UP_PAIRS = 1 << 11
 
 # Weighted sets of which fewer are compared in seconds, whatever they are.
 LEAST_CROWD = 1024
 
-# Buckets that a random pair shares on average, if its codes are near, from which points are crowded. A pair of a crowd
-# takes 8 ns if all rows are in one bucket, and 16 ns in each of many small ones.
+# Buckets that a random pair shares on average, if its codes are near, from which points are
+# crowded. A pair of a crowd takes 8 ns if all rows are in one bucket, and 16 ns in each of many
+# small ones.
 CROWDED = 0.5
 ANGLES = 256  # at which it is computed how often codes are near
 
@@ -80,7 +86,8 @@ class PointBuckets:
         Codes of candidates differ in at most `most` bits; words may be 0.
     most : int
     crowded : bool
-        Whether random pairs share buckets and have near codes so often that comparing all pairs once takes less time.
+        Whether random pairs share buckets and have near codes so often that comparing all pairs
+        once takes less time.
     crowd : Crowd or None
         Rows with more candidates than a run may have.
     """
@@ -97,19 +104,30 @@ class PointBuckets:
         """Return the buckets with the crowd among some rows, if the plan limits candidates."""
         if plan.max_candidates is None:
             return self
-        crowd = find_crowd(points, rows, self.keys, self.bands.bands, plan.max_candidates, plan.seed, plan.threads)
+        crowd = find_crowd(
+            points, rows, self.keys, self.bands.bands, plan.max_candidates, plan.seed, plan.threads
+        )
         return self if crowd is None else replace(self, crowd=crowd, crowded=False)
 
 
 def one_bucket(n: int) -> PointBuckets:
     """Return a single bucket with n points, by which all pairs are compared."""
     no_codes = np.empty((n, 0), np.uint64)
-    return PointBuckets(Bands(1, 1), 1.0, lambda _, rows: np.zeros(len(rows), np.uint64), no_codes, 0)
+    return PointBuckets(
+        Bands(1, 1), 1.0, lambda _, rows: np.zeros(len(rows), np.uint64), no_codes, 0
+    )
 
 
-def crowded_codes(codes: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets | None:
-    """Return a single bucket with all codes if a list of all similar pairs would be long; None if it would not be."""
-    near = np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound) / SAMPLE_PAIRS
+def crowded_codes(
+    codes: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array
+) -> PointBuckets | None:
+    """Return a single bucket with all codes if a list of all similar pairs would be long; None if
+    it would not be.
+    """
+    near = (
+        np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound)
+        / SAMPLE_PAIRS
+    )
     if near * len(rows) / 2 <= LISTED_PAIRS:
         return None
     return replace(one_bucket(len(codes)), codes=codes, most=int(plan.bound))
@@ -124,7 +142,8 @@ class BucketPlan:
     family : Family
     bands : Bands
     most : int
-        Bits in which the codes of candidates may differ; for vectors and angles, those of SCREEN_BITS signs.
+        Bits in which the codes of candidates may differ; for vectors and angles, those of
+        SCREEN_BITS signs.
     screened : bool
         Whether candidates are screened by such signs, of which some may miss the pair.
     """
@@ -152,7 +171,9 @@ class BucketPlan:
         if shared.mean() < CROWDED:
             return False
         angles, places = np.unique(np.ceil(distances * (ANGLES / math.pi)), return_inverse=True)
-        passing = np.array([self._passing(angle * math.pi / ANGLES) for angle in angles], np.float64)
+        passing = np.array(
+            [self._passing(angle * math.pi / ANGLES) for angle in angles], np.float64
+        )
         return bool((shared * passing[places.reshape(-1)]).mean() >= CROWDED)
 
 
@@ -164,30 +185,50 @@ class CostedPlan:
     plan: BucketPlan
 
 
-def plan_buckets(format: PointFormat, plan: PointPlan, n: int, distances: Float64Array) -> BucketPlan:
+def plan_buckets(
+    format: PointFormat, plan: PointPlan, n: int, distances: Float64Array
+) -> BucketPlan:
     """Choose the buckets of n points; `distances` are those of random pairs of them."""
     distance = plan.distance_of(format)
-    misses, most = 1 - plan.recall, 0
-    angles, bits = format.metric == "angle", format.metric == "hamming"
+    misses = 1 - plan.recall
+    most = 0
+    angles = format.metric == "angle"
+    bits = format.metric == "hamming"
     if angles:
         most = _screen_bits(distance / math.pi, misses * SCREEN_MISSES)
         misses *= 1 - SCREEN_MISSES
         families: Iterable[Family[Any]] = [Hyperplanes(format.dim, plan.seed)]
     else:
         most = int(plan.bound) if bits else 0
-        families = [family for group in families_of(format, max(distance, 1e-300), plan.seed) for family in group]
+        families = [
+            family
+            for group in families_of(format, max(distance, 1e-300), plan.seed)
+            for family in group
+        ]
     _, family, bands = _cheapest(families, distance, misses, n, distances, angles or bits)
     return BucketPlan(family, bands, most, angles)
 
 
-def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array) -> PointBuckets:
-    """Choose and compute the buckets of points, (n, words), of which the given rows are to be compared."""
+def choose_buckets(
+    points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array
+) -> PointBuckets:
+    """Choose and compute the buckets of points, (n, words), of which the given rows are to be
+    compared.
+    """
     distances = sampled_distances(points, format, rows, plan.seed)
     chosen = plan_buckets(format, plan, len(rows), distances)
-    family, bands, codes = chosen.family, chosen.bands, np.empty((len(points), 0), np.uint64)
+    family = chosen.family
+    bands = chosen.bands
+    codes = np.empty((len(points), 0), np.uint64)
     if chosen.screened:
         # Another seed, so that the screen is independent of the buckets.
-        codes = _computed(Hyperplanes(format.dim, (plan.seed + 1) % 2**64), points, format, SCREEN_BITS, plan.threads)
+        codes = _computed(
+            Hyperplanes(format.dim, (plan.seed + 1) % 2**64),
+            points,
+            format,
+            SCREEN_BITS,
+            plan.threads,
+        )
     elif format.metric == "hamming":
         codes = points
     count = bands.bands * bands.rows_per_band
@@ -198,10 +239,14 @@ def choose_buckets(points: UInt64Array, format: PointFormat, plan: PointPlan, ro
         every = np.empty((bands.bands, len(points)), np.uint64)
         for piece in _pieces(points):
             some = format.points_of(points[piece])
-            every[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
+            every[:, piece] = family.buckets(
+                some, bands.bands, bands.rows_per_band, threads=plan.threads
+            ).T
         keys = partial(_keys_of_band, every)
     crowded = format.nonzeros is None and chosen.is_crowded(distances)
-    return PointBuckets(bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most, crowded)
+    return PointBuckets(
+        bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most, crowded
+    )
 
 
 @dataclass(frozen=True)
@@ -212,7 +257,8 @@ class SampledSets:
     ----------
     distances : ndarray of float64, shape (m,)
     are_shared : callable
-        Returns for some of the pairs, given their numbers, whether they have a rare element in common.
+        Returns for some of the pairs, given their numbers, whether they have a rare element in
+        common.
     """
 
     distances: Float64Array
@@ -222,7 +268,8 @@ class SampledSets:
     def of(cls, sets: HeldSets, rows: Int64Array, plan: PointPlan) -> SampledSets:
         """Draw pairs of some rows."""
         pairs = _sampled_pairs(rows, plan.seed)
-        left, right = (pairs & _LOW).astype(np.int64), (pairs >> _HALF).astype(np.int64)
+        left = (pairs & _LOW).astype(np.int64)
+        right = (pairs >> _HALF).astype(np.int64)
 
         def are_shared(chosen: Int64Array) -> BoolArray:
             return sets.rare_elements(-plan.bound).are_shared(left[chosen], right[chosen])
@@ -238,8 +285,8 @@ class SampledSets:
 def plan_set_buckets(plan: PointPlan, n: int, sample: SampledSets) -> BucketPlan:
     """Choose the buckets of n weighted sets.
 
-    Where rows are looked up by rare elements (see `BucketJoin`), pairs without a common one cost nothing. If there are
-    many of them, fewer and larger buckets take less than half of the time.
+    Where rows are looked up by rare elements (see `BucketJoin`), pairs without a common one cost
+    nothing. If there are many of them, fewer and larger buckets take less than half of the time.
     """
     usual = _cheapest_of_sets(plan, n, sample.distances)
     if n < LEAST_CROWD:
@@ -256,21 +303,34 @@ def plan_set_buckets(plan: PointPlan, n: int, sample: SampledSets) -> BucketPlan
 
 def _cheapest_of_sets(plan: PointPlan, n: int, distances: Float64Array) -> CostedPlan:
     cost, family, bands = _cheapest(
-        [WeightedMinHashFamily(seed=plan.seed)], plan.distance_of(None), 1 - plan.recall, n, distances, False,
-        bit_ns=SLOT_NS, most_slots=MAX_NUM_PERM,
-    )  # fmt: skip
+        [WeightedMinHashFamily(seed=plan.seed)],
+        plan.distance_of(None),
+        1 - plan.recall,
+        n,
+        distances,
+        False,
+        bit_ns=SLOT_NS,
+        most_slots=MAX_NUM_PERM,
+    )
     return CostedPlan(cost, BucketPlan(family, bands, 0, False))
 
 
 def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
-    """Choose and compute the buckets of weighted sets, of which the given rows are to be compared."""
+    """Choose and compute the buckets of weighted sets, of which the given rows are to be
+    compared.
+    """
     chosen = plan_set_buckets(plan, len(rows), SampledSets.of(sets, rows, plan))
-    family, bands = chosen.family, chosen.bands
+    family = chosen.family
+    bands = chosen.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
     for piece, some in sets.weighted(8 * bands.slots):
-        keys[:, piece] = family.buckets(some, bands.bands, bands.rows_per_band, threads=plan.threads).T
+        keys[:, piece] = family.buckets(
+            some, bands.bands, bands.rows_per_band, threads=plan.threads
+        ).T
     no_codes = np.empty((len(sets), 0), np.uint64)
-    return PointBuckets(bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0)
+    return PointBuckets(
+        bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0
+    )
 
 
 def _computed(
@@ -284,7 +344,9 @@ def _computed(
 
 
 def _bits_of_band(words: UInt64Array, width: int, band: int, rows: Int64Array) -> UInt64Array:
-    """Return the packed bits of some rows in a band, `width` of them, as numbers, as `BitFamily.buckets` does."""
+    """Return the packed bits of some rows in a band, `width` of them, as numbers, as
+    `BitFamily.buckets` does.
+    """
     word, shift = divmod(band * width, 64)
     bits = words[rows, word] >> np.uint64(shift)
     if shift + width > 64:
@@ -303,7 +365,9 @@ def _pieces(points: UInt64Array) -> Iterator[slice]:
         release(points)
 
 
-def sampled_distances(points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int) -> Float64Array:
+def sampled_distances(
+    points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int
+) -> Float64Array:
     """Return the distances of random pairs of the rows."""
     return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
 
@@ -353,8 +417,10 @@ def _cheapest(
                 best = cost, family, Bands(bands, rows)
     if best is None:
         raise ValueError(
-            f"no bands find pairs at distance {distance:g} with probability {1 - misses:g}: points at this distance "
-            "hardly ever share a bucket; take a smaller radius, a lower recall, or exact=True (--exact)"
+            f"no bands find pairs at distance {distance:g} with probability {1 - misses:g}: "
+            "points at this distance "
+            "hardly ever share a bucket; take a smaller radius, a lower recall, or exact=True "
+            "(--exact)"
         )
     return best
 
@@ -368,14 +434,19 @@ def _screen_bits(share: float, misses: float) -> int:
 
 
 def _missed(share: float, most: int) -> float:
-    """Return the probability that more than `most` of SCREEN_BITS independent bits differ, each with this share."""
+    """Return the probability that more than `most` of SCREEN_BITS independent bits differ, each
+    with this share.
+    """
     if share <= 0:
         return 0.0
     if share >= 1:
         return float(most < SCREEN_BITS)
     logs = [
-        math.lgamma(SCREEN_BITS + 1) - math.lgamma(k + 1) - math.lgamma(SCREEN_BITS - k + 1)
-        + k * math.log(share) + (SCREEN_BITS - k) * math.log1p(-share)
+        math.lgamma(SCREEN_BITS + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(SCREEN_BITS - k + 1)
+        + k * math.log(share)
+        + (SCREEN_BITS - k) * math.log1p(-share)
         for k in range(most + 1, SCREEN_BITS + 1)
-    ]  # fmt: skip
+    ]
     return math.fsum(map(math.exp, logs))

@@ -1,8 +1,9 @@
-"""Rows that share buckets with more others than a run may compare them with: they are compared in small cells.
+"""Rows that share buckets with more others than a run may compare them with: they are compared in
+small cells.
 
-A cell holds rows that are near to one pivot, a row drawn at random, as in a forest of random trees (Bernhardsson's
-Annoy) with several children for each node. Near rows are mostly in the same cell of one of several trees, and cells are
-as small as wanted, whatever the rows are.
+A cell holds rows that are near to one pivot, a row drawn at random, as in a forest of random trees
+(Bernhardsson's Annoy) with several children for each node. Near rows are mostly in the same cell of
+one of several trees, and cells are as small as wanted, whatever the rows are.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kinds.held_points import HeldItems
 
-# Trees of cells. Of the pairs with a cosine of .952 among 20,000 vectors just below the threshold of .95, with 2,000
-# candidates each, 4, 8 and 16 trees find .47, .57 and .75; of those with a cosine of .99 they find .87, .96 and .99.
+# Trees of cells. Of the pairs with a cosine of .952 among 20,000 vectors just below the threshold
+# of .95, with 2,000 candidates each, 4, 8 and 16 trees find .47, .57 and .75; of those with a
+# cosine of .99 they find .87, .96 and .99.
 TREES = 16
 
 # Children of a node, each the rows that are nearest to one pivot.
@@ -63,7 +65,9 @@ class Crowd:
         return np.asarray(self.cells[tree][rows].astype(np.uint64))
 
     def count_in_cells(self, left: Int64Array, right: Int64Array, threads: int) -> Float64Array:
-        """Return for each row of `right` how many of `left` are in its cells; a row may be in both."""
+        """Return for each row of `right` how many of `left` are in its cells; a row may be
+        in both.
+        """
         return count_others(self.keys, self.trees, left, right, threads)
 
 
@@ -71,9 +75,17 @@ KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
 
 
 def find_crowd(
-    points: HeldItems, rows: Int64Array, keys: KeysOf, bands: int, most: int, seed: int, threads: int
+    points: HeldItems,
+    rows: Int64Array,
+    keys: KeysOf,
+    bands: int,
+    most: int,
+    seed: int,
+    threads: int,
 ) -> Crowd | None:
-    """Return the rows that share buckets with more than `most` others, counted in each bucket, or None."""
+    """Return the rows that share buckets with more than `most` others, counted in each bucket, or
+    None.
+    """
     crowd = rows[count_others(keys, bands, rows, rows, threads) > most]
     if not len(crowd):
         return None
@@ -81,17 +93,24 @@ def find_crowd(
     members[crowd] = True
     cells = np.full((TREES, len(points)), -1, np.int32)
     plant = partial(_cells, points, crowd, max(2, most // TREES))
-    for tree, found in enumerate(ordered_map(plant, np.random.SeedSequence(seed).spawn(TREES), threads)):
+    for tree, found in enumerate(
+        ordered_map(plant, np.random.SeedSequence(seed).spawn(TREES), threads)
+    ):
         cells[tree, crowd] = found
     return Crowd(members, cells, most)
 
 
-def count_others(keys: KeysOf, bands: int, left: Int64Array, right: Int64Array, threads: int) -> Float64Array:
-    """Return for each row of `right` how many of `left` are in its buckets, counted in each; itself does not count.
+def count_others(
+    keys: KeysOf, bands: int, left: Int64Array, right: Int64Array, threads: int
+) -> Float64Array:
+    """Return for each row of `right` how many of `left` are in its buckets, counted in each; itself
+    does not count.
 
     Of many bands, COUNTED_BANDS are counted for all.
     """
-    chosen = np.unique(np.linspace(0, bands - 1, min(bands, COUNTED_BANDS)).astype(np.int64)).tolist()
+    chosen = np.unique(
+        np.linspace(0, bands - 1, min(bands, COUNTED_BANDS)).astype(np.int64)
+    ).tolist()
     itself = np.isin(right, left)
 
     def count(band: int) -> Int64Array:
@@ -106,11 +125,14 @@ def count_others(keys: KeysOf, bands: int, left: Int64Array, right: Int64Array, 
     return others * (bands / len(chosen))
 
 
-def _cells(points: HeldItems, rows: Int64Array, size: int, seed: np.random.SeedSequence) -> Int32Array:
+def _cells(
+    points: HeldItems, rows: Int64Array, size: int, seed: np.random.SeedSequence
+) -> Int32Array:
     """Return the cell of each row in a tree of which no cell has more than `size` rows."""
     rng = np.random.default_rng(seed)
     cells = np.zeros(len(rows), np.int64)
-    # A node from which most rows of its parent were not divided, as where one pivot is near to all others.
+    # A node from which most rows of its parent were not divided, as where one pivot is near to all
+    # others.
     undivided = np.zeros(1, np.bool_)
     while True:
         counts = np.bincount(cells)
@@ -145,7 +167,9 @@ def _children(
     starts = np.cumsum(counts, dtype=np.int64) - counts
     drawn = starts[:, np.newaxis] + rng.integers(0, counts[:, np.newaxis], (len(counts), PIVOTS))
     pivots = rows[members[drawn]]
-    values = np.stack([_values(points, rows[members], np.repeat(pivots[:, at], counts)) for at in range(PIVOTS)])
+    values = np.stack(
+        [_values(points, rows[members], np.repeat(pivots[:, at], counts)) for at in range(PIVOTS)]
+    )
     children = np.argmin(values, axis=0).astype(np.int64)
     halved = np.repeat(undivided, counts)
     if halved.any():
@@ -161,5 +185,7 @@ def _children(
 def _values(points: HeldItems, left: Int64Array, right: Int64Array) -> Float64Array:
     """Return the values of many pairs of rows."""
     pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
-    parts = [points.values(pairs[at : at + PIECE_VALUES]) for at in range(0, len(pairs), PIECE_VALUES)]
+    parts = [
+        points.values(pairs[at : at + PIECE_VALUES]) for at in range(0, len(pairs), PIECE_VALUES)
+    ]
     return np.concatenate([np.empty(0), *parts])

@@ -1,7 +1,9 @@
-"""The points of a run, held in memory, or in a file that is mapped: then only what is in use takes memory.
+"""The points of a run, held in memory, or in a file that is mapped: then only what is in use takes
+memory.
 
-`HeldPoints` and `HeldSets` measure pairs of them. The value of a pair is less for nearer ones: that of the kernels'
-measure of points, and for weighted sets the negative similarity, which needs no rounding.
+`HeldPoints` and `HeldSets` measure pairs of them. The value of a pair is less for nearer ones: that
+of the kernels' measure of points, and for weighted sets the negative similarity, which needs no
+rounding.
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ from lshfast.kinds.rare_elements import RareElementsOf
 from lshfast.sketch.weighted import WeightedSets
 from lshfast.tokens import places_of_rows
 
-# Bytes of a mapped file that are in use at a time where its rows are read in any order, and those that the system maps
-# around each of them.
+# Bytes of a mapped file that are in use at a time where its rows are read in any order, and those
+# that the system maps around each of them.
 TOUCHED_BYTES = 1 << 25
 FAULT_BYTES = 1 << 16
 
-# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose words are copied.
+# Bytes of weighted sets and their signatures that are computed at once; and of an element, whose
+# words are copied.
 PIECE_BYTES = 1 << 24
 COPIED_BYTES = 100
 
@@ -45,13 +48,17 @@ class HeldItems(Protocol):
 
     @property
     def points(self) -> tuple[UInt64Array, tuple[str, str, int]] | None:
-        """The words of points and their measure, as `Meetings` takes them; None if items are no points."""
+        """The words of points and their measure, as `Meetings` takes them; None if items are no
+        points.
+        """
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         """Return the values of pairs of rows, right << 32 | left."""
 
     def rare_elements(self, value: float) -> RareElementsOf | None:
-        """Return what finds elements of which similar rows share one, up to this value; None for points."""
+        """Return what finds elements of which similar rows share one, up to this value; None for
+        points.
+        """
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,9 @@ class HeldPoints:
 
 @dataclass(frozen=True)
 class HeldSets:
-    """Weighted sets: row i has the elements from offsets[i] to offsets[i + 1], of `ELEMENT_WORDS` words each."""
+    """Weighted sets: row i has the elements from offsets[i] to offsets[i + 1], of `ELEMENT_WORDS`
+    words each.
+    """
 
     offsets: Int64Array
     elements: UInt64Array
@@ -113,7 +122,9 @@ class HeldSets:
         return -values
 
     def rare_elements(self, value: float) -> RareElementsOf:
-        return RareElementsOf(self.offsets, self.elements, -value, _map_of(self.elements) is not None, release)
+        return RareElementsOf(
+            self.offsets, self.elements, -value, _map_of(self.elements) is not None, release
+        )
 
     def take(self, rows: Int64Array) -> HeldSets:
         """Return some of the sets, in memory."""
@@ -121,7 +132,8 @@ class HeldSets:
         return HeldSets(offsets, self.elements[places])
 
     def weighted(self, row_bytes: int) -> Iterator[tuple[slice, WeightedSets]]:
-        """Yield consecutive rows with the sets of their public hashes, from which signatures are made.
+        """Yield consecutive rows with the sets of their public hashes, from which signatures are
+        made.
 
         With `row_bytes` more bytes a row, these are about PIECE_BYTES at a time.
         """
@@ -138,7 +150,9 @@ class HeldSets:
         return np.diff(self.offsets)
 
     def hashes(self, rows: Int64Array) -> UInt64Array:
-        """Return hashes of some sets under a public seed, which do not depend on the order of their elements."""
+        """Return hashes of some sets under a public seed, which do not depend on the order of their
+        elements.
+        """
         offsets, places = places_of_rows(self.offsets, rows)
         elements = self.elements[places]
         sums = np.zeros(len(places) + 1, np.uint64)
@@ -166,7 +180,9 @@ class PointFile:
         words.tofile(self._file)
 
     def finished(self) -> UInt64Array:
-        """Return the rows, mapped; the file is removed, and its space is free when nothing refers to the rows."""
+        """Return the rows, mapped; the file is removed, and its space is free when nothing refers
+        to the rows.
+        """
         with self._file as file:
             file.flush()
             size = file.tell()
@@ -177,7 +193,9 @@ class PointFile:
 
 
 def release(points: UInt64Array) -> None:
-    """Let go of the memory of what was read of points in a file; those in memory stay as they are."""
+    """Let go of the memory of what was read of points in a file; those in memory stay as
+    they are.
+    """
     held = _map_of(points)
     if held is not None and hasattr(mmap, "MADV_DONTNEED"):
         held.madvise(mmap.MADV_DONTNEED)

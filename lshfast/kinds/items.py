@@ -28,8 +28,8 @@ from lshfast.tokens import places_of_rows
 # The metric of a format for each measure of points.
 METRICS: dict[ItemMeasure, str] = {"cosine": "angle", "tanimoto": "hamming"}
 
-# The least sum of squares of a vector with a direction: a little more than `PointFormat` takes, whose sums have another
-# order.
+# The least sum of squares of a vector with a direction: a little more than `PointFormat` takes,
+# whose sums have another order.
 LEAST_SQUARES = MOST_COORDINATE**-2 * (1 + 1e-9)
 
 
@@ -65,11 +65,14 @@ class PointBatch:
         if self.counts is None:
             return PointBatch(self.words[places], missing)
         offsets = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return PointBatch(self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places])
+        return PointBatch(
+            self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places]
+        )
 
 
 class PointReader:
-    """Converts columns of vectors or codes to batches of points of one format, which the first row decides.
+    """Converts columns of vectors or codes to batches of points of one format, which the first row
+    decides.
 
     Parameters
     ----------
@@ -89,11 +92,15 @@ class PointReader:
     format: PointFormat | None
     image_hash: ImageHash | None = None
 
-    def __init__(self, kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None) -> None:
+    def __init__(
+        self, kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None
+    ) -> None:
         self.format = format
         self._like = "as the rows before" if format is None else "as the index has"
         self._kind, self._metric = kind, METRICS.get(measure, measure)
-        self._form = _CodeForm(None if format is None or kind == "vector" else format.measure.words, self._like)
+        self._form = _CodeForm(
+            None if format is None or kind == "vector" else format.measure.words, self._like
+        )
         self._set_bits = measure == "tanimoto"
 
     @property
@@ -106,7 +113,9 @@ class PointReader:
         if hasattr(column, "buffers"):
             column = stored_lists(column)
         if self._kind == "vector":
-            values, given, bad = _vectors(column, None if self.format is None else self.format.dim, self._like)
+            values, given, bad = _vectors(
+                column, None if self.format is None else self.format.dim, self._like
+            )
         else:
             values, given, bad = _codes(column, self._form)
         if len(values) and self.format is None:
@@ -123,7 +132,11 @@ class PointReader:
             if not suitable.all():
                 given[rows[~suitable]] = False
                 values = values[suitable]
-        words = self._words_of(values) if len(values) else np.empty((0, self.format.measure.words), np.uint64)
+        words = (
+            self._words_of(values)
+            if len(values)
+            else np.empty((0, self.format.measure.words), np.uint64)
+        )
         return PointBatch(words, ~given), bad
 
     def _squares_of(self, values: npt.NDArray[Any]) -> Float64Array:
@@ -136,10 +149,11 @@ class PointReader:
             return np.asarray(np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64))
 
     def _have_content(self, values: npt.NDArray[Any], squares: Float64Array) -> BoolArray:
-        """Return which points can be like others: as empty sets, points without content are like none.
+        """Return which points can be like others: as empty sets, points without content are like
+        none.
 
-        By Tanimoto similarity, these are codes without ones; by angles, vectors of zeros, which have no direction, and
-        those that are too short to have one.
+        By Tanimoto similarity, these are codes without ones; by angles, vectors of zeros, which
+        have no direction, and those that are too short to have one.
         """
         assert self.format is not None
         if self._set_bits:
@@ -165,19 +179,26 @@ class PointReader:
             spare = self.format.dim % 64
             beyond = np.flatnonzero(values[:, -1] >> np.uint64(spare)) if spare else ()
             return dict.fromkeys(
-                map(int, beyond), f"the code has more than {self.format.dim} bits, which the index has"
+                map(int, beyond),
+                f"the code has more than {self.format.dim} bits, which the index has",
             )
-        most = MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
+        most = (
+            MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
+        )
         reasons = dict[int, str]()
-        # Not a number, infinite, or so large that a coordinate may be too large, which is looked at again.
+        # Not a number, infinite, or so large that a coordinate may be too large, which is looked at
+        # again.
         with np.errstate(invalid="ignore"):
             doubtful = ~(squares <= most**2)
         if (most_nonzeros := self.format.nonzeros) is not None:
             nonzeros = np.count_nonzero(values, axis=1)
             for place in np.flatnonzero(nonzeros > most_nonzeros).tolist():
-                reasons[place] = f"{nonzeros[place]} coordinates are not zero, more than {most_nonzeros}"
+                reasons[place] = (
+                    f"{nonzeros[place]} coordinates are not zero, more than {most_nonzeros}"
+                )
         for place in np.flatnonzero(doubtful).tolist():
-            row, finite = values[place], np.isfinite(values[place])
+            row = values[place]
+            finite = np.isfinite(values[place])
             if not finite.all():
                 at = int(np.argmin(finite))
                 reasons[place] = f"coordinate {at} is {row[at]}, not a finite number"
@@ -187,7 +208,8 @@ class PointReader:
         return reasons
 
 
-# The values of the rows that are given, (k, dim) or (k, words); which rows these are, (n,); the reasons of bad rows.
+# The values of the rows that are given, (k, dim) or (k, words); which rows these are, (n,); the
+# reasons of bad rows.
 Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
 
@@ -195,15 +217,24 @@ Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
 
 def _vectors(column: Any, dim: int | None, like: str) -> Read:
-    """Return the vectors of a column; `dim` are the coordinates of rows before, or of an index, as `like` says."""
+    """Return the vectors of a column; `dim` are the coordinates of rows before, or of an index, as
+    `like` says.
+    """
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.dtype.kind not in "iuf":
-            raise ValueError(f"vectors must be numbers of shape (n, dim), not {column.dtype} {column.shape}")
-        values, (n, width) = _floats(column), column.shape
+            raise ValueError(
+                f"vectors must be numbers of shape (n, dim), not {column.dtype} {column.shape}"
+            )
+        values = _floats(column)
+        (n, width) = column.shape
         if dim not in (None, width):
-            return _all_bad(np.ones(n, np.bool_), _other_width(width, dim or 0, _most_coordinates(values), like))
+            return _all_bad(
+                np.ones(n, np.bool_), _other_width(width, dim or 0, _most_coordinates(values), like)
+            )
         if not 1 <= width <= _most_coordinates(values):
-            raise ValueError(f"vectors must have 1..{_most_coordinates(values)} coordinates, not {width}")
+            raise ValueError(
+                f"vectors must have 1..{_most_coordinates(values)} coordinates, not {width}"
+            )
         return values, np.ones(n, np.bool_), {}
     if not hasattr(column, "buffers"):
         return _vectors_of_values(column, dim, like)
@@ -223,7 +254,9 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         flat = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     if not (types.is_floating(flat.type) or types.is_integer(flat.type)):
-        return _all_bad(np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}")
+        return _all_bad(
+            np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}"
+        )
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
     return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, like, holes)
 
@@ -236,19 +269,27 @@ def _ragged(
     like: str,
     holes: BoolArray | None,
 ) -> Read:
-    """Return rows as an array; the i-th one that is given is ``numbers[offsets[i]:offsets[i + 1]]``."""
-    widths, most, bad = np.diff(offsets), _most_coordinates(numbers), dict[int, str]()
+    """Return rows as an array; the i-th one that is given is ``numbers[offsets[i]:offsets[i +
+    1]]``.
+    """
+    widths = np.diff(offsets)
+    most = _most_coordinates(numbers)
+    bad = dict[int, str]()
     if dim is None:
         dim = int(next(iter(widths[(widths >= 1) & (widths <= most)]), 0))
     other = widths != dim if dim else np.ones(len(widths), np.bool_)
-    reasons = {int(place): _other_width(int(widths[place]), dim, most, like) for place in np.flatnonzero(other)}
+    reasons = {
+        int(place): _other_width(int(widths[place]), dim, most, like)
+        for place in np.flatnonzero(other)
+    }
     if holes is not None:
         marks = np.concatenate([[0], np.cumsum(holes, dtype=np.int64)])
         for place in np.flatnonzero(marks[offsets[1:]] > marks[offsets[:-1]]).tolist():
             reasons.setdefault(place, "a coordinate is null")
     if not reasons:
         return numbers.reshape(len(widths), dim or 1), given, bad
-    rows, places = np.flatnonzero(given), np.delete(np.arange(len(widths), dtype=np.int64), list(reasons))
+    rows = np.flatnonzero(given)
+    places = np.delete(np.arange(len(widths), dtype=np.int64), list(reasons))
     bad |= {int(rows[place]): reason for place, reason in reasons.items()}
     given = given.copy()
     given[list(bad)] = False
@@ -262,7 +303,11 @@ def _most_coordinates(values: npt.NDArray[Any]) -> int:
 
 def _all_bad(given: BoolArray, reason: str) -> Read:
     """Return no values, and the reason for each row that is given."""
-    return np.empty((0, 1)), np.zeros(len(given), np.bool_), dict.fromkeys(np.flatnonzero(given).tolist(), reason)
+    return (
+        np.empty((0, 1)),
+        np.zeros(len(given), np.bool_),
+        dict.fromkeys(np.flatnonzero(given).tolist(), reason),
+    )
 
 
 def _other_width(width: int, dim: int, most: int, like: str) -> str:
@@ -274,8 +319,12 @@ def _other_width(width: int, dim: int, most: int, like: str) -> str:
 
 
 def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read:
-    """Return vectors that are Python values: lists or arrays of numbers, JSON texts of them, or None."""
-    rows, given, bad = list[npt.NDArray[Any]](), list[bool](), dict[int, str]()
+    """Return vectors that are Python values: lists or arrays of numbers, JSON texts of them, or
+    None.
+    """
+    rows = list[npt.NDArray[Any]]()
+    given = list[bool]()
+    bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(items)):
         given.append(item is not None)
         if item is None:
@@ -286,7 +335,8 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read
             if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf"):
                 raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
-            bad[row], given[row] = f"not a list of numbers: {shortened(item)}", False
+            bad[row] = f"not a list of numbers: {shortened(item)}"
+            given[row] = False
         else:
             rows.append(array)
     wide = any(array.dtype.itemsize > 4 for array in rows if len(array))
@@ -308,7 +358,9 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass
 class _CodeForm:
-    """What the first code decides for others: words, if no index does; the length of hexadecimal digits or bytes."""
+    """What the first code decides for others: words, if no index does; the length of hexadecimal
+    digits or bytes.
+    """
 
     words: int | None
     like: str
@@ -335,9 +387,14 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     if column.ndim == 2 and column.dtype in (np.int8, np.uint8):
         length = bytes, column.shape[1]
         if not 1 <= column.shape[1] <= 8 * MAX_WORDS:
-            return _all_bad(given, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}")
+            return _all_bad(
+                given, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}"
+            )
         if form.length not in (None, length):
-            reason = f"the code must be {_form_of(form.length)} as the rows before, not {_form_of(length)}"
+            reason = (
+                f"the code must be {_form_of(form.length)} as the rows before, not "
+                f"{_form_of(length)}"
+            )
             return _all_bad(given, reason)
         form.length = length
     try:
@@ -347,14 +404,21 @@ def _codes(column: Any, form: _CodeForm) -> Read:
             raise
         return _all_bad(given, _fault_of_code(error))
     if form.words not in (None, words.shape[1]):
-        return _all_bad(given, f"the code has {64 * words.shape[1]} bits, not {64 * (form.words or 0)} {form.like}")
+        return _all_bad(
+            given,
+            f"the code has {64 * words.shape[1]} bits, not {64 * (form.words or 0)} {form.like}",
+        )
     form.words = words.shape[1]
     return words, given, {}
 
 
 def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
-    """Return a column without nulls of words or of bytes of one length as an array; None for others."""
-    types, n, kind = optional("pyarrow").types, len(column), column.type
+    """Return a column without nulls of words or of bytes of one length as an array; None for
+    others.
+    """
+    types = optional("pyarrow").types
+    n = len(column)
+    kind = column.type
     if not n:
         return None
     if types.is_uint64(kind) or types.is_int64(kind):
@@ -382,24 +446,37 @@ def _width_of_lists(column: Any) -> int | None:
 
 
 def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
-    """Return codes that are Python values: hexadecimal texts, bytes, ints, lists of bytes, or None."""
-    given = np.array([not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_)
+    """Return codes that are Python values: hexadecimal texts, bytes, ints, lists of bytes,
+    or None.
+    """
+    given = np.array(
+        [not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_
+    )
     rows = np.flatnonzero(given)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
     length = _length_of(codes[0]) if codes else None
     try:
-        words = codes_of(codes, None, decimal=form.decimal) if codes and form.length in (None, length) else None
+        words = (
+            codes_of(codes, None, decimal=form.decimal)
+            if codes and form.length in (None, length)
+            else None
+        )
     except (TypeError, ValueError, RecursionError):
         words = None
     if words is not None and form.words in (None, words.shape[1]):
-        form.words, form.length = words.shape[1], length
+        form.words = words.shape[1]
+        form.length = length
         return words, given, {}
     return _codes_one_by_one(codes, rows, given, form)
 
 
-def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, form: _CodeForm) -> Read:
+def _codes_one_by_one(
+    codes: Sequence[Any], rows: Int64Array, given: BoolArray, form: _CodeForm
+) -> Read:
     """Return codes of which some may be bad, or are ints with fewer words than the first ones."""
-    found, bad, ints = list[UInt64Array](), dict[int, str](), _length_of(0)
+    found = list[UInt64Array]()
+    bad = dict[int, str]()
+    ints = _length_of(0)
     for row, code in zip(rows.tolist(), codes, strict=True):
         length = _length_of(code)
         try:
@@ -408,11 +485,20 @@ def _codes_one_by_one(codes: Sequence[Any], rows: Int64Array, given: BoolArray, 
             bad[row] = _fault_of_code(error)
             continue
         if form.length not in (None, length):
-            bad[row] = f"the code must be {_form_of(form.length)} as the rows before, not {shortened(code)}"
-        elif form.words is not None and (len(word) > form.words or (len(word) < form.words and length != ints)):
-            bad[row] = f"the code has {64 * len(word)} bits, not {64 * form.words} {form.like}: {shortened(code)}"
+            bad[row] = (
+                f"the code must be {_form_of(form.length)} as the rows before, not "
+                f"{shortened(code)}"
+            )
+        elif form.words is not None and (
+            len(word) > form.words or (len(word) < form.words and length != ints)
+        ):
+            bad[row] = (
+                f"the code has {64 * len(word)} bits, not {64 * form.words} {form.like}: "
+                f"{shortened(code)}"
+            )
         else:
-            form.words, form.length = form.words or len(word), length
+            form.words = form.words or len(word)
+            form.length = length
             found.append(word)
     words = np.zeros((len(found), form.words or 1), np.uint64)
     for place, word in enumerate(found):
@@ -437,15 +523,25 @@ def _length_of(code: Any) -> tuple[type, int]:
 def _form_of(length: tuple[type, int]) -> str:
     """Return what codes of this type and length are."""
     kind, units = length
-    return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(kind, "an array")
+    return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(
+        kind, "an array"
+    )
 
 
 def _bytes_of(item: Any) -> Any:
-    """Return a list of bytes, signed or not, or an array of them, as bytes; other codes as they are."""
+    """Return a list of bytes, signed or not, or an array of them, as bytes; other codes as they
+    are.
+    """
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype in (np.int8, np.uint8):
         return item.tobytes()
-    if not isinstance(item, (list, tuple)) or not all(isinstance(part, (int, np.int8, np.uint8)) for part in item):
+    if not isinstance(item, (list, tuple)) or not all(
+        isinstance(part, (int, np.int8, np.uint8)) for part in item
+    ):
         return item
     if all(0 <= part < 256 for part in item):
         return bytes(item)
-    return bytes(int(part) % 256 for part in item) if all(-128 <= part < 128 for part in item) else item
+    return (
+        bytes(int(part) % 256 for part in item)
+        if all(-128 <= part < 128 for part in item)
+        else item
+    )

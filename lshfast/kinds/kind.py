@@ -1,7 +1,8 @@
-"""Which kind of items a column holds: texts, sets, weighted or not, vectors or codes; and the values of its lists.
+"""Which kind of items a column holds: texts, sets, weighted or not, vectors or codes; and the
+values of its lists.
 
-One rule, `kinds_of_numbers`, says what lists of numbers can be, in whatever form they come: arrays of numpy, Arrow
-columns of any library, Python values, or columns of files.
+One rule, `kinds_of_numbers`, says what lists of numbers can be, in whatever form they come: arrays
+of numpy, Arrow columns of any library, Python values, or columns of files.
 """
 
 from __future__ import annotations
@@ -39,11 +40,16 @@ def kinds_of_numbers(dtype: npt.DTypeLike, one_length: bool) -> list[Kind]:
     dtype : dtype
         The type of the numbers.
     one_length : bool
-        Whether the type of the column says that all lists have one length, as of an array of two dimensions.
+        Whether the type of the column says that all lists have one length, as of an array of two
+        dimensions.
 
     Examples
     --------
-    >>> kinds_of_numbers("float16", False), kinds_of_numbers("int32", False), kinds_of_numbers("int32", True)
+    >>> (
+    ...     kinds_of_numbers("float16", False),
+    ...     kinds_of_numbers("int32", False),
+    ...     kinds_of_numbers("int32", True),
+    ... )
     (['vector'], ['set'], ['set', 'vector'])
     >>> kinds_of_numbers("int8", False), kinds_of_numbers("uint64", True)
     (['set', 'vector', 'code'], ['set', 'vector', 'code'])
@@ -59,7 +65,8 @@ def kinds_of_numbers(dtype: npt.DTypeLike, one_length: bool) -> list[Kind]:
 
 
 def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
-    """Return the message that a column, as described, can be several kinds, and how the user says which it is.
+    """Return the message that a column, as described, can be several kinds, and how the user says
+    which it is.
 
     Parameters
     ----------
@@ -68,13 +75,17 @@ def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
     option : str
         The option of the command line, if there is one, beside the argument `kind`.
     """
-    choices = [f'kind="{kind}"{option and f" or {option} {kind}"} ({_MEANINGS[kind]})' for kind in kinds]
+    choices = [
+        f'kind="{kind}"{option and f" or {option} {kind}"} ({_MEANINGS[kind]})' for kind in kinds
+    ]
     reason = "can mean several things" if len(kinds) > 1 else "is read only if its kind is given"
     return f"{column}, which {reason}; say {', '.join(choices)}"
 
 
 def kind_of_arrow(kind: Any) -> Kind | None:
-    """Return the kind of items of a type of Arrow; None if it can be several, or is none of them."""
+    """Return the kind of items of a type of Arrow; None if it can be several, or is none of
+    them.
+    """
     types = optional("pyarrow").types
     kind = _stored_type(kind)
     if types.is_dictionary(kind):
@@ -98,7 +109,9 @@ def kind_of_arrow(kind: Any) -> Kind | None:
 
 
 def _stored_type(kind: Any) -> Any:
-    """Return the type in which the values of an extension type of Arrow are stored; other types as they are."""
+    """Return the type in which the values of an extension type of Arrow are stored; other types as
+    they are.
+    """
     return getattr(kind, "storage_type", kind)
 
 
@@ -114,7 +127,9 @@ def _is_number(kind: Any) -> bool:
 
 def _kinds_of_lists(kind: Any) -> list[Kind]:
     """Return the kinds of items that lists of numbers of a type of Arrow can be."""
-    return kinds_of_numbers(kind.value_type.to_pandas_dtype(), optional("pyarrow").types.is_fixed_size_list(kind))
+    return kinds_of_numbers(
+        kind.value_type.to_pandas_dtype(), optional("pyarrow").types.is_fixed_size_list(kind)
+    )
 
 
 def _is_weighted(element: Any, weight: Any) -> bool:
@@ -123,7 +138,9 @@ def _is_weighted(element: Any, weight: Any) -> bool:
     if types.is_dictionary(element):
         element = element.value_type
     named = types.is_integer(element) or str(element) in ("string", "large_string", "string_view")
-    return named and (types.is_integer(weight) or types.is_floating(weight) or types.is_decimal(weight))
+    return named and (
+        types.is_integer(weight) or types.is_floating(weight) or types.is_decimal(weight)
+    )
 
 
 def ambiguous(kind: Any) -> list[Kind]:
@@ -139,7 +156,9 @@ def ambiguous(kind: Any) -> list[Kind]:
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """Return the kind of items that a Python value stands for; None if it can be several, or is none of them."""
+    """Return the kind of items that a Python value stands for; None if it can be several, or is
+    none of them.
+    """
     kinds = _kinds_of_value(value)
     return kinds[0] if len(kinds) == 1 and kinds != ["code"] else None
 
@@ -154,7 +173,13 @@ def _kinds_of_value(value: Any) -> list[Kind]:
     array = _row_array(value)
     if array is not None and array.dtype.kind != "O":
         boolean: list[Kind] = ["code"]
-        return [] if array.ndim != 1 else boolean if array.dtype.kind == "b" else kinds_of_numbers(array.dtype, False)
+        return (
+            []
+            if array.ndim != 1
+            else boolean
+            if array.dtype.kind == "b"
+            else kinds_of_numbers(array.dtype, False)
+        )
     parts = value if array is None else array.tolist()
     if not isinstance(parts, (list, tuple)) or not parts:
         return []
@@ -186,19 +211,23 @@ def _row_array(value: Any) -> npt.NDArray[Any] | None:
 
 
 def collected(items: Any) -> Any:
-    """Return a collection in memory so that it can be read several times; raise ValueError if it has masked values."""
+    """Return a collection in memory so that it can be read several times; raise ValueError if it
+    has masked values.
+    """
     if isinstance(items, Iterator) and not is_arrow(items):
         return list(items)
     if isinstance(items, np.ndarray) and np.any(getattr(items, "mask", False)):
         row = int(np.argwhere(items.mask)[0][0])  # type: ignore[attr-defined]
         raise ValueError(
-            f"texts[{row}] has a masked value: replace it, such as by texts.filled(0), or leave out the row"
+            f"texts[{row}] has a masked value: replace it, such as by texts.filled(0), or leave "
+            "out the row"
         )
     return items
 
 
 def kind_of(items: Any) -> Kind:
-    """Return the kind of items of a collection in memory: vectors where it holds floats, else texts or sets.
+    """Return the kind of items of a collection in memory: vectors where it holds floats, else texts
+    or sets.
 
     Raises
     ------
@@ -219,26 +248,41 @@ def kind_of(items: Any) -> Kind:
 
 
 def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
-    """Return what a collection is, for messages, and the kinds of items that it can hold; none if it may hold texts."""
+    """Return what a collection is, for messages, and the kinds of items that it can hold; none if
+    it may hold texts.
+    """
     if isinstance(items, np.ndarray) and items.dtype.kind != "O":
         return f"texts is an array of {items.dtype} of shape {items.shape}", _kinds_of_array(items)
     if _holds_lists(items):
         pa = optional("pyarrow")
         items = checked_source(items)
-        kind = items.type if isinstance(items, (pa.Array, pa.ChunkedArray)) else pa.chunked_array(items).type
+        kind = (
+            items.type
+            if isinstance(items, (pa.Array, pa.ChunkedArray))
+            else pa.chunked_array(items).type
+        )
         only = kind_of_arrow(kind)
-        return f"texts is a column of {kind}", [only] if only in ("vector", "weighted") else ambiguous(kind)
-    if isinstance(items, (list, tuple)) or getattr(getattr(items, "dtype", None), "kind", "") == "O":
+        return f"texts is a column of {kind}", [only] if only in (
+            "vector",
+            "weighted",
+        ) else ambiguous(kind)
+    if (
+        isinstance(items, (list, tuple))
+        or getattr(getattr(items, "dtype", None), "kind", "") == "O"
+    ):
         row = next((row for row, item in enumerate(items) if not is_empty(item)), None)
         if row is not None:
             value = next(item for item in items if not is_empty(item))
-            kinds = _kinds_of_value(value)  # before the value is shown, because it may be a damaged column
+            # Before the value is shown, because it may be a damaged column.
+            kinds = _kinds_of_value(value)
             return f"texts[{row}] is {shortened(value)}", kinds
     return "", []
 
 
 def _kinds_of_array(array: npt.NDArray[Any]) -> list[Kind]:
-    """Return the kinds of items that the rows of an array of numpy can be; none if it has no rows of numbers."""
+    """Return the kinds of items that the rows of an array of numpy can be; none if it has no rows
+    of numbers.
+    """
     if array.ndim < 2:
         return []
     if array.dtype.kind == "b":
@@ -250,15 +294,21 @@ def _kinds_of_array(array: npt.NDArray[Any]) -> list[Kind]:
 
 
 def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
-    """Return the kind of a collection in memory, given what the user says or None; sets may be weighted ones."""
+    """Return the kind of a collection in memory, given what the user says or None; sets may be
+    weighted ones.
+    """
     if kind is None:
         return kind_of(items)
-    weighted = kind == "set" and (isinstance(items, WeightedSets) or _kinds_in_memory(items)[1] == ["weighted"])
+    weighted = kind == "set" and (
+        isinstance(items, WeightedSets) or _kinds_in_memory(items)[1] == ["weighted"]
+    )
     return "weighted" if weighted else kind
 
 
 def _holds_lists(items: Any) -> bool:
-    """Return whether a column has Arrow's interface and lists or maps in it, so that pyarrow is worth importing."""
+    """Return whether a column has Arrow's interface and lists or maps in it, so that pyarrow is
+    worth importing.
+    """
     if not is_arrow(items) or isinstance(getattr(items, "dtype", None), np.dtype):
         return False
     kind = str(getattr(items, "type", getattr(items, "dtype", "")))
@@ -267,12 +317,20 @@ def _holds_lists(items: Any) -> bool:
 
 def is_missing(item: Any) -> bool:
     """Return whether an item of a collection is None, NaN, or the NA of pandas."""
-    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item)
+    return (
+        item is None
+        or type(item).__name__ == "NAType"
+        or (isinstance(item, float) and item != item)
+    )
 
 
 def is_empty(item: Any) -> bool:
-    """Return whether an item does not say which kind it is: it is missing, or a collection without elements."""
-    return is_missing(item) or (isinstance(item, Sized) and not isinstance(item, (str, bytes)) and len(item) == 0)
+    """Return whether an item does not say which kind it is: it is missing, or a collection without
+    elements.
+    """
+    return is_missing(item) or (
+        isinstance(item, Sized) and not isinstance(item, (str, bytes)) and len(item) == 0
+    )
 
 
 def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
@@ -291,8 +349,12 @@ def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
 
 def shortened(value: Any) -> str:
     """Return the beginning of a value as Python writes it."""
+    # A number of too many digits, or too many lists within each other.
     try:
         shown = repr(value)
-    except (ValueError, RecursionError):  # a number of too many digits, or too many lists within each other
+    except (
+        ValueError,
+        RecursionError,
+    ):
         return f"a {type(value).__name__} that is too large to be shown"
     return shown if len(shown) <= 60 else shown[:57] + "..."

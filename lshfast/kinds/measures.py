@@ -1,4 +1,6 @@
-"""The measures of each kind of items, and the plan of a run over points: its threshold or radius, and its recall."""
+"""The measures of each kind of items, and the plan of a run over points: its threshold or radius,
+and its recall.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
 # The measures that are similarities; the others are distances.
 SIMILARITIES: tuple[ItemMeasure, ...] = ("jaccard", "containment", "cosine", "tanimoto")
 
-# For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; of a row, for its marks, codes and
-# groups; of a row while a thread sorts it, in the blocks of a complete join of codes, and for its cells in a crowd; and
-# of the points that a thread reads at once.
+# For the estimate of memory: bytes of the interpreter with pyarrow and of a batch; of a row, for
+# its marks, codes and groups; of a row while a thread sorts it, in the blocks of a complete join of
+# codes, and for its cells in a crowd; and of the points that a thread reads at once.
 BASE_BYTES = 240 << 20
 ROW_BYTES = 200
 SORT_BYTES = 40
@@ -49,7 +51,8 @@ THRESHOLDS: dict[ItemMeasure, float] = {"jaccard": 0.8, "cosine": 0.95, "tanimot
 
 
 def is_distance(measure: ItemMeasure) -> bool:
-    """Return whether a measure is a distance, which has a radius, and not a similarity, which has a threshold.
+    """Return whether a measure is a distance, which has a radius, and not a similarity, which has a
+    threshold.
 
     Examples
     --------
@@ -61,7 +64,8 @@ def is_distance(measure: ItemMeasure) -> bool:
 
 @dataclass(frozen=True)
 class PointPlan:
-    """The checked parameters of a run over weighted sets, vectors or codes; `make_point_plan` creates it.
+    """The checked parameters of a run over weighted sets, vectors or codes; `make_point_plan`
+    creates it.
 
     Attributes
     ----------
@@ -78,9 +82,11 @@ class PointPlan:
     most : float or None
         Of the pairs that are listed, only those that are not more similar.
     max_candidates : int or None
-        Rows that share buckets with more others, counted in each bucket, are compared in cells of a forest.
+        Rows that share buckets with more others, counted in each bucket, are compared in cells of a
+        forest.
     bands : Bands or None
-        The bands and their rows, once the points are known; None if all pairs are found without bands.
+        The bands and their rows, once the points are known; None if all pairs are found without
+        bands.
     reached : float or None
         The recall of these bands, which is at least `recall`.
     """
@@ -114,9 +120,16 @@ class PointPlan:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `make_point_plan` that give this plan again, as values of JSON, without the threads."""
+        """The arguments of `make_point_plan` that give this plan again, as values of JSON, without
+        the threads.
+        """
         bound = "radius" if is_distance(self.measure) else "threshold"
-        values: dict[str, Any] = {"kind": self.kind, "measure": self.measure, bound: self.bound, "recall": self.recall}
+        values: dict[str, Any] = {
+            "kind": self.kind,
+            "measure": self.measure,
+            bound: self.bound,
+            "recall": self.recall,
+        }
         values |= {"groups": self.groups, "seed": self.seed}
         optional = {name: getattr(self, name) for name in ("top", "most", "max_candidates")}
         return values | {name: value for name, value in optional.items() if value is not None}
@@ -126,12 +139,25 @@ class PointPlan:
         return self.arguments
 
     def memory_for(self, rows: int, words: int, held: bool) -> int:
-        """Estimate the peak memory of a run in bytes, given its rows, their words, and whether these are in memory."""
-        bands, width = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
-        keys = bands * width // 8 + 8 if self.measure in ("cosine", "angle", "hamming") else 8 * bands
+        """Estimate the peak memory of a run in bytes, given its rows, their words, and whether
+        these are in memory.
+        """
+        bands, width = (
+            (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
+        )
+        keys = (
+            bands * width // 8 + 8 if self.measure in ("cosine", "angle", "hamming") else 8 * bands
+        )
         blocks = CODE_BYTES if self.bands is None and self.complete else 0
         cells = 0 if self.max_candidates is None else CROWD_BYTES
-        row = ROW_BYTES + keys + cells + blocks + SORT_BYTES * self.threads + (8 * words if held else 0)
+        row = (
+            ROW_BYTES
+            + keys
+            + cells
+            + blocks
+            + SORT_BYTES * self.threads
+            + (8 * words if held else 0)
+        )
         return BASE_BYTES + CHUNK_BYTES * self.threads + rows * row
 
     @property
@@ -143,11 +169,15 @@ class PointPlan:
         return of_bands | {"verify": self.verify, "measure": self.measure} | listing
 
     def distance_of(self, format: PointFormat | None) -> float:
-        """Return the distance of the format at the bound: for the cosine, the angle; of weighted sets 1 - threshold."""
+        """Return the distance of the format at the bound: for the cosine, the angle; of weighted
+        sets 1 - threshold.
+        """
         if self.measure == "jaccard":
             return 1 - self.bound
         assert format is not None
-        return math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
+        return (
+            math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
+        )
 
     def value_of(self, format: PointFormat | None) -> float:
         """Return the largest value of a similar pair, as `HeldItems.values` gives it."""
@@ -195,7 +225,8 @@ def make_point_plan(
     measure : str, optional
         By default "jaccard" for weighted sets, "cosine" for vectors, and "hamming" for codes.
     threshold : float, optional
-        Least similarity, in (0, 1]; by default .8 for "jaccard", .95 for "cosine", and .7 for "tanimoto".
+        Least similarity, in (0, 1]; by default .8 for "jaccard", .95 for "cosine", and .7 for
+        "tanimoto".
     radius : float, optional
         Greatest distance, above 0 (for codes at least 0), for the other measures, which need it.
     recall : float, optional
@@ -212,7 +243,9 @@ def make_point_plan(
     if is_distance(measure):
         bound = _radius(kind, measure, threshold, radius)
         if most is not None:
-            raise ValueError(f"most is an upper bound of similarities, and measure={measure!r} is a distance")
+            raise ValueError(
+                f"most is an upper bound of similarities, and measure={measure!r} is a distance"
+            )
     else:
         bound = _threshold(measure, threshold, radius)
         if most is not None and not bound <= check_number("most", most) <= 1:
@@ -220,9 +253,13 @@ def make_point_plan(
     if recall is not None and not 0 < check_number("recall", recall) < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
     if measure == "tanimoto" and (recall is not None or exact is False):
-        raise ValueError("recall and exact=False are not for the measure tanimoto, by which all pairs are found")
+        raise ValueError(
+            "recall and exact=False are not for the measure tanimoto, by which all pairs are found"
+        )
     if exact and recall is not None:
-        raise ValueError(f"recall must not be given for exact=True, which finds all pairs, not {recall}")
+        raise ValueError(
+            f"recall must not be given for exact=True, which finds all pairs, not {recall}"
+        )
     every = exact if exact is not None else kind == "code" and recall is None
     if max_candidates is not None:
         max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
@@ -230,16 +267,27 @@ def make_point_plan(
             remedy = "leave out exact (--exact)" if exact else "give a recall (--recall)"
             if measure == "tanimoto":
                 remedy = "the measure tanimoto has no other runs"
-            raise ValueError(f"max_candidates is for runs with buckets, and this one finds all pairs: {remedy}")
+            raise ValueError(
+                f"max_candidates is for runs with buckets, and this one finds all pairs: {remedy}"
+            )
     wanted = 1.0 if every else 0.95 if recall is None else float(recall)
     return PointPlan(
-        kind, measure, bound, wanted, groups, thread_count(threads), check_seed(seed), top, most,
+        kind,
+        measure,
+        bound,
+        wanted,
+        groups,
+        thread_count(threads),
+        check_seed(seed),
+        top,
+        most,
         max_candidates,
-    )  # fmt: skip
+    )
 
 
 def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
-    """Return the measure, the default of the kind for None, or raise ValueError if the kind has no such measure.
+    """Return the measure, the default of the kind for None, or raise ValueError if the kind has no
+    such measure.
 
     Examples
     --------
@@ -251,24 +299,38 @@ def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
     if measure is None:
         return allowed[0]
     if measure not in allowed:
-        raise ValueError(f"measure must be one of {', '.join(allowed)} for {plural(kind)}, not {measure!r}")
+        raise ValueError(
+            f"measure must be one of {', '.join(allowed)} for {plural(kind)}, not {measure!r}"
+        )
     return measure
 
 
 def _threshold(measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
     if radius is not None:
-        raise ValueError(f"radius is for distances, and {measure} is a similarity: give a threshold, not {radius}")
+        raise ValueError(
+            f"radius is for distances, and {measure} is a similarity: give a threshold, not "
+            f"{radius}"
+        )
     value = THRESHOLDS[measure] if threshold is None else check_number("threshold", threshold)
     if not 0 < value <= 1:
         raise ValueError(f"threshold must be in (0, 1], not {threshold}")
     return float(value)
 
 
-def _radius(kind: PointKind, measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
+def _radius(
+    kind: PointKind, measure: ItemMeasure, threshold: float | None, radius: float | None
+) -> float:
     if threshold is not None:
-        raise ValueError(f"threshold is for similarities, and {measure} is a distance: give a radius, not {threshold}")
+        raise ValueError(
+            f"threshold is for similarities, and {measure} is a distance: give a radius, not "
+            f"{threshold}"
+        )
     if radius is None:
-        example = "the bits that may differ, such as 3 of 64 or 31 of 256" if kind == "code" else "a distance"
+        example = (
+            "the bits that may differ, such as 3 of 64 or 31 of 256"
+            if kind == "code"
+            else "a distance"
+        )
         raise ValueError(f"radius is needed for the measure {measure}: {example}")
     if kind == "code":
         whole = int(radius) if isinstance(radius, float) and radius.is_integer() else radius

@@ -1,7 +1,8 @@
 """Sets as bytes, so that they can wait in memory and in files as texts do.
 
-A packed set is 64-bit words, little-endian: the number of elements, the bytes of each element, and then the elements.
-For integers it is 2**64 - 1, and then the elements mod 2**64. An empty set has no bytes.
+A packed set is 64-bit words, little-endian: the number of elements, the bytes of each element, and
+then the elements. For integers it is 2**64 - 1, and then the elements mod 2**64. An empty set has
+no bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
         data = np.frombuffer(elements.packed(), np.uint8)
     else:
         header[:] = INTEGERS
-        data, ends = elements.astype("<u8").view(np.uint8), WORD_BYTES * offsets
+        data = elements.astype("<u8").view(np.uint8)
+        ends = WORD_BYTES * offsets
     headers = Texts.of_buffer(header.view(np.uint8), WORD_BYTES * starts)
     values = Texts.of_buffer(data, np.append(ends[:-1][full], ends[-1]))
     turns = np.arange(2 * len(full), dtype=np.int64).reshape(2, -1).T.reshape(-1)
@@ -59,11 +61,14 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
         If the bytes are no packed sets.
     """
     full, heads, data, starts = _heads(sets)
-    nbytes, offsets = sets.lengths[full], np.zeros(len(sets) + 1, np.int64)
+    nbytes = sets.lengths[full]
+    offsets = np.zeros(len(sets) + 1, np.int64)
     integers = heads == INTEGERS
     if integers.any():
         if not integers.all():
-            raise TypeError("elements of sets must be all strings or all integers, and these inputs have both")
+            raise TypeError(
+                "elements of sets must be all strings or all integers, and these inputs have both"
+            )
         _check(not (nbytes % WORD_BYTES).any())
         words = data.view("<u8")
         offsets[1:][full] = nbytes // WORD_BYTES - 1
@@ -72,7 +77,9 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
     _check(bool((heads <= (nbytes // WORD_BYTES - 1).astype(np.uint64)).all()))
     counts = heads.astype(np.int64)
     ends = starts + WORD_BYTES * (1 + counts)
-    parts = Texts.of_buffer(data, np.append(np.stack([starts + WORD_BYTES, ends], axis=1).reshape(-1), len(data)))
+    parts = Texts.of_buffer(
+        data, np.append(np.stack([starts + WORD_BYTES, ends], axis=1).reshape(-1), len(data))
+    )
     lengths = np.frombuffer(parts.take(slice(0, None, 2)).packed(), "<u8")
     _check(bool((lengths <= len(data)).all()))
     firsts = np.cumsum(counts + 1, dtype=np.int64) - counts - 1
@@ -95,13 +102,17 @@ def counts_of(sets: Texts) -> Int64Array:
 
 
 def _heads(sets: Texts) -> tuple[Int64Array, UInt64Array, np.ndarray, Int64Array]:
-    """Return the rows of sets that are not empty, their first words, the bytes of all, and where each begins there."""
+    """Return the rows of sets that are not empty, their first words, the bytes of all, and where
+    each begins there.
+    """
     lengths = sets.lengths
     full = np.flatnonzero(lengths)
     _check(bool((lengths[full] > WORD_BYTES).all()))
     data = np.frombuffer(sets.packed(), np.uint8)
     starts = np.cumsum(lengths[full], dtype=np.int64) - lengths[full]
-    parts = Texts.of_buffer(data, np.append(np.stack([starts, starts + WORD_BYTES], axis=1).reshape(-1), len(data)))
+    parts = Texts.of_buffer(
+        data, np.append(np.stack([starts, starts + WORD_BYTES], axis=1).reshape(-1), len(data))
+    )
     return full, np.frombuffer(parts.take(slice(0, None, 2)).packed(), "<u8"), data, starts
 
 

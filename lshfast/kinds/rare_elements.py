@@ -1,9 +1,10 @@
 """The rare elements of weighted sets: similar sets share one of them.
 
-This is the prefix filter of exact joins (Chaudhuri, Ganti and Kaushik, ICDE 2006), with weights instead of numbers of
-tokens. The elements of each set are sorted, the rarest first. Let A not weigh more than B, and let their similarity be
-at least t. Then they have in common at least the share 2 t / (1 + t) of the weight of A, and the share t of that of B.
-So the first common element is not among the last elements of A that weigh less than this share, nor among those of B.
+This is the prefix filter of exact joins (Chaudhuri, Ganti and Kaushik, ICDE 2006), with weights
+instead of numbers of tokens. The elements of each set are sorted, the rarest first. Let A not weigh
+more than B, and let their similarity be at least t. Then they have in common at least the share 2 t
+/ (1 + t) of the weight of A, and the share t of that of B. So the first common element is not among
+the last elements of A that weigh less than this share, nor among those of B.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from lshfast.common.threads import pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.tokens import places_of_rows
 
-# Elements are counted by so many bits of their hashes. Any order of elements is right, if it is the same for all sets.
+# Elements are counted by so many bits of their hashes. Any order of elements is right, if it is the
+# same for all sets.
 COUNTED_BITS = 20
 
-# Shares of a weight are sums of rounded numbers. Elements whose place is within this of the bound count as rare.
+# Shares of a weight are sums of rounded numbers. Elements whose place is within this of the bound
+# count as rare.
 SLACK = 1e-6
 
 # An odd number, by which the numbers of sets and keys of buckets are mixed with hashes of elements.
@@ -33,14 +36,16 @@ PIECE_ELEMENTS = 1 << 18
 # If more than one of so many sets is looked up at once, the rare elements of all sets are kept.
 LARGE_SHARE = 8
 
-# Elements of the sets that are looked up at once; and if the sets are in a file, because memory is limited.
+# Elements of the sets that are looked up at once; and if the sets are in a file, because memory is
+# limited.
 BLOCK_ELEMENTS = 1 << 23
 FILE_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
 class RareElements:
-    """The rare elements of some sets; set i has ``hashes[offsets[i]:offsets[i + 1]]``, the rarest first.
+    """The rare elements of some sets; set i has ``hashes[offsets[i]:offsets[i + 1]]``, the rarest
+    first.
 
     Attributes
     ----------
@@ -48,7 +53,8 @@ class RareElements:
     hashes : ndarray of uint64, shape (m,)
         Public hashes.
     as_lighter : ndarray of bool, shape (m,)
-        Which elements are among those of the lighter set of a pair. All are among those of the heavier one.
+        Which elements are among those of the lighter set of a pair. All are among those of the
+        heavier one.
     """
 
     offsets: Int64Array
@@ -67,7 +73,8 @@ class RareElements:
 
 
 class RareElementsOf:
-    """Finds the rare elements of weighted sets, by the number of sets of a run that have each element.
+    """Finds the rare elements of weighted sets, by the number of sets of a run that have each
+    element.
 
     Parameters
     ----------
@@ -88,7 +95,9 @@ class RareElementsOf:
         in_file: bool,
         release: Callable[[UInt64Array], None],
     ) -> None:
-        self._offsets, self._elements, self._release = offsets, elements, release
+        self._offsets = offsets
+        self._elements = elements
+        self._release = release
         self._in_file = in_file
         self._most = FILE_ELEMENTS if in_file else BLOCK_ELEMENTS
         self._as_heavier = threshold
@@ -119,7 +128,9 @@ class RareElementsOf:
 
     def _found(self, rows: Int64Array) -> RareElements:
         lengths = self._offsets[rows + 1] - self._offsets[rows]
-        parts = [self._of_piece(rows[piece]) for piece in pieces(lengths, PIECE_ELEMENTS)] or [self._of_piece(rows)]
+        parts = [self._of_piece(rows[piece]) for piece in pieces(lengths, PIECE_ELEMENTS)] or [
+            self._of_piece(rows)
+        ]
         counts = np.concatenate([np.diff(part.offsets) for part in parts])
         return RareElements(
             np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
@@ -139,7 +150,8 @@ class RareElementsOf:
         totals = np.bincount(owners, weights, minlength=len(rows))
         shares = weights / totals[owners]
         before = np.concatenate([[0.0], np.cumsum(shares, dtype=np.float64)])
-        left = 1 - (before[:-1] - before[offsets[:-1]][owners])  # the share of an element and of those after it
+        # The share of an element and of those after it.
+        left = 1 - (before[:-1] - before[offsets[:-1]][owners])
         rare = left >= self._as_heavier - SLACK
         counts = np.bincount(owners[rare], minlength=len(rows))
         return RareElements(
@@ -149,7 +161,9 @@ class RareElementsOf:
         )
 
     def are_shared(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Return for pairs of sets whether they have a rare element in common, without which they are not similar."""
+        """Return for pairs of sets whether they have a rare element in common, without which they
+        are not similar.
+        """
         shared = np.zeros(len(left), np.bool_)
         lists = [self.of(rows) for rows in (left, right)]
         mixed = [rare.hashes ^ rare.owners.astype(np.uint64) * MIXER for rare in lists]

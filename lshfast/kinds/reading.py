@@ -26,7 +26,8 @@ def reader_of(
     seed: int = ORDER_SEED,
     threads: int = 1,
 ) -> Any:
-    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`, whose seed it is.
+    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`,
+    whose seed it is.
 
     Given a sketcher of weighted sets as the format, return a `SignatureReader`.
     """
@@ -36,7 +37,9 @@ def reader_of(
 
 
 class PointsInMemory(NamedTuple):
-    """The points of a collection in memory, the format of their words, and what may be meant otherwise by them."""
+    """The points of a collection in memory, the format of their words, and what may be meant
+    otherwise by them.
+    """
 
     batch: PointBatch
     format: PointFormat | None
@@ -54,7 +57,9 @@ def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> PointsInMe
 
 
 def _column(items: Any) -> Any:
-    """Return a collection as an array of numpy or pyarrow, whose memory is checked, or as a list."""
+    """Return a collection as an array of numpy or pyarrow, whose memory is checked, or as a
+    list.
+    """
     if isinstance(items, np.ndarray):
         return items if items.dtype != object else list(items)
     if isinstance(items, WeightedSets):
@@ -64,7 +69,9 @@ def _column(items: Any) -> Any:
         return [None if is_missing(item) else item for item in items]
     if is_arrow(items):
         pa = optional("pyarrow")
-        column = checked_column(items.read_all() if isinstance(items, pa.RecordBatchReader) else items, "texts")
+        column = checked_column(
+            items.read_all() if isinstance(items, pa.RecordBatchReader) else items, "texts"
+        )
         if not isinstance(column, (pa.Array, pa.ChunkedArray)):
             column = pa.chunked_array(column)
         if pa.types.is_struct(column.type) and column.type.num_fields == 1:  # a table of one column
@@ -72,6 +79,7 @@ def _column(items: Any) -> Any:
         return column if isinstance(column, pa.Array) else column.combine_chunks()
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
         raise TypeError(
-            f"weighted sets, vectors and codes must be a sequence or a column of them, not {type(items).__name__}"
+            "weighted sets, vectors and codes must be a sequence or a column of them, not "
+            f"{type(items).__name__}"
         )
     return list(items)

@@ -23,7 +23,9 @@ Read: TypeAlias = tuple[tuple[Int64Array, Elements], dict[int, str]]
 
 
 class SetReader:
-    """Converts columns of lists to packed sets; the first element decides whether all are strings or integers."""
+    """Converts columns of lists to packed sets; the first element decides whether all are strings
+    or integers.
+    """
 
     def __init__(self) -> None:
         self._kind: type | None = None
@@ -37,29 +39,42 @@ class SetReader:
 
 
 def read_sets(column: Any, kind: type | None = None) -> Read:
-    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are empty.
+    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are
+    empty.
 
-    A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`, str or int, is that of
-    the elements of rows before.
+    A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`,
+    str or int, is that of the elements of rows before.
     """
-    values, undecodable = column, dict[int, str]()
+    values = column
+    undecodable = dict[int, str]()
     if hasattr(column, "buffers"):
         found = _read_arrow(column, kind)
         if found is not None:
             return found
         values, undecodable = python_values(column)
-    rows, bad = list[Sequence[Any]](), dict[int, str]()
+    rows = list[Sequence[Any]]()
+    bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
         parts = () if item is None else item
-        own = {bool: None}.get(type(parts[0]), type(parts[0])) if isinstance(parts, list) and parts else None
-        if not isinstance(parts, (list, tuple)) or (parts and (own not in (str, int) or kind not in (None, own))):
-            bad[row], parts = f"not a list of {named(kind)}, as sets are: {shortened(item)}", ()
+        own = (
+            {bool: None}.get(type(parts[0]), type(parts[0]))
+            if isinstance(parts, list) and parts
+            else None
+        )
+        if not isinstance(parts, (list, tuple)) or (
+            parts and (own not in (str, int) or kind not in (None, own))
+        ):
+            bad[row] = f"not a list of {named(kind)}, as sets are: {shortened(item)}"
+            parts = ()
         elif not all(type(part) is own for part in parts):
-            bad[row], parts = f"not a list of one type: {shortened(item)}", ()
+            bad[row] = f"not a list of one type: {shortened(item)}"
+            parts = ()
         elif own is str and not all(map(is_writable, parts)):
-            bad[row], parts = f"a string has a lone surrogate: {shortened(item)}", ()
+            bad[row] = f"a string has a lone surrogate: {shortened(item)}"
+            parts = ()
         elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
-            bad[row], parts = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}", ()
+            bad[row] = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}"
+            parts = ()
         elif parts:
             kind = own
         rows.append(parts)
@@ -72,13 +87,25 @@ def read_sets(column: Any, kind: type | None = None) -> Read:
 
 
 def _read_arrow(column: Any, kind: type | None) -> Read | None:
-    """Return the sets of an Arrow column of lists without a Python object for each element; None if some may be bad."""
+    """Return the sets of an Arrow column of lists without a Python object for each element; None if
+    some may be bad.
+    """
     column = stored_lists(column)
     types = optional("pyarrow").types
-    if not (types.is_list(column.type) or types.is_large_list(column.type) or types.is_fixed_size_list(column.type)):
+    if not (
+        types.is_list(column.type)
+        or types.is_large_list(column.type)
+        or types.is_fixed_size_list(column.type)
+    ):
         return None
     value = column.type.value_type
-    own = int if types.is_integer(value) else str if types.is_string(value) or types.is_large_string(value) else None
+    own = (
+        int
+        if types.is_integer(value)
+        else str
+        if types.is_string(value) or types.is_large_string(value)
+        else None
+    )
     if own is None or kind not in (None, own):
         return None
     try:

@@ -1,4 +1,6 @@
-"""Crowded buckets of a band, whose rows are looked up by what similar rows share instead of compared one by one."""
+"""Crowded buckets of a band, whose rows are looked up by what similar rows share instead of
+compared one by one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ PIECE_PAIRS = 1 << 18
 
 @dataclass(frozen=True)
 class _Side:
-    """The rows of one side of a band that are in crowded buckets, and their rare elements with the keys of buckets."""
+    """The rows of one side of a band that are in crowded buckets, and their rare elements with the
+    keys of buckets.
+    """
 
     keys: UInt64Array
     rows: Int32Array
@@ -52,7 +56,9 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Lookup:
-    """Entries of the right side, each with the range of the entries of the left side that have the same element."""
+    """Entries of the right side, each with the range of the entries of the left side that have the
+    same element.
+    """
 
     left_places: Int64Array
     entries: Int64Array
@@ -62,13 +68,18 @@ class _Lookup:
     @classmethod
     def of(cls, left: _Side, right: _Side, left_is_lighter: bool) -> _Lookup:
         of_left = (
-            np.flatnonzero(left.rare.as_lighter) if left_is_lighter else np.arange(len(left.mixed), dtype=np.int64)
+            np.flatnonzero(left.rare.as_lighter)
+            if left_is_lighter
+            else np.arange(len(left.mixed), dtype=np.int64)
         )
         entries = (
-            np.arange(len(right.mixed), dtype=np.int64) if left_is_lighter else np.flatnonzero(right.rare.as_lighter)
+            np.arange(len(right.mixed), dtype=np.int64)
+            if left_is_lighter
+            else np.flatnonzero(right.rare.as_lighter)
         )
         of_left = of_left[np.argsort(left.mixed[of_left], kind="stable")]
-        mixed, searched = left.mixed[of_left], right.mixed[entries]
+        mixed = left.mixed[of_left]
+        searched = right.mixed[entries]
         low, high = (np.searchsorted(mixed, searched, side=side) for side in ("left", "right"))
         return cls(left.rare.owners[of_left], entries, low, high)
 
@@ -90,7 +101,9 @@ class SplitBuckets:
         The keys of the buckets, ascending.
     """
 
-    def __init__(self, left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array) -> None:
+    def __init__(
+        self, left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+    ) -> None:
         self._right = _Side.of(*right, rare.of(order[right[1]]))
         self._left = self._right if left is right else _Side.of(*left, rare.of(order[left[1]]))
         buckets = np.unique(np.concatenate([left[0], right[0]]))
@@ -100,28 +113,40 @@ class SplitBuckets:
         for lookup in self._lookups:
             of_entries = numbers[1][self._right.rare.owners[lookup.entries]]
             after += np.bincount(of_entries, lookup.high - lookup.low, minlength=len(buckets))
-        before = np.bincount(numbers[0], minlength=len(buckets)) * np.bincount(numbers[1], minlength=len(buckets))
+        before = np.bincount(numbers[0], minlength=len(buckets)) * np.bincount(
+            numbers[1], minlength=len(buckets)
+        )
         self.split: UInt64Array = buckets[LEAST_GAIN * after <= before]
 
     def pairs(self, limits: Int32Array, labels: Int32Array | None) -> Iterator[UInt64Array]:
-        """Yield the pairs of a band as `Meetings` does, of the split buckets and with a rare element in common."""
+        """Yield the pairs of a band as `Meetings` does, of the split buckets and with a rare
+        element in common.
+        """
         owners = self._right.rare.owners
         is_split = are_in(self._right.keys, self.split)
         counts = np.zeros(len(self._right.rows), np.int64)
         for lookup in self._lookups:
-            found = np.bincount(owners[lookup.entries], lookup.high - lookup.low, minlength=len(counts))
+            found = np.bincount(
+                owners[lookup.entries], lookup.high - lookup.low, minlength=len(counts)
+            )
             counts += found.astype(np.int64)
         for piece in pieces(counts, PIECE_PAIRS):
             parts = [self._of_rows(lookup, owners, piece, is_split) for lookup in self._lookups]
             numbers = np.unique(np.concatenate(parts))
-            left, right = (numbers & _LOW).astype(np.int64), (numbers >> _HALF).astype(np.int64)
-            left_rows, right_rows = self._left.rows[left], self._right.rows[right]
-            valid = (self._left.keys[left] == self._right.keys[right]) & (left_rows < limits[right_rows])
+            left = (numbers & _LOW).astype(np.int64)
+            right = (numbers >> _HALF).astype(np.int64)
+            left_rows = self._left.rows[left]
+            right_rows = self._right.rows[right]
+            valid = (self._left.keys[left] == self._right.keys[right]) & (
+                left_rows < limits[right_rows]
+            )
             if labels is not None:
                 valid &= labels[left_rows] != labels[right_rows]
             yield right_rows[valid].astype(np.uint64) << _HALF | left_rows[valid].astype(np.uint64)
 
-    def _of_rows(self, lookup: _Lookup, owners: Int64Array, piece: slice, is_split: BoolArray) -> UInt64Array:
+    def _of_rows(
+        self, lookup: _Lookup, owners: Int64Array, piece: slice, is_split: BoolArray
+    ) -> UInt64Array:
         """Return the pairs of places of some rows of the right side, which may repeat."""
         of_entries = owners[lookup.entries]
         start, stop = np.searchsorted(of_entries, [piece.start, piece.stop])
@@ -133,8 +158,12 @@ class SplitBuckets:
         return right.astype(np.uint64) << _HALF | left.astype(np.uint64)
 
 
-def crowded_buckets(left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array) -> UInt64Array:
-    """Return the sorted keys of the buckets with many rows of the left side, if a sample shows that a split helps."""
+def crowded_buckets(
+    left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+) -> UInt64Array:
+    """Return the sorted keys of the buckets with many rows of the left side, if a sample shows that
+    a split helps.
+    """
     keys = left[0]
     repeated = keys[CROWD_ROWS:][keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]]
     if not len(repeated):

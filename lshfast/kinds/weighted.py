@@ -1,8 +1,9 @@
 """Weighted sets from outside, checked, as sorted elements of the kernels.
 
-An element is three words: a hash under a public seed, a hash under a secret key, and the bits of its weight. Rows are
-sorted by the public hash, so that sums, and with them similarities, do not depend on the key. Elements are the same if
-both hashes are, so that nobody can write different elements that are taken for the same.
+An element is three words: a hash under a public seed, a hash under a secret key, and the bits of
+its weight. Rows are sorted by the public hash, so that sums, and with them similarities, do not
+depend on the key. Elements are the same if both hashes are, so that nobody can write different
+elements that are taken for the same.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ ELEMENT_WORDS = 3
 
 
 class WeightedReader:
-    """Converts columns of weighted sets to batches; the first element decides whether all are strings or integers.
+    """Converts columns of weighted sets to batches; the first element decides whether all are
+    strings or integers.
 
     Parameters
     ----------
     seed : int
-        The seed of the public hashes: that of an index, if the sets are compared with its entries or added to it.
+        The seed of the public hashes: that of an index, if the sets are compared with its entries
+        or added to it.
     """
 
     format: None = None
@@ -51,8 +54,8 @@ class WeightedReader:
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
         """Return the sets of a column, and the reasons of its bad rows, which have none.
 
-        A set is a mapping of strings or integers to weights, also as a text of JSON, or in Arrow a map, or a list of
-        structs of an element and its weight. None is an empty set.
+        A set is a mapping of strings or integers to weights, also as a text of JSON, or in Arrow a
+        map, or a list of structs of an element and its weight. None is an empty set.
         """
         if isinstance(column, WeightedSets):
             return self.sets(column.offsets, column.tokens, column.weights), {}
@@ -62,8 +65,10 @@ class WeightedReader:
             offsets, elements, weights, bad = _of_arrow(column)
             own = str if isinstance(elements, Texts) else int
             if len(elements) and self._kind not in (None, own):
-                bad |= {int(row): f"its elements are not {named(self._kind)}, as those before"
-                        for row in np.flatnonzero(np.diff(offsets))}  # fmt: skip
+                bad |= {
+                    int(row): f"its elements are not {named(self._kind)}, as those before"
+                    for row in np.flatnonzero(np.diff(offsets))
+                }
             offsets, elements, places = without_rows(offsets, elements, bad)
             weights = weights[places]
         else:
@@ -72,21 +77,33 @@ class WeightedReader:
             self._kind = str if isinstance(elements, Texts) else int
         return self.sets(offsets, elements, weights), bad
 
-    def sets(self, offsets: Int64Array, elements: Texts | UInt64Array, weights: Float64Array) -> PointBatch:
-        """Return sets as a batch; set i has ``elements[offsets[i]:offsets[i + 1]]``, whose weights are valid.
+    def sets(
+        self, offsets: Int64Array, elements: Texts | UInt64Array, weights: Float64Array
+    ) -> PointBatch:
+        """Return sets as a batch; set i has ``elements[offsets[i]:offsets[i + 1]]``, whose weights
+        are valid.
 
         The weights of equal elements add up, the least first.
         """
-        public, secret = _hashes(elements, self._seed), _hashes(elements, self._key)
+        public = _hashes(elements, self._seed)
+        secret = _hashes(elements, self._key)
         rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
         order = np.lexsort((weights, secret, public, rows))
-        rows, public, secret, weights = rows[order], public[order], secret[order], weights[order]
+        rows = rows[order]
+        public = public[order]
+        secret = secret[order]
+        weights = weights[order]
         new = np.ones(len(rows), np.bool_)
-        new[1:] = (rows[1:] != rows[:-1]) | (public[1:] != public[:-1]) | (secret[1:] != secret[:-1])
+        new[1:] = (
+            (rows[1:] != rows[:-1]) | (public[1:] != public[:-1]) | (secret[1:] != secret[:-1])
+        )
         if not new.all():
             sums = np.zeros(int(new.sum()))
             np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
-            weights, rows, public, secret = sums, rows[new], public[new], secret[new]
+            weights = sums
+            rows = rows[new]
+            public = public[new]
+            secret = secret[new]
         counts = np.bincount(rows, minlength=len(offsets) - 1).astype(np.int64)
         words = np.empty((len(rows), ELEMENT_WORDS), np.uint64)
         words[:, 0], words[:, 1], words[:, 2] = public, secret, weights.view(np.uint64)
@@ -111,7 +128,9 @@ class SignatureReader:
         self._sets = WeightedReader(int(format.seed))
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
-        """Return the signatures of the sets of a column that are not empty, and the reasons of its bad rows."""
+        """Return the signatures of the sets of a column that are not empty, and the reasons of its
+        bad rows.
+        """
         batch, bad = self._sets.read(column)
         assert batch.counts is not None
         sets = HeldSets(np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words)
@@ -122,7 +141,11 @@ class SignatureReader:
 
 
 def _hashes(elements: Texts | UInt64Array, key: int | HashKey) -> UInt64Array:
-    return tokens_of_texts(elements, key) if isinstance(elements, Texts) else tokens_of_integers(elements, key)
+    return (
+        tokens_of_texts(elements, key)
+        if isinstance(elements, Texts)
+        else tokens_of_integers(elements, key)
+    )
 
 
 # The offsets, the elements and their weights, and the reasons of bad rows.
@@ -132,12 +155,14 @@ Read = tuple[Int64Array, "Texts | UInt64Array", Float64Array, dict[int, str]]
 def _of_values(column: Any, kind: type | None) -> Read:
     """Return weighted sets that are Python values or texts of JSON; bad rows are empty."""
     values, undecodable = python_values(column) if hasattr(column, "buffers") else (column, {})
-    rows, bad = list[Mapping[Any, Any]](), dict[int, str]()
+    rows = list[Mapping[Any, Any]]()
+    bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
         parts = {} if item is None else item
         reason = _fault_of_row(parts, kind)
         if reason:
-            bad[row], parts = reason, {}
+            bad[row] = reason
+            parts = {}
         elif parts:
             kind = int if isinstance(next(iter(parts)), (int, np.integer)) else str
         rows.append(parts)
@@ -153,9 +178,17 @@ def _of_values(column: Any, kind: type | None) -> Read:
 def _fault_of_row(parts: Any, kind: type | None) -> str:
     """Return why a value is no weighted set with elements of a kind, or ""."""
     if not isinstance(parts, Mapping):
-        return f"not an object of elements and their weights, as weighted sets are: {shortened(parts)}"
+        return (
+            f"not an object of elements and their weights, as weighted sets are: {shortened(parts)}"
+        )
     for element, weight in parts.items():
-        own = int if isinstance(element, (int, np.integer)) else str if isinstance(element, (str, bytes)) else None
+        own = (
+            int
+            if isinstance(element, (int, np.integer))
+            else str
+            if isinstance(element, (str, bytes))
+            else None
+        )
         if own is None or isinstance(element, bool) or kind not in (None, own):
             return f"the element {shortened(element)} is not one of {named(kind)}"
         if isinstance(element, str) and not is_writable(element):
@@ -170,21 +203,23 @@ def _fault_of_row(parts: Any, kind: type | None) -> str:
 
 
 def _of_arrow(column: Any) -> Read:
-    """Return the weighted sets of a column of maps, or of lists of structs; bad rows are those of `bad`."""
+    """Return the weighted sets of a column of maps, or of lists of structs; bad rows are those of
+    `bad`.
+    """
     pa = optional("pyarrow")
     entries = column.values  # structs of keys and values, of maps too
-    offsets, given = np.asarray(column.offsets, np.int64), column.is_valid().to_numpy(zero_copy_only=False)
+    offsets = np.asarray(column.offsets, np.int64)
+    given = column.is_valid().to_numpy(zero_copy_only=False)
     if given.all():
         entries = entries.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     else:
-        starts, ends = offsets[:-1].copy(), offsets[1:].copy()
+        starts = offsets[:-1].copy()
+        ends = offsets[1:].copy()
         ends[~given] = starts[~given]
         places = np.concatenate([np.empty(0, np.int64), *map(np.arange, starts, ends)])
-        offsets, entries = (
-            np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)]),
-            entries.take(pa.array(places)),
-        )
+        offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
+        entries = entries.take(pa.array(places))
     names, numbers = entries.flatten()
     if pa.types.is_dictionary(names.type):
         names = names.cast(names.type.value_type)
@@ -205,7 +240,9 @@ def _of_arrow(column: Any) -> Read:
             weight = float(weights[place]) if numbers[place].is_valid else None
             bad[row] = f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
     if pa.types.is_integer(names.type):
-        elements: Texts | UInt64Array = names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+        elements: Texts | UInt64Array = (
+            names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+        )
     else:
         large = pa.types.is_large_string(names.type)
         elements = Texts(names if large else names.cast(pa.string()))

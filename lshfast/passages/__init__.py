@@ -1,4 +1,5 @@
-"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains them.
+"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains
+them.
 
 >>> from lshfast import passages
 >>> questions = ["What is the boiling point of water at sea level?"]

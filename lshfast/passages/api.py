@@ -24,28 +24,29 @@ def find(
 ) -> SharedPassages:
     """Find all passages that two texts share: the longest equal runs of words or characters.
 
-    Two runs are equal if their words are, in lower case; what is between words does not count. Characters are compared
-    in lower case, one by one. definitions.md defines both. The result is exact, and does not depend on the number
-    of threads.
+    Two runs are equal if their words are, in lower case; what is between words does not count.
+    Characters are compared in lower case, one by one. definitions.md defines both. The result is
+    exact, and does not depend on the number of threads.
 
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
         As for `shingle`.
     against : sequence of str or bytes, or Arrow column, optional
-        Other texts: then passages that a text shares with one of these are found, and no others. Without it, passages
-        are found that two of `texts` share, or that one text has twice.
+        Other texts: then passages that a text shares with one of these are found, and no others.
+        Without it, passages are found that two of `texts` share, or that one text has twice.
     length : int, default 50
         Words or characters of the shortest passage, in 1..65536.
     unit : {"word", "char"}, default "word"
     most_copies : int or None, default 16
-        1 to 2**31 - 1. If a run of `length` units occurs more often (in `against`, if there is one), its occurrences
-        are paired with the first of them only, and not with each other. None pairs all: n occurrences are
-        n (n - 1) / 2 passages.
+        1 to 2**31 - 1. If a run of `length` units occurs more often (in `against`, if there is
+        one), its occurrences are paired with the first of them only, and not with each other. None
+        pairs all: n occurrences are n (n - 1) / 2 passages.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
     progress : callable, optional
-        Called with (stage, done, total): within texts, pairs of places in "compare"; otherwise bytes of text.
+        Called with (stage, done, total): within texts, pairs of places in "compare"; otherwise
+        bytes of text.
 
     Returns
     -------
@@ -65,15 +66,16 @@ def find(
 
     Notes
     -----
-    Memory beside the texts, in bytes: 72 for each sample, of which a text has about 2 / (length - size + 2) a unit,
-    where size is the lesser of length / 2 and 16 (characters: 64); 100 more for each sample that occurs twice; 4 for
-    each word or character of texts with such a sample; 104 for each passage. With `against`, the samples, words and
-    characters are those of these texts alone.
+    Memory beside the texts, in bytes: 72 for each sample, of which a text has about 2 / (length -
+    size + 2) a unit, where size is the lesser of length / 2 and 16 (characters: 64); 100 more for
+    each sample that occurs twice; 4 for each word or character of texts with such a sample; 104 for
+    each passage. With `against`, the samples, words and characters are those of these texts alone.
 
     References
     ----------
-    S. Schleimer, D. S. Wilkerson and A. Aiken, "Winnowing: local algorithms for document fingerprinting", 2003.
-    K. Lee et al., "Deduplicating training data makes language models better", 2022.
+    S. Schleimer, D. S. Wilkerson and A. Aiken, "Winnowing: local algorithms for document
+    fingerprinting", 2003. K. Lee et al., "Deduplicating training data makes language models
+    better", 2022.
 
     Examples
     --------

@@ -30,32 +30,42 @@ class ItemGroups:
     members: Int64Array
 
     def __init__(self, sizes: Int64Array, members: Int64Array) -> None:
-        self.first, self.sizes, self.members = np.cumsum(sizes, dtype=np.int64) - sizes, sizes, members
+        self.first = np.cumsum(sizes, dtype=np.int64) - sizes
+        self.sizes = sizes
+        self.members = members
 
     def of_items(self) -> tuple[Int64Array, Int64Array]:
         """Return the group of each item, and its number among the members of the group."""
         n = len(self.members)
-        group, rank = np.empty(n, np.int64), np.empty(n, np.int64)
+        group = np.empty(n, np.int64)
+        rank = np.empty(n, np.int64)
         group[self.members] = np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
         rank[self.members] = np.arange(n, dtype=np.int64) - np.repeat(self.first, self.sizes)
         return group, rank
 
-    def pairs(self, group: Int64Array, counts: Int64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
-        """Yield pairs (member, i): for each i, the first counts[i] members of group[i]; at most `MOST_PAIRS` at a time.
+    def pairs(
+        self, group: Int64Array, counts: Int64Array
+    ) -> Iterator[tuple[Int64Array, Int64Array]]:
+        """Yield pairs (member, i): for each i, the first counts[i] members of group[i]; at most
+        `MOST_PAIRS` at a time.
 
         The pairs of one i are together, and may be more.
         """
         for part in pieces(counts, MOST_PAIRS):
             times = counts[part]
             item = np.repeat(np.arange(part.start, part.stop, dtype=np.int64), times)
-            within = np.arange(len(item), dtype=np.int64) - np.repeat(np.cumsum(times, dtype=np.int64) - times, times)
+            within = np.arange(len(item), dtype=np.int64) - np.repeat(
+                np.cumsum(times, dtype=np.int64) - times, times
+            )
             if len(item):
                 yield self.members[self.first[group[item]] + within], item
 
     def all_pairs(self, group: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return pairs (member, i): for each i, all members of group[i]."""
         times = self.sizes[group]
-        return self.members[spread(self.first[group], times)], np.repeat(np.arange(len(group), dtype=np.int64), times)
+        return self.members[spread(self.first[group], times)], np.repeat(
+            np.arange(len(group), dtype=np.int64), times
+        )
 
 
 class HashGroups(ItemGroups):
@@ -75,7 +85,9 @@ class HashGroups(ItemGroups):
         new = np.ones(len(ordered), np.bool_)
         new[1:] = ordered[1:] != ordered[:-1]
         first = np.flatnonzero(new).astype(np.int64)
-        super().__init__(np.append(first[1:], np.int64(len(ordered)))[: len(first)] - first, members)
+        super().__init__(
+            np.append(first[1:], np.int64(len(ordered)))[: len(first)] - first, members
+        )
         self.hashes = ordered[first]
 
     def find(self, hashes: UInt64Array) -> Int64Array:

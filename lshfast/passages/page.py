@@ -1,4 +1,6 @@
-"""The page of a search for shared passages: how much of each text they cover, and texts beside each other."""
+"""The page of a search for shared passages: how much of each text they cover, and texts beside each
+other.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,26 @@ from lshfast.reports.diagrams import SharedPart, covered, text_map
 from lshfast.reports.page import render, short
 from lshfast.reports.svg import Bar, Bin, bars, histogram
 
-# What is shown: pairs of texts with the most in common, and others; texts of a table; parts of a text in a stripe;
-# passages of a pair in a map, and as text; characters of a passage at its beginning and its end, and around it.
-MOST_ALIKE, OVER_RANGE = 6, 6
-MOST_TEXTS, MOST_FILES, MOST_PARTS = 40, 40, 100
-MOST_BANDS, MOST_SHOWN = 200, 8
-BEGINNING, END, AROUND = 450, 150, 160
+# What is shown: pairs of texts with the most in common, and others; texts of a table; parts of a
+# text in a stripe; passages of a pair in a map, and as text; characters of a passage at its
+# beginning and its end, and around it.
+MOST_ALIKE = 6
+OVER_RANGE = 6
+MOST_TEXTS = 40
+MOST_FILES = 40
+MOST_PARTS = 100
+MOST_BANDS = 200
+MOST_SHOWN = 8
+BEGINNING = 450
+END = 150
+AROUND = 160
 LONG_WORD = 24  # characters; shorter words are not cut
 MAP_CHARACTERS = 50  # of the names in a map
 
 COLUMNS = 20  # of the histogram of shares
 
-# Of a file: its name, its rows, those that are too short, those with a passage, its passages, and its rows with
-# passages that are not listed.
+# Of a file: its name, its rows, those that are too short, those with a passage, its passages, and
+# its rows with passages that are not listed.
 FileRow: TypeAlias = tuple[str, int, int, int, int, int]
 
 PieceKind: TypeAlias = Literal["same", "gap", "passage"]
@@ -59,7 +68,9 @@ class FoundSpans(Protocol):
 
 @dataclass(frozen=True)
 class PageSide:
-    """The texts of one side: the key of a row, and the texts of ascending rows, or None if they are not shown."""
+    """The texts of one side: the key of a row, and the texts of ascending rows, or None if they are
+    not shown.
+    """
 
     key: Callable[[int], object] = int
     texts: Callable[[Int64Array], Mapping[int, str]] | None = None
@@ -76,7 +87,8 @@ class Piece(NamedTuple):
 class TextShare(NamedTuple):
     """How much of a text passages cover.
 
-    Its key, units, those in passages, where these are, texts that share them, and units in no listed passage.
+    Its key, units, those in passages, where these are, texts that share them, and units in no
+    listed passage.
     """
 
     key: str
@@ -158,7 +170,9 @@ def page_of(
 
 
 class SideCounts(NamedTuple):
-    """The units of each text of a side, how many of them are in passages, and in passages that are not listed alone."""
+    """The units of each text of a side, how many of them are in passages, and in passages that are
+    not listed alone.
+    """
 
     units: Int64Array
     covered: Int64Array
@@ -167,7 +181,9 @@ class SideCounts(NamedTuple):
 
 def counts_of_side(found: FoundSpans, side: str) -> SideCounts:
     """Return the counts of the texts i or j; within one corpus, both are the same."""
-    units, covered, unlisted = found.against_units, found.against_covered, found.against_unlisted
+    units = found.against_units
+    covered = found.against_covered
+    unlisted = found.against_unlisted
     if side == "i" or units is None or covered is None or unlisted is None:
         return SideCounts(found.units, found.covered, found.unlisted)
     return SideCounts(units, covered, unlisted)
@@ -175,26 +191,37 @@ def counts_of_side(found: FoundSpans, side: str) -> SideCounts:
 
 def rows_with_unlisted(found: FoundSpans) -> int:
     """Return how many texts, of both sides, have passages that are not listed."""
-    sides = [found.unlisted] if found.against_unlisted is None else [found.unlisted, found.against_unlisted]
+    sides = (
+        [found.unlisted]
+        if found.against_unlisted is None
+        else [found.unlisted, found.against_unlisted]
+    )
     return sum(int((unlisted > 0).sum()) for unlisted in sides)
 
 
 def unlisted_note(found: FoundSpans) -> str:
     """Return how many texts have passages that are not listed, and why; "" if there are none."""
     texts = rows_with_unlisted(found)
-    return f"{counted(texts, 'text')} with passages that are not listed: {left_out(found.plan)}" if texts else ""
+    return (
+        f"{counted(texts, 'text')} with passages that are not listed: {left_out(found.plan)}"
+        if texts
+        else ""
+    )
 
 
 def left_out(plan: PassagePlan) -> str:
     """Return why passages are not listed."""
     return (
-        f"of runs of {counted(plan.length, plan.unit)} that occur at more than {plan.most_copies:,} places, only the "
+        f"of runs of {counted(plan.length, plan.unit)} that occur at more than "
+        f"{plan.most_copies:,} places, only the "
         "first place is listed (most_copies, --most-copies)"
     )
 
 
 def unlisted_figures(found: FoundSpans) -> Iterator[Figure]:
-    """Yield the line of the account for texts with passages that are not listed, if there are any."""
+    """Yield the line of the account for texts with passages that are not listed, if there
+    are any.
+    """
     note = unlisted_note(found)
     if note:
         texts, _, reason = note.partition(" ")
@@ -208,15 +235,20 @@ def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
     cards = [
         ("passages", f"{len(found.spans):,}", ""),
         ("texts", f"{len(own.units):,}", ""),
-        ("texts with passages" if found.against_units is not None else "texts with copies",
-         f"{int((own.covered > 0).sum()):,}", ""),
+        (
+            "texts with passages" if found.against_units is not None else "texts with copies",
+            f"{int((own.covered > 0).sum()):,}",
+            "",
+        ),
         (f"{found.plan.unit}s covered", f"{int(own.covered.sum()):,}", f"{share:.1%}"),
-    ]  # fmt: skip
+    ]
     if found.against_units is not None:
         other = counts_of_side(found, "j")
         touched = int((other.covered > 0).sum())
         cards.append(("other texts", f"{len(other.units):,}", ""))
-        cards.append(("of them contaminated", f"{touched:,}", f"{touched / max(len(other.units), 1):.1%}"))
+        cards.append(
+            ("of them contaminated", f"{touched:,}", f"{touched / max(len(other.units), 1):.1%}")
+        )
     return cards
 
 
@@ -226,15 +258,20 @@ def _shares(own: SideCounts) -> Any:
     if not len(rows):
         return None
     share = own.covered[rows] / own.units[rows]
-    counts = np.bincount(np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1), minlength=COLUMNS)
-    columns = [Bin(at / COLUMNS, (at + 1) / COLUMNS, int(number)) for at, number in enumerate(counts)]
+    counts = np.bincount(
+        np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1), minlength=COLUMNS
+    )
+    columns = [
+        Bin(at / COLUMNS, (at + 1) / COLUMNS, int(number)) for at, number in enumerate(counts)
+    ]
     title = "Texts with passages by the share that these cover"
     return histogram(columns, title, axis=(0.0, 1.0), x_label="share of the text in passages")
 
 
 def _lengths(units: Int64Array, plan: PassagePlan) -> Any:
     """Return how many passages there are of each length, in steps that double."""
-    rows, low = [], plan.length
+    rows = []
+    low = plan.length
     while low <= int(units.max(initial=0)):
         number = int(((units >= low) & (units < 2 * low)).sum())
         rows.append(Bar(f"{low:,} to {2 * low - 1:,}", number, f"{number:,}"))
@@ -242,7 +279,9 @@ def _lengths(units: Int64Array, plan: PassagePlan) -> Any:
     return bars(rows, f"Passages by their length in {plan.unit}s") if rows else None
 
 
-def _tables(found: FoundSpans, sides: tuple[PageSide, PageSide]) -> Iterator[tuple[str, list[TextShare]]]:
+def _tables(
+    found: FoundSpans, sides: tuple[PageSide, PageSide]
+) -> Iterator[tuple[str, list[TextShare]]]:
     """Yield the texts of which most is covered."""
     if found.against_units is not None:
         yield "The other texts of which passages cover most", _covered_texts(found, sides[1], "j")
@@ -292,15 +331,22 @@ def _examples(
 ) -> Iterator[tuple[str, list[PairExample]]]:
     """Yield why pairs of texts are shown, and the pairs."""
     pairs = _pairs(found)
-    spread = np.linspace(MOST_ALIKE, len(pairs) - 1, min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE))
+    spread = np.linspace(
+        MOST_ALIKE, len(pairs) - 1, min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE)
+    )
     chosen = {
         "Texts with the most in common": pairs[:MOST_ALIKE],
-        "Other texts": [pairs[place] for place in np.unique(spread.round().astype(np.int64)).tolist()],
+        "Other texts": [
+            pairs[place] for place in np.unique(spread.round().astype(np.int64)).tolist()
+        ],
     }
     known: list[Mapping[int, str]] = [{}, {}]
     if texts:
         every = [pair for some in chosen.values() for pair in some]
-        known = [_texts(sides[0], [pair.i for pair in every]), _texts(sides[1], [pair.j for pair in every])]
+        known = [
+            _texts(sides[0], [pair.i for pair in every]),
+            _texts(sides[1], [pair.j for pair in every]),
+        ]
     for reason, some in chosen.items():
         yield reason, [_example(found, sides, pair, known) for pair in some]
 
@@ -311,12 +357,15 @@ def _texts(side: PageSide, rows: Iterable[int]) -> Mapping[int, str]:
 
 
 def _pairs(found: FoundSpans) -> list[TextPair]:
-    """Return for each text j the text i with which it has most in common, those with most in common first."""
+    """Return for each text j the text i with which it has most in common, those with most in common
+    first.
+    """
     spans = found.spans
     if not len(spans):
         return []
     order = np.lexsort((spans["i"], spans["j"]))
-    i, j = spans["i"][order], spans["j"][order]
+    i = spans["i"][order]
+    j = spans["j"][order]
     starts = np.flatnonzero(np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)]))
     units = np.add.reduceat(spans["units"][order], starts)
     ends = np.append(starts[1:], len(order))
@@ -324,7 +373,12 @@ def _pairs(found: FoundSpans) -> list[TextPair]:
     _, first = np.unique(j[starts[best]], return_index=True)
     chosen = best[np.sort(first)]
     return [
-        TextPair(int(i[starts[at]]), int(j[starts[at]]), np.sort(order[starts[at] : ends[at]]), int(units[at]))
+        TextPair(
+            int(i[starts[at]]),
+            int(j[starts[at]]),
+            np.sort(order[starts[at] : ends[at]]),
+            int(units[at]),
+        )
         for at in (chosen if len(chosen) < 1000 else chosen[_thinned(len(chosen))]).tolist()
     ]
 
@@ -336,21 +390,30 @@ def _thinned(size: int) -> Int64Array:
 
 
 def _example(
-    found: FoundSpans, sides: tuple[PageSide, PageSide], pair: TextPair, known: Sequence[Mapping[int, str]]
+    found: FoundSpans,
+    sides: tuple[PageSide, PageSide],
+    pair: TextPair,
+    known: Sequence[Mapping[int, str]],
 ) -> PairExample:
     spans = found.spans[pair.spans]
     keys = short(sides[0].key(pair.i)), short(sides[1].key(pair.j))
-    units = int(counts_of_side(found, "i").units[pair.i]), int(counts_of_side(found, "j").units[pair.j])
+    units = (
+        int(counts_of_side(found, "i").units[pair.i]),
+        int(counts_of_side(found, "j").units[pair.j]),
+    )
     bands = []
     for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
-        first, second = ((at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True))
+        first, second = (
+            (at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True)
+        )
         bands.append(SharedPart(first, second, counted(size, found.plan.unit)))
     note = f"{counted(len(spans), 'passage')}, {counted(pair.units, found.plan.unit)} together"
     longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
     if len(spans) > len(longest):
         note += f"; the {len(longest)} longest are shown"
     names = [
-        f"{short(key, MAP_CHARACTERS)}: {counted(size, found.plan.unit)}" for key, size in zip(keys, units, strict=True)
+        f"{short(key, MAP_CHARACTERS)}: {counted(size, found.plan.unit)}"
+        for key, size in zip(keys, units, strict=True)
     ]
     drawn = text_map(names[0], names[1], bands, note)
     left, right = (
@@ -361,12 +424,16 @@ def _example(
 
 
 def _pieces(text: str, spans: Spans, side: str) -> list[Piece]:
-    """Return passages of a text with what is around them; of passages that overlap, the later one is shown in part."""
-    starts, ends = spans[f"{side}_start"].tolist(), spans[f"{side}_end"].tolist()
+    """Return passages of a text with what is around them; of passages that overlap, the later one
+    is shown in part.
+    """
+    starts = spans[f"{side}_start"].tolist()
+    ends = spans[f"{side}_end"].tolist()
     pieces: list[Piece] = []
     done = 0
     for place in sorted(range(len(starts)), key=lambda at: (starts[at], ends[at])):
-        start, end = max(starts[place], done), max(ends[place], done)
+        start = max(starts[place], done)
+        end = max(ends[place], done)
         pieces += _between(text, done, start, bool(pieces))
         pieces += _passage(text[start:end], place + 1)
         done = end
@@ -388,18 +455,27 @@ def _passage(text: str, number: int) -> list[Piece]:
     """Return a passage; of a long one, its beginning and its end."""
     if len(text) <= BEGINNING + END:
         return [Piece("passage", text, number)]
-    left, right = _word_end(text, BEGINNING), _word_start(text, len(text) - END)
-    return [Piece("passage", text[:left], number), *_gap(right - left), Piece("passage", text[right:])]
+    left = _word_end(text, BEGINNING)
+    right = _word_start(text, len(text) - END)
+    return [
+        Piece("passage", text[:left], number),
+        *_gap(right - left),
+        Piece("passage", text[right:]),
+    ]
 
 
 def _word_end(text: str, place: int) -> int:
-    """Return the space nearest before a place at which a text is cut, or the place if it is in a long word."""
+    """Return the space nearest before a place at which a text is cut, or the place if it is in a
+    long word.
+    """
     space = text.rfind(" ", place - LONG_WORD, place + 1)
     return place if place >= len(text) or space < 0 else space
 
 
 def _word_start(text: str, place: int) -> int:
-    """Return where the next word begins after a place at which a text is cut, or the place if it is in a long word."""
+    """Return where the next word begins after a place at which a text is cut, or the place if it is
+    in a long word.
+    """
     space = text.find(" ", place - 1, place + LONG_WORD)
     return place if space < 0 else space + 1
 

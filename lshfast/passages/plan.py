@@ -10,11 +10,12 @@ from lshfast.common.threads import thread_count
 
 PassageUnit: TypeAlias = Literal["word", "char"]
 
-# The longest passage that may be asked for, in units: the distances inside a window are kept in 16 bits.
+# The longest passage that may be asked for, in units: the distances inside a window are kept in 16
+# bits.
 MOST_LENGTH = 1 << 16
 
-# The longest shingles, in units, whose hashes are sampled. Longer ones would hardly be rarer in texts that share no
-# passage, and their windows are shorter, which means more samples.
+# The longest shingles, in units, whose hashes are sampled. Longer ones would hardly be rarer in
+# texts that share no passage, and their windows are shorter, which means more samples.
 MOST_SHINGLE: dict[PassageUnit, int] = {"word": 16, "char": 64}
 
 
@@ -28,7 +29,8 @@ class PassagePlan:
         Units of the shortest passage, 1 to 65,536.
     unit : {"word", "char"}
     most_copies : int or None
-        The number of occurrences up to which all pairs of them are listed, 1 to 2**31 - 1; None for no limit.
+        The number of occurrences up to which all pairs of them are listed, 1 to 2**31 - 1; None for
+        no limit.
     threads : int
     """
 
@@ -49,11 +51,16 @@ class PassagePlan:
 
 
 def make_passage_plan(
-    length: int, unit: PassageUnit = "word", most_copies: int | None = 16, threads: int | None = None
+    length: int,
+    unit: PassageUnit = "word",
+    most_copies: int | None = 16,
+    threads: int | None = None,
 ) -> PassagePlan:
     """Check the parameters; see `PassagePlan`."""
     if not isinstance(unit, str) or unit not in get_args(PassageUnit):
         raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
     if most_copies is not None:
         most_copies = check_int("most_copies", most_copies, 1, 2**31 - 1)
-    return PassagePlan(check_int("length", length, 1, MOST_LENGTH), unit, most_copies, thread_count(threads))
+    return PassagePlan(
+        check_int("length", length, 1, MOST_LENGTH), unit, most_copies, thread_count(threads)
+    )

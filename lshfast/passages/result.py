@@ -27,8 +27,8 @@ class Passage(NamedTuple):
     Attributes
     ----------
     i, j : int
-        The texts, as row numbers. Within one corpus, i <= j, and the passage of j is the later one. In a search
-        against other texts, i is a text and j one of the others.
+        The texts, as row numbers. Within one corpus, i <= j, and the passage of j is the later one.
+        In a search against other texts, i is a text and j one of the others.
     units : int
         Its length in words or characters.
     i_start, i_end, j_start, j_end : int
@@ -66,21 +66,24 @@ class SharedPassages(Shown):
     Attributes
     ----------
     spans : structured ndarray of shape (m,)
-        One row a passage, sorted by (i, i_unit, j, j_unit), all int64: ``i``, ``j``, ``units`` as for `Passage`;
-        ``i_unit``, ``j_unit``, its first word or character in each text, from 0; ``i_start``, ``i_end``, ``j_start``,
-        ``j_end`` in characters, and ``i_start_byte``, ``i_end_byte``, ``j_start_byte``, ``j_end_byte`` in bytes of
-        UTF-8.
+        One row a passage, sorted by (i, i_unit, j, j_unit), all int64: ``i``, ``j``, ``units`` as
+        for `Passage`; ``i_unit``, ``j_unit``, its first word or character in each text, from 0;
+        ``i_start``, ``i_end``, ``j_start``, ``j_end`` in characters, and ``i_start_byte``,
+        ``i_end_byte``, ``j_start_byte``, ``j_end_byte`` in bytes of UTF-8.
     cuts : structured ndarray of shape (c,)
-        ``row``, ``start``, ``end``, int64, sorted: the bytes of the texts that `without_copies` leaves out.
+        ``row``, ``start``, ``end``, int64, sorted: the bytes of the texts that `without_copies`
+        leaves out.
     units : int64 array of shape (n,)
-        Words or characters of each text; 0 for texts with fewer than `length`, which have no passages.
+        Words or characters of each text; 0 for texts with fewer than `length`, which have no
+        passages.
     covered : int64 array of shape (n,)
-        How many of them are in a later copy of a passage; in a search against other texts, in a passage.
+        How many of them are in a later copy of a passage; in a search against other texts, in a
+        passage.
     against_units, against_covered : int64 array of shape (k,), or None
         The same for the other texts, in a search against others.
     unlisted, against_unlisted : int64 array of shape (n,), and of shape (k,) or None
-        How many of the covered words or characters are in no passage of `spans`, since all runs that cover them occur
-        at more than `most_copies` places, of which the first is listed.
+        How many of the covered words or characters are in no passage of `spans`, since all runs
+        that cover them occur at more than `most_copies` places, of which the first is listed.
     plan : PassagePlan
         The parameters of the search.
     stages : dict of str to Stage
@@ -102,20 +105,35 @@ class SharedPassages(Shown):
     stages: dict[str, Stage]
 
     def __init__(self, found: FoundPassages, plan: PassagePlan) -> None:
-        self.spans, self.cuts, self.units, self.covered = found.spans, found.cuts, found.units, found.covered
-        self.against_units, self.against_covered = found.other_units, found.other_covered
-        self.plan, self.stages = plan, found.stages
-        self._held, self._held_side, self._held_ranges = found.held, found.held_side, found.held_ranges
-        self._first_cuts = np.searchsorted(self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64))
+        self.spans = found.spans
+        self.cuts = found.cuts
+        self.units = found.units
+        self.covered = found.covered
+        self.against_units = found.other_units
+        self.against_covered = found.other_covered
+        self.plan = plan
+        self.stages = found.stages
+        self._held = found.held
+        self._held_side = found.held_side
+        self._held_ranges = found.held_ranges
+        self._first_cuts = np.searchsorted(
+            self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64)
+        )
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        plan, units, covered = self.plan, int(self.units.sum()), int(self.covered.sum())
+        plan = self.plan
+        units = int(self.units.sum())
+        covered = int(self.covered.sum())
         kind = "copies" if self.against_covered is None else "passages"
         figures = [
             Figure("passages", f"{len(self):,}", f"of at least {plan.length:,} {plan.unit}s"),
             Figure("texts", f"{len(self.units):,}", f"too short: {int((self.units == 0).sum()):,}"),
             Figure("sharing", f"{int(self.shortened.sum()):,}", f"texts with {kind}"),
-            Figure(f"{plan.unit}s", f"{units:,}", f"in {kind}: {covered:,}, {covered / units:.2%}" if units else ""),
+            Figure(
+                f"{plan.unit}s",
+                f"{units:,}",
+                f"in {kind}: {covered:,}, {covered / units:.2%}" if units else "",
+            ),
         ]
         if self.against_covered is not None:
             shared = f"that share a passage: {int((self.against_covered > 0).sum()):,}"
@@ -153,11 +171,14 @@ class SharedPassages(Shown):
         for at in range(0, len(self.spans), 1024):
             part = self.spans[at : at + 1024]
             columns = [part[name].tolist() for name in Passage._fields[:-1]]
-            for row, text in zip(zip(*columns, strict=True), self.texts(slice(at, at + 1024)), strict=True):
+            for row, text in zip(
+                zip(*columns, strict=True), self.texts(slice(at, at + 1024)), strict=True
+            ):
                 yield Passage._make((*row, text))
 
     def texts(self, which: slice = slice(None)) -> list[str]:
-        """Return some of the passages as they stand in the texts j (or i, if those alone are in memory).
+        """Return some of the passages as they stand in the texts j (or i, if those alone are in
+        memory).
 
         Parameters
         ----------
@@ -166,7 +187,8 @@ class SharedPassages(Shown):
         """
         part = self.spans[which]
         rows, starts, ends = (
-            np.ascontiguousarray(part[f"{self._held_side}{name}"]) for name in ("", "_start_byte", "_end_byte")
+            np.ascontiguousarray(part[f"{self._held_side}{name}"])
+            for name in ("", "_start_byte", "_end_byte")
         )
         return [data.decode() for data in passages.slices(self._held, rows, starts, ends)]
 
@@ -182,14 +204,16 @@ class SharedPassages(Shown):
     ) -> None:
         """Write a page that shows what was found: no scripts, and nothing from elsewhere.
 
-        It has how much of the texts passages cover, where they lie, and some texts beside each other.
+        It has how much of the texts passages cover, where they lie, and some texts beside each
+        other.
 
         Parameters
         ----------
         path, title, overwrite
             As for `lshfast.DedupResult.to_html`.
         searched : sequence of str or bytes, or Arrow column, optional
-            After a search against other texts: the texts that were searched. Without them, only the others are shown.
+            After a search against other texts: the texts that were searched. Without them, only the
+            others are shown.
         texts : bool, default True
             Whether texts are shown.
         command : str
@@ -220,7 +244,9 @@ class SharedPassages(Shown):
                 raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
             first = PageSide(texts=partial(_texts_of, column))
         second = held if self._held_side == "j" else PageSide()
-        write_page(path, self.page((first, second), texts=texts, title=title, command=command), overwrite)
+        write_page(
+            path, self.page((first, second), texts=texts, title=title, command=command), overwrite
+        )
 
     def page(
         self,
@@ -233,7 +259,9 @@ class SharedPassages(Shown):
     ) -> str:
         """Return a page, see `lshfast.passages.page.page_of`."""
         account = self._shown()[1]
-        return page_of(self, sides, title=title, account=account, files=files, command=command, texts=texts)
+        return page_of(
+            self, sides, title=title, account=account, files=files, command=command, texts=texts
+        )
 
     @property
     def emptied(self) -> BoolArray:
@@ -242,10 +270,11 @@ class SharedPassages(Shown):
         return emptied
 
     def without_copies(self, texts: Any) -> list[str]:
-        """Return texts without their later copies of passages; in a search against other texts, without passages.
+        """Return texts without their later copies of passages; in a search against other texts,
+        without passages.
 
-        What is left out begins with the first word of a passage and ends where the next word begins that is in no
-        passage, or with the text.
+        What is left out begins with the first word of a passage and ends where the next word begins
+        that is in no passage, or with the text.
 
         Parameters
         ----------
@@ -282,13 +311,17 @@ class SharedPassages(Shown):
         ValueError
             If the text is shorter than the one that was searched.
         """
-        first, last = self._first_cuts[row], self._first_cuts[row + 1]
+        first = self._first_cuts[row]
+        last = self._first_cuts[row + 1]
         if first == last:
             return text
         cuts = self.cuts[first:last]
         if cuts["end"][-1] > len(text):
-            raise ValueError(f"text {row} has {len(text)} bytes: it is not the one that was searched")
-        starts, ends = [0, *cuts["end"].tolist()], [*cuts["start"].tolist(), len(text)]
+            raise ValueError(
+                f"text {row} has {len(text)} bytes: it is not the one that was searched"
+            )
+        starts = [0, *cuts["end"].tolist()]
+        ends = [*cuts["start"].tolist(), len(text)]
         return b"".join(text[start:end] for start, end in zip(starts, ends, strict=True))
 
 

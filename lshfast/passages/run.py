@@ -17,7 +17,18 @@ from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
 from lshfast.passages.search import HeldTexts, RowMatches, search_within
-from lshfast.passages.spans import CUT, SPAN, Cuts, Ranges, Spans, cuts_of, in_order, locate, spans_of, union_of
+from lshfast.passages.spans import (
+    CUT,
+    SPAN,
+    Cuts,
+    Ranges,
+    Spans,
+    cuts_of,
+    in_order,
+    locate,
+    spans_of,
+    union_of,
+)
 
 _BYTES = "i", "i_start_byte", "i_end_byte", "j", "j_start_byte", "j_end_byte"
 
@@ -31,9 +42,11 @@ class FoundPassages:
     spans : ndarray of SPAN
         Sorted by (i, i_unit, j, j_unit).
     cuts : ndarray of CUT
-        The bytes of the texts that are later copies, or passages of the other texts; sorted, apart from each other.
+        The bytes of the texts that are later copies, or passages of the other texts; sorted, apart
+        from each other.
     units, covered : int64 (n,)
-        Units of each text (0 if it is shorter than a shortest passage), and how many of them are in `cuts`.
+        Units of each text (0 if it is shorter than a shortest passage), and how many of them are in
+        `cuts`.
     other_units, other_covered : int64 (m,) or None
         The same for the other texts; None for a search within texts.
     held : Texts
@@ -41,8 +54,8 @@ class FoundPassages:
     held_side : {"i", "j"}
         The numbers of spans that refer to them (within texts, both do).
     held_ranges : Ranges
-        The units of the held texts that are covered, also by passages that are not among the spans, since their runs
-        occur at more than `most_copies` places.
+        The units of the held texts that are covered, also by passages that are not among the spans,
+        since their runs occur at more than `most_copies` places.
     stages : dict of str to Stage
     """
 
@@ -68,8 +81,9 @@ def find_within(
 ) -> FoundPassages:
     """Search for the passages that texts share with each other.
 
-    Words are compared by hashes of `word_bits` bits, and those of the passages by their letters. If these differ, which
-    happens once in 2**word_bits comparisons of different words, the search is done again with numbers of words.
+    Words are compared by hashes of `word_bits` bits, and those of the passages by their letters. If
+    these differ, which happens once in 2**word_bits comparisons of different words, the search is
+    done again with numbers of words.
     """
     words = plan.unit == "word"
     with clock.stage("sample"):
@@ -85,7 +99,16 @@ def find_within(
         ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
         cuts = cuts_of(texts, samples.counts, ranges, words)
         return FoundPassages(
-            spans, cuts, samples.counts, ranges.units(len(texts)), None, None, texts, "j", ranges, clock.stages
+            spans,
+            cuts,
+            samples.counts,
+            ranges.units(len(texts)),
+            None,
+            None,
+            texts,
+            "j",
+            ranges,
+            clock.stages,
         )
 
 
@@ -96,7 +119,9 @@ def _located(found: RowMatches, texts: Texts, words: bool) -> Spans:
 
 
 class _StreamPiece(NamedTuple):
-    """What was found for some texts, numbered from 0; the groups of windows that were met; bytes of text."""
+    """What was found for some texts, numbered from 0; the groups of windows that were met; bytes of
+    text.
+    """
 
     spans: Spans
     cuts: Cuts
@@ -123,12 +148,14 @@ def find_against(
     *,
     held_side: str = "j",
 ) -> FoundPassages:
-    """Search texts for passages of held texts. Only the held ones, and what was found, are in memory.
+    """Search texts for passages of held texts. Only the held ones, and what was found, are in
+    memory.
 
-    The held texts are the others, whose passages are searched for; or, with ``held_side="i"``, the texts themselves,
-    and the others are read in batches.
+    The held texts are the others, whose passages are searched for; or, with ``held_side="i"``, the
+    texts themselves, and the others are read in batches.
     """
-    words, side = plan.unit == "word", "i" if held_side == "j" else "j"
+    words = plan.unit == "word"
+    side = "i" if held_side == "j" else "j"
 
     def find(texts: Texts, samples: Samples) -> _StreamPiece:
         found, windows = held.find(texts, samples)
@@ -136,7 +163,9 @@ def find_against(
         locate(spans, {side: texts}, words)
         ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
         cuts = cuts_of(texts, samples.counts, ranges, words) if side == "i" else np.empty(0, CUT)
-        return _StreamPiece(spans, cuts, samples.counts, ranges.units(len(texts)), windows, texts.nbytes)
+        return _StreamPiece(
+            spans, cuts, samples.counts, ranges.units(len(texts)), windows, texts.nbytes
+        )
 
     columns = [GrowingArray(kind) for kind in (SPAN, CUT, np.int64, np.int64)]
     met = np.zeros(held.window_groups, np.bool_)
@@ -158,10 +187,16 @@ def find_against(
         spans = in_order(spans)
         locate(spans, {held_side: held.texts}, words)
         rows, first = held.windows_of(met)
-        both = np.concatenate([spans[held_side], rows]), np.concatenate([spans[f"{held_side}_unit"], first])
+        both = (
+            np.concatenate([spans[held_side], rows]),
+            np.concatenate([spans[f"{held_side}_unit"], first]),
+        )
         lengths = np.concatenate([spans["units"], np.full(len(rows), plan.length, np.int64)])
         ranges = union_of(held.counts, *both, lengths)
         sides = [(units, covered), (held.counts, ranges.units(len(held.texts)))]
         if held_side == "i":
-            sides, cuts = sides[::-1], cuts_of(held.texts, held.counts, ranges, words)
-        return FoundPassages(spans, cuts, *sides[0], *sides[1], held.texts, held_side, ranges, clock.stages)
+            sides = sides[::-1]
+            cuts = cuts_of(held.texts, held.counts, ranges, words)
+        return FoundPassages(
+            spans, cuts, *sides[0], *sides[1], held.texts, held_side, ranges, clock.stages
+        )

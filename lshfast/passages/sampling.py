@@ -1,9 +1,11 @@
-"""The samples of texts: some of their shingles, so that equal passages have samples in equal places.
+"""The samples of texts: some of their shingles, so that equal passages have samples in equal
+places.
 
-The shingles of a text are hashed under a secret key. Of each window of consecutive hashes, the least one is a sample
-(winnowing: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", 2003). A window
-holds the shingles of a shortest passage, and its sample depends on nothing else. So a passage that occurs twice has the
-same samples both times, whatever the key is; the key only determines which places they are.
+The shingles of a text are hashed under a secret key. Of each window of consecutive hashes, the
+least one is a sample (winnowing: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for
+document fingerprinting", 2003). A window holds the shingles of a shortest passage, and its sample
+depends on nothing else. So a passage that occurs twice has the same samples both times, whatever
+the key is; the key only determines which places they are.
 """
 
 from __future__ import annotations
@@ -33,13 +35,15 @@ class Samples(NamedTuple):
     Attributes
     ----------
     counts : int64 (rows,)
-        Units of each text; 0 for a text that is shorter than a shortest passage, which has no samples.
+        Units of each text; 0 for a text that is shorter than a shortest passage, which has no
+        samples.
     per_row : int64 (rows,)
         Samples of each text.
     hashes : uint64 (m,)
         The hash of each sample's shingle.
     places : int64 (m,)
-        The first unit of the shingle: a number in the units of all these texts with samples, one after the other.
+        The first unit of the shingle: a number in the units of all these texts with samples, one
+        after the other.
     before, after : uint16 (m,)
         The sample belongs to the windows that begin at ``places - before`` to ``places - after``.
     """
@@ -52,7 +56,9 @@ class Samples(NamedTuple):
     after: npt.NDArray[np.uint16]
 
     def select(self, kept: BoolArray) -> tuple[Int64Array, Samples]:
-        """Return the texts that have some of the kept samples, and these samples as those of these texts alone."""
+        """Return the texts that have some of the kept samples, and these samples as those of these
+        texts alone.
+        """
         n = len(self.counts)
         row = np.repeat(np.arange(n, dtype=np.int64), self.per_row)[kept]
         per_row = np.bincount(row, minlength=n).astype(np.int64)
@@ -60,22 +66,31 @@ class Samples(NamedTuple):
         left_out = np.cumsum(np.where(per_row > 0, 0, self.counts), dtype=np.int64)
         places = self.places[kept] - left_out[row]
         return rows, Samples(
-            self.counts[rows], per_row[rows], self.hashes[kept], places, self.before[kept], self.after[kept]
+            self.counts[rows],
+            per_row[rows],
+            self.hashes[kept],
+            places,
+            self.before[kept],
+            self.after[kept],
         )
 
     def windows(self, places: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the first and the last window of each sample, where the samples are at these places."""
+        """Return the first and the last window of each sample, where the samples are at these
+        places.
+        """
         return places - self.before, places - self.after
 
 
 def make_sampler(plan: PassagePlan) -> Sampler:
     """Return a function that samples texts under a key that is drawn now."""
-    key, kernel = draw_hash_key(), word_shingles if plan.unit == "word" else character_shingles
+    key = draw_hash_key()
+    kernel = word_shingles if plan.unit == "word" else character_shingles
 
     def sample(texts: Texts) -> Samples:
         offsets, tokens = kernel(texts, plan.size, key)
         starts, places, lows = passages.winnow(offsets, tokens, plan.window)
-        per_row, shingles = np.diff(starts), np.diff(offsets)
+        per_row = np.diff(starts)
+        shingles = np.diff(offsets)
         hashes = tokens[np.repeat(offsets[:-1], per_row) + places]
         counts = np.where(shingles >= plan.window, shingles + plan.size - 1, 0)
         highs = np.empty_like(lows)
@@ -83,16 +98,22 @@ def make_sampler(plan: PassagePlan) -> Sampler:
         sampled = np.flatnonzero(per_row)
         highs[starts[sampled + 1] - 1] = counts[sampled] - plan.length
         base = np.repeat(np.cumsum(counts, dtype=np.int64) - counts, per_row)
-        before, after = (places - lows).astype(np.uint16), (places - highs).astype(np.uint16)
+        before = (places - lows).astype(np.uint16)
+        after = (places - highs).astype(np.uint16)
         return Samples(counts, per_row, hashes, places + base, before, after)
 
     return sample
 
 
 def sample_pieces(
-    batches: Iterable[Texts], sampler: Sampler, finish: Callable[[Texts, Samples], Result], threads: int
+    batches: Iterable[Texts],
+    sampler: Sampler,
+    finish: Callable[[Texts, Samples], Result],
+    threads: int,
 ) -> Iterator[Result]:
-    """Yield finish(texts, samples) for each piece of the texts, in order; several threads process pieces at once."""
+    """Yield finish(texts, samples) for each piece of the texts, in order; several threads process
+    pieces at once.
+    """
     row = 0
 
     def portions() -> Iterator[tuple[int, Texts]]:
@@ -115,7 +136,10 @@ def sample_pieces(
 
 def sample_all(batches: Iterable[Texts], sampler: Sampler, threads: int) -> tuple[Texts, Samples]:
     """Return all texts as one column, and their samples."""
-    columns = [GrowingArray(kind) for kind in (np.int64, np.int64, np.uint64, np.int64, np.uint16, np.uint16)]
+    columns = [
+        GrowingArray(kind)
+        for kind in (np.int64, np.int64, np.uint64, np.int64, np.uint16, np.uint16)
+    ]
     held: list[Texts] = []
     total = 0
     for texts, samples in sample_pieces(batches, sampler, lambda *piece: piece, threads):

@@ -1,8 +1,8 @@
 """The search for matches: within some texts, and of a stream of texts with held ones.
 
-Texts meet in their samples. Where few of them share a sample, all pairs are extended. Otherwise its windows are
-compared, and a window with too many occurrences is paired with the first of them only. passages.md defines the
-result.
+Texts meet in their samples. Where few of them share a sample, all pairs are extended. Otherwise its
+windows are compared, and a window with too many occurrences is paired with the first of them only.
+passages.md defines the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from lshfast.passages.windows import Runs, WindowGroups
 # Windows of crowded samples that are grouped at a time, unless one sample has more: 100 MB.
 MOST_WINDOWS = 1 << 21
 
-# The largest table by which samples are looked up before they are searched for, as a power of two; its bytes.
+# The largest table by which samples are looked up before they are searched for, as a power of two;
+# its bytes.
 MOST_FILTER_BITS = 26
 
 Matches = npt.NDArray[np.void]  # of lshfast.kernels.passages.MATCH
@@ -43,7 +44,9 @@ class Seeds(NamedTuple):
 
 
 class RowMatches(NamedTuple):
-    """Matches by text: `units` units from unit `x_unit` of text `x` and from unit `y_unit` of text `y` on."""
+    """Matches by text: `units` units from unit `x_unit` of text `x` and from unit `y_unit` of text
+    `y` on.
+    """
 
     x: Int64Array
     x_unit: Int64Array
@@ -53,12 +56,17 @@ class RowMatches(NamedTuple):
 
 
 def search_within(
-    texts: Texts, samples: Samples, plan: PassagePlan, progress: Progress | None = None, word_bits: int | None = None
+    texts: Texts,
+    samples: Samples,
+    plan: PassagePlan,
+    progress: Progress | None = None,
+    word_bits: int | None = None,
 ) -> RowMatches:
-    """Return the matches of texts with the same texts; the first text of a match is the earlier one, or the same.
+    """Return the matches of texts with the same texts; the first text of a match is the earlier
+    one, or the same.
 
-    With `word_bits`, words are compared by hashes of so many bits. Then the matches are right if their words are equal:
-    words that are taken for equal are in a match, also where they are not.
+    With `word_bits`, words are compared by hashes of so many bits. Then the matches are right if
+    their words are equal: words that are taken for equal are in a match, also where they are not.
     """
     sizes = HashGroups(samples.hashes)
     shared = np.zeros(len(samples.hashes), np.bool_)
@@ -74,22 +82,34 @@ def search_within(
     low, high = samples.windows(places)
     groups = HashGroups(samples.hashes)
     group, rank = groups.of_items()
-    crowded = np.zeros(len(groups.sizes), np.bool_) if plan.most_copies is None else groups.sizes > plan.most_copies
+    crowded = (
+        np.zeros(len(groups.sizes), np.bool_)
+        if plan.most_copies is None
+        else groups.sizes > plan.most_copies
+    )
     counts = np.where(crowded[group], 0, rank)
     seeds = (Seeds(places[i], places[j], low[j], high[j]) for i, j in groups.pairs(group, counts))
     total = int(counts.sum())
-    found = [_extended(column, column, seeds, plan, threads=plan.threads, total=total, progress=progress)]
+    found = [
+        _extended(column, column, seeds, plan, threads=plan.threads, total=total, progress=progress)
+    ]
     runs = [Runs(*(np.zeros(0, np.int64),) * 3)]
     for members in _crowded_members(groups, crowded, high - low + 1):
-        windows = WindowGroups(column, low[members], high[members], plan.length, plan.most_copies or 0)
+        windows = WindowGroups(
+            column, low[members], high[members], plan.length, plan.most_copies or 0
+        )
         group, rank = windows.rare.of_items()
-        found.append(_extended(column, column, _window_seeds(windows, windows.places, group, rank), plan))
+        found.append(
+            _extended(column, column, _window_seeds(windows, windows.places, group, rank), plan)
+        )
         runs.append(windows.later_runs())
     matches = _finished(column, column, found, runs, plan)
     return _by_row(matches, column, rows, column, rows)
 
 
-def _crowded_members(groups: HashGroups, crowded: BoolArray, windows: Int64Array) -> Iterator[Int64Array]:
+def _crowded_members(
+    groups: HashGroups, crowded: BoolArray, windows: Int64Array
+) -> Iterator[Int64Array]:
     """Yield the members of crowded groups, ascending, those of some groups at a time."""
     numbers = np.flatnonzero(crowded)
     members = groups.members[np.repeat(crowded, groups.sizes)]
@@ -100,7 +120,9 @@ def _crowded_members(groups: HashGroups, crowded: BoolArray, windows: Int64Array
         yield np.sort(members[first : int(ends[part.stop - 1])])
 
 
-def _window_seeds(windows: WindowGroups, y: Int64Array, group: Int64Array, counts: Int64Array) -> Iterator[Seeds]:
+def _window_seeds(
+    windows: WindowGroups, y: Int64Array, group: Int64Array, counts: Int64Array
+) -> Iterator[Seeds]:
     """Yield each of some windows with the first counts[i] windows of its group."""
     for i, j in windows.rare.pairs(group, counts):
         yield Seeds(windows.places[i], y[j], y[j], y[j])
@@ -119,7 +141,9 @@ class HeldTexts:
     def __init__(self, batches: Iterable[Texts], plan: PassagePlan) -> None:
         self.sampler = make_sampler(plan)
         texts, samples = sample_all(batches, self.sampler, plan.threads)
-        self.texts, self.counts, self._plan = texts, samples.counts, plan
+        self.texts = texts
+        self.counts = samples.counts
+        self._plan = plan
         self._rows, samples = samples.select(np.ones(len(samples.hashes), np.bool_))
         self._vocabulary = make_vocabulary(plan)
         self._column = number_units(texts.take(self._rows), samples.counts, self._vocabulary, True)
@@ -130,7 +154,9 @@ class HeldTexts:
             self._crowded = groups.sizes > plan.most_copies
         members = np.sort(groups.members[np.repeat(self._crowded, groups.sizes)])
         low, high = samples.windows(self._places)
-        self._windows = WindowGroups(self._column, low[members], high[members], plan.length, plan.most_copies or 0)
+        self._windows = WindowGroups(
+            self._column, low[members], high[members], plan.length, plan.most_copies or 0
+        )
         bits = min(MOST_FILTER_BITS, max(3, (8 * len(groups.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._filter = np.zeros(1 << bits, np.bool_)
@@ -144,7 +170,8 @@ class HeldTexts:
         RowMatches
             Their first texts are held ones.
         windows : int64 (m,)
-            The groups of common windows that were met: not all their places are in matches (see `windows_of`).
+            The groups of common windows that were met: not all their places are in matches (see
+            `windows_of`).
         """
         maybe = np.flatnonzero(self._filter[samples.hashes >> self._shift])
         group = np.full(len(samples.hashes), -1, np.int64)
@@ -164,7 +191,9 @@ class HeldTexts:
         matches = _finished(self._column, column, [found, matches], [runs], self._plan)
         return _by_row(matches, self._column, self._rows, column, rows), windows
 
-    def _find_crowded(self, column: UnitTexts, low: Int64Array, high: Int64Array) -> tuple[Matches, Runs, Int64Array]:
+    def _find_crowded(
+        self, column: UnitTexts, low: Int64Array, high: Int64Array
+    ) -> tuple[Matches, Runs, Int64Array]:
         windows = self._windows
         places, group = windows.find(column, low, high)
         seeds = _window_seeds(windows, places, group, windows.rare.sizes[group])
@@ -198,9 +227,12 @@ def _extended(
     def extend(part: Seeds) -> tuple[int, Matches]:
         order = bands.order((part.y - part.x + len(a.units)).astype(np.uint64))
         x, y, low, high = (column[order] for column in part)
-        return len(order), passages.extend(a.units, b.units, x, y, low, high, plan.size, plan.length)
+        return len(order), passages.extend(
+            a.units, b.units, x, y, low, high, plan.size, plan.length
+        )
 
-    found, done = [np.empty(0, passages.MATCH)], 0
+    found = [np.empty(0, passages.MATCH)]
+    done = 0
     for count, matches in ordered_map(extend, seeds, threads):
         found.append(matches)
         done += count
@@ -209,7 +241,9 @@ def _extended(
     return np.concatenate(found)
 
 
-def _finished(a: UnitTexts, b: UnitTexts, found: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan) -> Matches:
+def _finished(
+    a: UnitTexts, b: UnitTexts, found: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan
+) -> Matches:
     """Return matches once each, and with them those that cover the runs."""
     matches = np.concatenate(list(found))
     matches = matches[np.lexsort((matches["x"], matches["y"]))]
@@ -218,11 +252,15 @@ def _finished(a: UnitTexts, b: UnitTexts, found: Iterable[Matches], runs: Iterab
     x, y, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
     order = bands.order(y.astype(np.uint64))
     ends = matches["y"] + matches["length"]
-    covers = passages.cover(a.units, b.units, x[order], y[order], counts[order], matches["y"], ends, plan.length)
+    covers = passages.cover(
+        a.units, b.units, x[order], y[order], counts[order], matches["y"], ends, plan.length
+    )
     return np.concatenate([matches, covers])
 
 
-def _by_row(matches: Matches, a: UnitTexts, a_rows: Int64Array, b: UnitTexts, b_rows: Int64Array) -> RowMatches:
+def _by_row(
+    matches: Matches, a: UnitTexts, a_rows: Int64Array, b: UnitTexts, b_rows: Int64Array
+) -> RowMatches:
     x, x_unit = a.rows_of(matches["x"])
     y, y_unit = b.rows_of(matches["y"])
     return RowMatches(a_rows[x], x_unit, b_rows[y], y_unit, matches["length"].copy())

@@ -1,4 +1,6 @@
-"""Matches as spans of texts, with places in units, bytes and characters; and the bytes that later copies take."""
+"""Matches as spans of texts, with places in units, bytes and characters; and the bytes that later
+copies take.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,16 @@ from lshfast.passages.units import bounds_of
 
 _PLACES = "start", "end", "start_byte", "end_byte"
 
-# A passage of `units` words or characters in the texts i and j. In each, it begins at a unit, and takes a range of
-# characters and of bytes; an end is the number behind the last one.
+# A passage of `units` words or characters in the texts i and j. In each, it begins at a unit, and
+# takes a range of characters and of bytes; an end is the number behind the last one.
 SPAN = np.dtype(
-    [("i", np.int64), ("j", np.int64), ("i_unit", np.int64), ("j_unit", np.int64), ("units", np.int64)]
+    [
+        ("i", np.int64),
+        ("j", np.int64),
+        ("i_unit", np.int64),
+        ("j_unit", np.int64),
+        ("units", np.int64),
+    ]
     + [(f"{side}_{place}", np.int64) for side in "ij" for place in _PLACES]
 )
 
@@ -51,13 +59,17 @@ def union_of(counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int
     reach = np.maximum.accumulate(end) if len(end) else end
     new = np.flatnonzero(np.append(True, first[1:] > reach[:-1])[: len(first)])
     ends = reach[np.append(new[1:], len(first)) - 1] if len(first) else reach
-    rows, first = rows[new], first[new]
+    rows = rows[new]
+    first = first[new]
     return Ranges(rows, first - base[rows], ends - base[rows])
 
 
 def spans_of(found: RowMatches, y_side: str) -> Spans:
-    """Return matches as spans whose characters and bytes are not known yet; `y_side` is that of their second texts."""
-    spans, x_side = np.zeros(len(found.x), SPAN), "i" if y_side == "j" else "j"
+    """Return matches as spans whose characters and bytes are not known yet; `y_side` is that of
+    their second texts.
+    """
+    spans = np.zeros(len(found.x), SPAN)
+    x_side = "i" if y_side == "j" else "j"
     names = x_side, f"{x_side}_unit", y_side, f"{y_side}_unit", "units"
     for name, column in zip(names, found, strict=True):
         spans[name] = column
@@ -77,7 +89,8 @@ def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
         first = np.concatenate([spans[f"{name}_unit"] for name in names])
         last = first + np.concatenate([spans["units"] for _ in names]) - 1
         bounds = bounds_of(texts, rows, np.concatenate([first, last]), words)
-        begins, ends = bounds[: len(first)], bounds[len(first) :]
+        begins = bounds[: len(first)]
+        ends = bounds[len(first) :]
         for number, name in enumerate(names):
             part = slice(number * len(spans), (number + 1) * len(spans))
             found = begins[part, 2], ends[part, 3], begins[part, 0], ends[part, 1]
@@ -86,7 +99,9 @@ def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
 
 
 def cuts_of(texts: Texts, counts: Int64Array, ranges: Ranges, words: bool) -> Cuts:
-    """Return the bytes of ranges: from the start of the first unit to the start of the next one that is in no range."""
+    """Return the bytes of ranges: from the start of the first unit to the start of the next one
+    that is in no range.
+    """
     inside = ranges.end < counts[ranges.rows]
     rows = np.concatenate([ranges.rows, ranges.rows[inside]])
     bounds = bounds_of(texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words)[:, 0]

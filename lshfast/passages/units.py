@@ -1,4 +1,6 @@
-"""Texts as sequences of numbers, equal for equal words or characters; these are compared in place of the texts."""
+"""Texts as sequences of numbers, equal for equal words or characters; these are compared in place
+of the texts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ _BETWEEN = np.uint32(1 << 31)
 
 @dataclass(frozen=True)
 class UnitTexts:
-    """Some texts as units, one after the other, with a number between texts that equals no other unit.
+    """Some texts as units, one after the other, with a number between texts that equals no other
+    unit.
 
     Attributes
     ----------
@@ -43,7 +46,9 @@ class UnitTexts:
         return rows.astype(np.int64), places - self.starts[rows]
 
     def place(self, places: Int64Array, per_row: Int64Array) -> Int64Array:
-        """Convert numbers in the units of these texts without the numbers between them, `per_row` of each text."""
+        """Convert numbers in the units of these texts without the numbers between them, `per_row`
+        of each text.
+        """
         return places + np.repeat(np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row)
 
 
@@ -59,20 +64,24 @@ def make_vocabulary(plan: PassagePlan) -> passages.Vocabulary | None:
     return passages.Vocabulary(draw_multiplier()) if plan.unit == "word" else None
 
 
-def number_units(texts: Texts, counts: Int64Array, vocabulary: passages.Vocabulary | None, held: bool) -> UnitTexts:
+def number_units(
+    texts: Texts, counts: Int64Array, vocabulary: passages.Vocabulary | None, held: bool
+) -> UnitTexts:
     """Return texts as units. New words are added to the vocabulary if the texts are `held`."""
     units = passages.units_of(texts, counts, vocabulary, held)
     return UnitTexts(np.cumsum(counts + 1, dtype=np.int64) - counts, counts, units)
 
 
 def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
-    """Return texts as hashes of their words under a key that is drawn now: different words may have one hash of `bits`.
+    """Return texts as hashes of their words under a key that is drawn now: different words may have
+    one hash of `bits`.
 
     Much faster than numbers of a vocabulary. At most 31 bits, and fewer than 2**31 texts.
     """
     if len(texts) >= _BETWEEN:
         raise MemoryError(f"{len(texts)} texts are too many to be compared at once")
-    starts, key = np.cumsum(counts + 1, dtype=np.int64) - counts, draw_hash_key()
+    starts = np.cumsum(counts + 1, dtype=np.int64) - counts
+    key = draw_hash_key()
     units = np.empty(int(counts.sum()) + len(counts) + 1, np.uint32)
     between = np.append(starts - 1, len(units) - 1)
     for rows in pieces(texts.lengths, PIECE_BYTES):
@@ -86,11 +95,14 @@ def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
 
 
 def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
-    """Return where units begin and end, int64 (n, 4): first byte, end byte, first character, end character."""
+    """Return where units begin and end, int64 (n, 4): first byte, end byte, first character, end
+    character.
+    """
     if not len(rows):
         return np.empty((0, 4), np.int64)
     order = np.lexsort((units, rows))
-    rows, units = rows[order], units[order]
+    rows = rows[order]
+    units = units[order]
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
     found = passages.locate(texts, rows[new], units[new], words)

@@ -1,9 +1,11 @@
-"""Windows of a shortest passage's length, in groups of equal ones. Crowded samples are compared by these.
+"""Windows of a shortest passage's length, in groups of equal ones. Crowded samples are compared by
+these.
 
-A sample is crowded if it occurs more often than `most_copies`. Most of its occurrences are in copies of one text, so
-they are first grouped by all units of their windows: by contexts. Then the windows of one sample of each context are
-grouped. Both groups are made by hashes under a secret key, and then compared. Windows that overlap are hashed and
-compared together, so the time depends on the units of the texts, and not on the units of all windows.
+A sample is crowded if it occurs more often than `most_copies`. Most of its occurrences are in
+copies of one text, so they are first grouped by all units of their windows: by contexts. Then the
+windows of one sample of each context are grouped. Both groups are made by hashes under a secret
+key, and then compared. Windows that overlap are hashed and compared together, so the time depends
+on the units of the texts, and not on the units of all windows.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from lshfast.passages.units import UnitTexts, draw_multiplier
 HASHED_WINDOWS = 1 << 21
 
 # Odd multipliers, so that the parts of a context are told apart.
-_LAST, _COUNT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+_LAST = np.uint64(0x9E3779B97F4A7C15)
+_COUNT = np.uint64(0xD1B54A32D192ED03)
 
 
 class Runs(NamedTuple):
@@ -63,10 +66,15 @@ class WindowGroups:
     places: Int64Array
     rare: ItemGroups
 
-    def __init__(self, texts: UnitTexts, low: Int64Array, high: Int64Array, length: int, most_copies: int) -> None:
-        self._texts, self._length, self._low = texts, length, low
+    def __init__(
+        self, texts: UnitTexts, low: Int64Array, high: Int64Array, length: int, most_copies: int
+    ) -> None:
+        self._texts = texts
+        self._length = length
+        self._low = low
         self._contexts = _equal_contexts(texts, low, high, length)
-        samples = np.sort(self._contexts.members[self._contexts.first])  # one of each context: the first
+        # One of each context: the first.
+        samples = np.sort(self._contexts.members[self._contexts.first])
         context = self._contexts.of_items()[0][samples]
         counts = high[samples] - low[samples] + 1
         self._windows = spread(low[samples], counts)
@@ -79,16 +87,27 @@ class WindowGroups:
         self.first_places = self._windows[self._groups.members[self._groups.first]]
         self.places, group = self._expanded(~self.common)
         order = bands.order(self.places.astype(np.uint64))
-        self.places, group = self.places[order], group[order]
-        self.rare = ItemGroups(np.bincount(group, minlength=len(totals)), bands.order(group.astype(np.uint64)))
+        self.places = self.places[order]
+        group = group[order]
+        self.rare = ItemGroups(
+            np.bincount(group, minlength=len(totals)), bands.order(group.astype(np.uint64))
+        )
 
     def _group_windows(self, first: Int64Array, counts: Int64Array) -> None:
         units = self._texts.units
         while True:
             self._multiplier = draw_multiplier()
-            self._groups = HashGroups(_window_hashes(units, first, counts, self._length, self._multiplier))
+            self._groups = HashGroups(
+                _window_hashes(units, first, counts, self._length, self._multiplier)
+            )
             earlier, later = (self._windows[items] for items in _neighbours(self._groups))
-            if _are_equal(self._texts, self._texts, earlier, later, np.full(len(later), self._length, np.int64)):
+            if _are_equal(
+                self._texts,
+                self._texts,
+                earlier,
+                later,
+                np.full(len(later), self._length, np.int64),
+            ):
                 self._group = self._groups.of_items()[0]
                 return
 
@@ -97,41 +116,61 @@ class WindowGroups:
         windows = np.flatnonzero(wanted[self._group])
         sample, window = self._contexts.all_pairs(self._context[windows])
         window = windows[window]
-        return self._windows[window] + self._low[sample] - self._low[self._sample[window]], self._group[window]
+        return self._windows[window] + self._low[sample] - self._low[
+            self._sample[window]
+        ], self._group[window]
 
     def places_of(self, wanted: BoolArray) -> Int64Array:
         """Return the places of all windows in the wanted groups."""
         return self._expanded(wanted)[0]
 
     def later_runs(self) -> Runs:
-        """Return the common windows, but for the first of each group, with the first of their group."""
+        """Return the common windows, but for the first of each group, with the first of their
+        group.
+        """
         windows = np.flatnonzero(self.common[self._group])
-        y, sample = self._windows[windows], self._sample[windows]
+        y = self._windows[windows]
+        sample = self._sample[windows]
         first = _begin_runs(self.first_places[self._group[windows]], y, sample)
         counts = np.append(first[1:], len(windows))[: len(first)] - first
-        y, sample, context = y[first], sample[first], self._context[windows[first]]
+        y = y[first]
+        sample = sample[first]
+        context = self._context[windows[first]]
         x = self.first_places[self._group[windows[first]]]
         copy, run = self._contexts.all_pairs(context)
         y = y[run] + self._low[copy] - self._low[sample[run]]
         later = x[run] != y
         return Runs(x[run][later], y[later], counts[run][later])
 
-    def find(self, texts: UnitTexts, low: Int64Array, high: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Look up the windows low[i]..high[i] of other texts: the places of those in a group, and their groups."""
+    def find(
+        self, texts: UnitTexts, low: Int64Array, high: Int64Array
+    ) -> tuple[Int64Array, Int64Array]:
+        """Look up the windows low[i]..high[i] of other texts: the places of those in a group, and
+        their groups.
+        """
         places = spread(low, high - low + 1)
-        group = self._groups.find(_window_hashes(texts.units, low, high - low + 1, self._length, self._multiplier))
+        group = self._groups.find(
+            _window_hashes(texts.units, low, high - low + 1, self._length, self._multiplier)
+        )
         met = np.flatnonzero(group >= 0)
-        places, group = places[met], group[met]
+        places = places[met]
+        group = group[met]
         lengths = np.full(len(met), self._length, np.int64)
         same = HashGroups(group.astype(np.uint64))  # places that met one group
         earlier, later = _neighbours(same)
         heads = same.members[same.first]
+        # Some hashes collide.
         if not (
             _are_equal(texts, texts, places[earlier], places[later], lengths[later])
-            and _are_equal(self._texts, texts, self.first_places[group[heads]], places[heads], lengths[heads])
-        ):  # some hashes collide
-            equal = passages.are_equal(self._texts.units, texts.units, self.first_places[group], places, lengths)
-            places, group = places[equal], group[equal]
+            and _are_equal(
+                self._texts, texts, self.first_places[group[heads]], places[heads], lengths[heads]
+            )
+        ):
+            equal = passages.are_equal(
+                self._texts.units, texts.units, self.first_places[group], places, lengths
+            )
+            places = places[equal]
+            group = group[equal]
         return places, group
 
     def runs(self, places: Int64Array, group: Int64Array) -> Runs:
@@ -142,15 +181,20 @@ class WindowGroups:
 
 
 def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length: int) -> HashGroups:
-    """Group samples whose windows have equal units. The first and the last window have all units of a sample."""
+    """Group samples whose windows have equal units. The first and the last window have all units of
+    a sample.
+    """
     counts = high - low + 1
     while True:
-        multiplier, hashes = draw_multiplier(), np.empty(len(low), np.uint64)
+        multiplier = draw_multiplier()
+        hashes = np.empty(len(low), np.uint64)
         for part in pieces(counts, HASHED_WINDOWS):
             found = _window_hashes(texts.units, low[part], counts[part], length, multiplier)
             ends = np.cumsum(counts[part], dtype=np.int64)
             hashes[part] = (
-                found[ends - counts[part]] + found[ends - 1] * _LAST + counts[part].astype(np.uint64) * _COUNT
+                found[ends - counts[part]]
+                + found[ends - 1] * _LAST
+                + counts[part].astype(np.uint64) * _COUNT
             )
         groups = HashGroups(hashes)
         earlier, later = _neighbours(groups)
@@ -161,12 +205,19 @@ def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length:
 
 
 def _window_hashes(
-    units: npt.NDArray[np.uint32], first: Int64Array, counts: Int64Array, length: int, multiplier: int
+    units: npt.NDArray[np.uint32],
+    first: Int64Array,
+    counts: Int64Array,
+    length: int,
+    multiplier: int,
 ) -> UInt64Array:
-    """Return the hashes of counts[i] > 0 windows from first[i] on; those of consecutive windows cost one step each."""
+    """Return the hashes of counts[i] > 0 windows from first[i] on; those of consecutive windows
+    cost one step each.
+    """
     starts = np.flatnonzero(np.append(True, first[1:] != first[:-1] + counts[:-1])[: len(first)])
     if len(starts):
-        first, counts = first[starts], np.add.reduceat(counts, starts)
+        first = first[starts]
+        counts = np.add.reduceat(counts, starts)
     return passages.hash_windows(units, first, counts, length, multiplier)
 
 
@@ -178,12 +229,17 @@ def _neighbours(groups: HashGroups) -> tuple[Int64Array, Int64Array]:
     return groups.members[places - 1], groups.members[places]
 
 
-def _are_equal(a: UnitTexts, b: UnitTexts, x: Int64Array, y: Int64Array, lengths: Int64Array) -> bool:
-    """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal. Overlapping ones are compared once."""
+def _are_equal(
+    a: UnitTexts, b: UnitTexts, x: Int64Array, y: Int64Array, lengths: Int64Array
+) -> bool:
+    """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal. Overlapping ones
+    are compared once.
+    """
     if not len(x):
         return True
     _, distance = np.unique(y - x, return_inverse=True)
-    begins = distance.reshape(-1) * (len(b.units) + 1) + y  # ranges of different distances are apart
+    # Ranges of different distances are apart.
+    begins = distance.reshape(-1) * (len(b.units) + 1) + y
     order = bands.order(begins.astype(np.uint64))
     reach = np.maximum.accumulate((begins + lengths)[order])
     starts = np.flatnonzero(np.append(True, begins[order][1:] > reach[:-1]))

@@ -52,14 +52,15 @@ def check(
 ) -> CheckResult | PointCheck:
     """Measure on a sample what `dedup` and `pairs` with these parameters find, and what they miss.
 
-    Rows are drawn with known probabilities, which are higher for rows that meet others, and compared exactly with all
-    rows. The estimates are unbiased (check.md has the proof), and each has a 95 % interval. If there are at most
-    `sample` different rows, all are compared, and the figures are exact.
+    Rows are drawn with known probabilities, which are higher for rows that meet others, and
+    compared exactly with all rows. The estimates are unbiased (check.md has the proof), and each
+    has a 95 % interval. If there are at most `sample` different rows, all are compared, and the
+    figures are exact.
 
     Parameters
     ----------
-    texts, kind, threshold, radius, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band,
-    ignore_common, threads, progress
+    texts, kind, threshold, radius, unit, size, stop_words, num_perm, scheme, recall, bands,
+    rows_per_band, ignore_common, threads, progress
         As for `dedup`.
     measure : str, optional
         As for `dedup`; for texts and sets "jaccard" only.
@@ -94,7 +95,9 @@ def check(
     Examples
     --------
     >>> import lshfast
-    >>> words = "the cat sat on the mat and looked at the dog that lay there in the warm sun all day".split()
+    >>> words = (
+    ...     "the cat sat on the mat and saw the dog that lay there in the warm sun all day".split()
+    ... )
     >>> texts = [" ".join(words), " ".join(words[:-1]), "a bird"]
     >>> result = lshfast.check(texts, threshold=0.8, size=2)
     >>> result.recall
@@ -105,11 +108,25 @@ def check(
     texts = collected(texts)
     plan = check_plan(
         kind_in_memory(texts, kind),
-        dict(threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-             recall=recall, bands=bands, rows_per_band=rows_per_band, threads=threads, seed=seed,
-             ignore_common=ignore_common, radius=radius, measure=measure),
-    )  # fmt: skip
-    sample, examples = check_int("sample", sample, 1, MOST_SAMPLE), check_int("examples", examples, 0, MOST_SAMPLE)
+        dict(
+            threshold=threshold,
+            unit=unit,
+            size=size,
+            stop_words=stop_words,
+            num_perm=num_perm,
+            scheme=scheme,
+            recall=recall,
+            bands=bands,
+            rows_per_band=rows_per_band,
+            threads=threads,
+            seed=seed,
+            ignore_common=ignore_common,
+            radius=radius,
+            measure=measure,
+        ),
+    )
+    sample = check_int("sample", sample, 1, MOST_SAMPLE)
+    examples = check_int("examples", examples, 0, MOST_SAMPLE)
     if isinstance(plan, PointPlan):
         return _check_points(texts, plan, sample, examples, progress)
     options = CheckOptions(sample, RECALL if recall is None else recall, examples)
@@ -118,24 +135,34 @@ def check(
     clock = Clock()
     figures = check_rows([column], plan, options, clock, progress)
     n = len(column)
-    result = CheckResult(read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures)
+    result = CheckResult(
+        read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures
+    )
     warn_of(result.advice)
     return result
 
 
 def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
-    """Return the plan of a check of items of a kind, or raise an error that names the option that is wrong."""
+    """Return the plan of a check of items of a kind, or raise an error that names the option that
+    is wrong.
+    """
     if kind in ("text", "set") and options["measure"] not in (None, "jaccard"):
         raise ValueError(
-            f"measure must be 'jaccard' for a check of {kind}s, not {options['measure']!r}: a run by containment joins "
+            f"measure must be 'jaccard' for a check of {kind}s, not {options['measure']!r}: a run "
+            "by containment joins "
             "exactly by default"
         )
     if options["measure"] == "tanimoto":
-        raise ValueError("measure must be 'hamming' for a check of codes, not 'tanimoto', by which every pair is found")
+        raise ValueError(
+            "measure must be 'hamming' for a check of codes, not 'tanimoto', by which every pair "
+            "is found"
+        )
     return plan_for(kind, options)
 
 
-def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None) -> PointCheck:
+def _check_points(
+    items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None
+) -> PointCheck:
     from lshfast.engine.points import PointRows
     from lshfast.kinds.reading import read_points
     from lshfast.quality.points import PointCheck, check_points
@@ -148,6 +175,11 @@ def _check_points(items: Any, plan: PointPlan, sample: int, examples: int, progr
     figures: dict[str, Any] = check_points(rows, plan, sample, clock, progress)
     warn_of(held.advice)
     return PointCheck(
-        read=rows.n, rejected=0, accepted=rows.n, stages=clock.stages, seconds=clock.seconds, advice=held.advice,
+        read=rows.n,
+        rejected=0,
+        accepted=rows.n,
+        stages=clock.stages,
+        seconds=clock.seconds,
+        advice=held.advice,
         **figures,
-    )  # fmt: skip
+    )

@@ -1,7 +1,7 @@
 """The number of candidates of some plans: pairs that share a bucket, whatever their similarity.
 
-Near pairs are known from the join. The others are counted between some rows and more rows, all drawn uniformly:
-their keys are compared, and the candidates by their exact similarity.
+Near pairs are known from the join. The others are counted between some rows and more rows, all
+drawn uniformly: their keys are compared, and the candidates by their exact similarity.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import numpy as np
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
-# Rows of the one side if the other side is all rows, and of each side if keys have to be computed: sides of one size
-# have most pairs for a number of keys.
-FEW, SIDE = 256, 1 << 11
+# Rows of the one side if the other side is all rows, and of each side if keys have to be computed:
+# sides of one size have most pairs for a number of keys.
+FEW = 256
+SIDE = 1 << 11
 
-# Rows of the other side whose keys are compared at a time, and candidates of a plan that are compared exactly.
-AT_ONCE, MOST_COMPARED = 1 << 14, 1 << 13
+# Rows of the other side whose keys are compared at a time, and candidates of a plan that are
+# compared exactly.
+AT_ONCE = 1 << 14
+MOST_COMPARED = 1 << 13
 
 # Most keys are ruled out by their highest bits.
 FILTER_BITS = 20
@@ -47,7 +50,9 @@ class Sides:
     complete: bool
 
     @classmethod
-    def draw(cls, members: Int64Array, rng: np.random.Generator, few: int = FEW, many: float = inf) -> Sides:
+    def draw(
+        cls, members: Int64Array, rng: np.random.Generator, few: int = FEW, many: float = inf
+    ) -> Sides:
         """Draw both sides; by default the other side is all rows."""
         n = len(members)
         some = members if n <= few else np.sort(rng.choice(members, few, replace=False))
@@ -79,7 +84,12 @@ class Far:
 
 
 def far_candidates(
-    sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array, sets: Rows, limit: float, rng: np.random.Generator
+    sides: Sides,
+    few_keys: UInt64Array,
+    many_keys: UInt64Array,
+    sets: Rows,
+    limit: float,
+    rng: np.random.Generator,
 ) -> Far:
     """Estimate how many candidates are less similar than a limit.
 
@@ -94,30 +104,42 @@ def far_candidates(
         Chooses the candidates that are compared, if there are too many.
     """
     parts = list(_met(sides, few_keys, many_keys))
-    left, right = (np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True))
+    left, right = (
+        np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True)
+    )
     share = min(1.0, MOST_COMPARED / max(1, len(left)))
     if share < 1:
         chosen = rng.random(len(left)) < share
-        left, right = left[chosen], right[chosen]
+        left = left[chosen]
+        right = right[chosen]
     count = int(np.count_nonzero(verify(sets, left, right, 0.0, threads=1)["similarity"] < limit))
-    return Far(count * sides.scale / share, count, sides.scale / share, sides.complete and share == 1)
+    return Far(
+        count * sides.scale / share, count, sides.scale / share, sides.complete and share == 1
+    )
 
 
-def _met(sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
+def _met(
+    sides: Sides, few_keys: UInt64Array, many_keys: UInt64Array
+) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Yield the rows of both sides that share a key in some band."""
-    bands, few = few_keys.shape[1], few_keys.ravel()
+    bands = few_keys.shape[1]
+    few = few_keys.ravel()
     order = np.argsort(few)
     ordered = few[order]
     held = np.zeros(1 << FILTER_BITS, np.bool_)
     held[few >> SHIFT] = True
     for start in range(0, len(sides.many), AT_ONCE):
-        others, keys = sides.many[start : start + AT_ONCE], many_keys[start : start + AT_ONCE].ravel()
-        some = np.flatnonzero(held.take((keys >> SHIFT).view(np.int64)))  # take is fast with int64 only
+        others = sides.many[start : start + AT_ONCE]
+        keys = many_keys[start : start + AT_ONCE].ravel()
+        # Take is fast with int64 only.
+        some = np.flatnonzero(held.take((keys >> SHIFT).view(np.int64)))
         place, number = _equal(ordered, keys[some])
-        left, right = order[place], some[number]
+        left = order[place]
+        right = some[number]
         same_band = left % bands == right % bands
         pairs = np.sort(left[same_band] // bands * len(others) + right[same_band] // bands)
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique would import numpy.ma, which takes 9 ms
+        # Np.unique would import numpy.ma, which takes 9 ms.
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         left, right = np.divmod(pairs, max(1, len(others)))
         different = sides.few[left] != others[right]
         yield sides.few[left][different], others[right][different]

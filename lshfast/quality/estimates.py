@@ -1,4 +1,6 @@
-"""Estimates from the pairs of a sample: how many pairs there are, and which share of them bands find."""
+"""Estimates from the pairs of a sample: how many pairs there are, and which share of them bands
+find.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from lshfast.quality.sampling import RowSample
 
 
 class Measured(NamedTuple):
-    """Estimates of some pairs: their number, the recall of a plan among them, and the recall by the S-curve."""
+    """Estimates of some pairs: their number, the recall of a plan among them, and the recall by the
+    S-curve.
+    """
 
     pairs: Estimate
     recall: Estimate
@@ -33,7 +37,9 @@ def measured(tally: Tally, sample: RowSample, bins: slice, plan: int = 0) -> Mea
 
 
 def rows_with_pairs(tally: Tally, sample: RowSample, bins: slice) -> tuple[Estimate, Estimate]:
-    """Estimate the rows with a pair in some bins, and which share of them has one that the first plan finds."""
+    """Estimate the rows with a pair in some bins, and which share of them has one that the first
+    plan finds.
+    """
     rates = sample.rates[sample.rows]
     whole = (tally.weights[:, bins].sum(axis=1) > 0) / rates
     part = (tally.found[:, bins, 0].sum(axis=1) > 0) / rates

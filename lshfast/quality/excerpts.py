@@ -1,4 +1,6 @@
-"""Some pairs as examples: a few for each step of similarities, and their texts where they differ."""
+"""Some pairs as examples: a few for each step of similarities, and their texts where they
+differ.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,12 @@ from lshfast.quality.result import Example
 from lshfast.quality.sampling import RowSample
 
 # Examples begin this far below the threshold, in steps.
-BELOW, STEP = 0.2, 0.05
+BELOW = 0.2
+STEP = 0.05
 
 # Characters of a text before the first difference, and in all.
-BEFORE, SHOWN = 30, 90
+BEFORE = 30
+SHOWN = 90
 
 
 class _Pair(NamedTuple):
@@ -31,8 +35,13 @@ class _Pair(NamedTuple):
 class Chosen:
     """Pairs that are chosen at random, at most so many in each step of similarities."""
 
-    def __init__(self, most: int, threshold: float, sample: RowSample, rng: np.random.Generator) -> None:
-        self._most, self._least, self._sample, self._rng = most, threshold - BELOW, sample, rng
+    def __init__(
+        self, most: int, threshold: float, sample: RowSample, rng: np.random.Generator
+    ) -> None:
+        self._most = most
+        self._least = threshold - BELOW
+        self._sample = sample
+        self._rng = rng
         self._steps: dict[int, dict[tuple[int, int], _Pair]] = {}
 
     def add(self, near: Near) -> None:
@@ -57,12 +66,16 @@ class Chosen:
         return sorted(every, key=lambda pair: (-pair.similarity, pair.i, pair.j))
 
 
-def examples_of(pairs: Sequence[_Pair], column: Column, key_of: Callable[[int], Any]) -> tuple[Example, ...]:
+def examples_of(
+    pairs: Sequence[_Pair], column: Column, key_of: Callable[[int], Any]
+) -> tuple[Example, ...]:
     """Return pairs with their keys and texts."""
     made = []
     for pair in pairs:
         left, right = differing(*_texts(column, pair.i, pair.j))
-        made.append(Example(key_of(pair.i), key_of(pair.j), pair.similarity, pair.found, left, right))
+        made.append(
+            Example(key_of(pair.i), key_of(pair.j), pair.similarity, pair.found, left, right)
+        )
     return tuple(made)
 
 

@@ -1,8 +1,8 @@
 """Estimates from a sample of rows with unequal chances, and their 95 % intervals.
 
-Each row is drawn or not, independently of the others, so the variance of a weighted sum over the drawn rows is known
-without bias, however the rows are grouped. Intervals are those of a binomial or Poisson count with the same relative
-variance: they stay right where few events, or none, were seen.
+Each row is drawn or not, independently of the others, so the variance of a weighted sum over the
+drawn rows is known without bias, however the rows are grouped. Intervals are those of a binomial or
+Poisson count with the same relative variance: they stay right where few events, or none, were seen.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from lshfast.common.types import Float64Array
 TAIL = 0.025
 NORMAL = 1.959964
 
-# Quantiles of the beta distribution are found to this relative precision, and so are those of the gamma distribution;
-# from the shape LARGE on, an approximation is better than this.
-PRECISION, LARGE = 1e-6, 500
+# Quantiles of the beta distribution are found to this relative precision, and so are those of the
+# gamma distribution; from the shape LARGE on, an approximation is better than this.
+PRECISION = 1e-6
+LARGE = 500
 
 # A count at least this large stands for infinitely many.
 MANY = 1e12
@@ -52,11 +53,18 @@ class Estimate:
         return self.low == self.high
 
     def __str__(self) -> str:
-        return f"{self.value:.4f}" if self.exact else f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+        return (
+            f"{self.value:.4f}"
+            if self.exact
+            else f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+        )
 
 
-def share_of(part: Float64Array, whole: Float64Array, rates: Float64Array, pairs: int, complete: bool) -> Estimate:
-    """Estimate sum(part) / sum(whole) over all rows, for example the share of pairs that are missed.
+def share_of(
+    part: Float64Array, whole: Float64Array, rates: Float64Array, pairs: int, complete: bool
+) -> Estimate:
+    """Estimate sum(part) / sum(whole) over all rows, for example the share of pairs that are
+    missed.
 
     Parameters
     ----------
@@ -65,20 +73,21 @@ def share_of(part: Float64Array, whole: Float64Array, rates: Float64Array, pairs
     rates : ndarray of float64, shape (m,)
         The probabilities with which these rows were drawn.
     pairs : int
-        How many different pairs are behind `whole`; no interval is narrower than that of so many independent ones.
+        How many different pairs are behind `whole`; no interval is narrower than that of so many
+        independent ones.
     complete : bool
         Whether the sample is all rows.
 
     Returns
     -------
     Estimate
-        In [0, 1]; nan if `whole` is 0 throughout. The interval is that of Clopper and Pearson for the number of
-        independent observations with the same variance.
+        In [0, 1]; nan if `whole` is 0 throughout. The interval is that of Clopper and Pearson for
+        the number of independent observations with the same variance.
 
     References
     ----------
-    E. L. Korn, B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts
-    estimated from survey data", Survey Methodology 24, 1998.
+    E. L. Korn, B. I. Graubard, "Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data", Survey Methodology 24, 1998.
     """
     total = float(whole.sum())
     if total <= 0:
@@ -91,8 +100,13 @@ def share_of(part: Float64Array, whole: Float64Array, rates: Float64Array, pairs
     rows = 1 / spread if spread > 0 else inf
     variance = float((left * (part - share * whole) ** 2).sum()) / total**2
     if 0 < share < 1:
-        # One more row like the others, which differs from them as a single pair does, is added to the variance.
-        count = share * (1 - share) / (variance + share * (1 - share) * spread**2) if variance > 0 else rows
+        # One more row like the others, which differs from them as a single pair does, is added to
+        # the variance.
+        count = (
+            share * (1 - share) / (variance + share * (1 - share) * spread**2)
+            if variance > 0
+            else rows
+        )
         seldom = float((left * whole).sum()) / total
         count = min(count, pairs / seldom if seldom > 0 else inf)
     else:
@@ -100,24 +114,28 @@ def share_of(part: Float64Array, whole: Float64Array, rates: Float64Array, pairs
     used = int(np.count_nonzero((whole > 0) & (left > 0)))
     count *= _small_sample(used)
     if count > MANY:
-        low, high = share, share
+        low = share
+        high = share
     else:
         hits = share * count
         low = 0.0 if hits <= 0 else beta_quantile(TAIL, hits, count - hits + 1)
         high = 1.0 if hits >= count else beta_quantile(1 - TAIL, hits + 1, count - hits)
     # A pair that was not seen may be one of the part, or not.
-    return Estimate(share, min(low, share * total / (total + 1)), max(high, (share * total + 1) / (total + 1)))
+    return Estimate(
+        share, min(low, share * total / (total + 1)), max(high, (share * total + 1) / (total + 1))
+    )
 
 
 def total_of(total: float, variance: float, unit: float, complete: bool) -> Estimate:
     """Return the interval of a sum over all rows, estimated from those of a sample.
 
-    It is that of a Poisson count with the same relative variance. Where nothing was seen, an event would have counted
-    `unit`.
+    It is that of a Poisson count with the same relative variance. Where nothing was seen, an event
+    would have counted `unit`.
 
     References
     ----------
-    M. P. Fay, E. J. Feuer, "Confidence intervals for directly standardized rates", Statistics in Medicine 16, 1997.
+    M. P. Fay, E. J. Feuer, "Confidence intervals for directly standardized rates", Statistics in
+    Medicine 16, 1997.
     """
     if complete:
         return Estimate(total, total, total)
@@ -140,13 +158,15 @@ def _small_sample(rows: int) -> float:
     """Return by how much a count shrinks because the variance comes from few rows: (z / t)^2."""
     if rows < 3:
         return 0.25
-    wider = 1 + (NORMAL**2 + 1) / (4 * (rows - 1))  # Cornish and Fisher, for the quantile of the t distribution
+    # Cornish and Fisher, for the quantile of the t distribution.
+    wider = 1 + (NORMAL**2 + 1) / (4 * (rows - 1))
     return 1 / wider**2
 
 
 def beta_quantile(q: float, a: float, b: float) -> float:
     """Return the quantile of the beta distribution, for q = TAIL or 1 - TAIL."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while high - low > PRECISION * high and high > 1e-15:
         middle = (low + high) / 2
         if beta_probability(middle, a, b) < q:
@@ -177,7 +197,8 @@ def beta_probability(x: float, a: float, b: float) -> float:
 
     References
     ----------
-    W. J. Lentz, "Generating Bessel functions in Mie scattering calculations using continued fractions", 1976.
+    W. J. Lentz, "Generating Bessel functions in Mie scattering calculations using continued
+    fractions", 1976.
     """
     if x <= 0 or x >= 1:
         return float(x >= 1)
@@ -185,7 +206,8 @@ def beta_probability(x: float, a: float, b: float) -> float:
         return 1 - beta_probability(1 - x, b, a)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     tiny = 1e-300
-    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    c = 1.0
+    d = 1 - (a + b) * x / (a + 1)
     d = 1 / (d if abs(d) > tiny else tiny)
     value = d
     for m in range(1, 1000 + 10 * int(sqrt(max(a, min(b, 1e9))))):

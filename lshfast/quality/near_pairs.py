@@ -1,8 +1,10 @@
-"""The pairs of the rows of a sample with all rows, by an exact join, and which of them the bands of some plans find.
+"""The pairs of the rows of a sample with all rows, by an exact join, and which of them the bands of
+some plans find.
 
-The sample is indexed and all rows are queries, a piece at a time, so memory depends on the sample and on the pairs of
-a piece. A pair of rows i and j is seen once for each end that was drawn: p_i + p_j times on average, if p are the
-probabilities of the rows. Each time it counts 1 / (p_i + p_j), so on average it counts 1.
+The sample is indexed and all rows are queries, a piece at a time, so memory depends on the sample
+and on the pairs of a piece. A pair of rows i and j is seen once for each end that was drawn: p_i +
+p_j times on average, if p are the probabilities of the rows. Each time it counts 1 / (p_i + p_j),
+so on average it counts 1.
 """
 
 from __future__ import annotations
@@ -25,12 +27,15 @@ from lshfast.tokens import TokenSets
 # Pairs whose signatures are compared at once: 1 KB each at 128 slots, twice.
 PAIRS_AT_ONCE = 1 << 13
 
-# Pairs whose similarities are nearly equal have one probability to be found: similarities in steps of 1 / FINE.
+# Pairs whose similarities are nearly equal have one probability to be found: similarities in steps
+# of 1 / FINE.
 FINE = 4096
 
-# The filter of the tokens of a sample has so many places for each, within these bits, and a token's place is that of
-# its product with an odd number.
-PLACES, LEAST_BITS, MOST_BITS = 4, 12, 22
+# The filter of the tokens of a sample has so many places for each, within these bits, and a token's
+# place is that of its product with an odd number.
+PLACES = 4
+LEAST_BITS = 12
+MOST_BITS = 22
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -45,7 +50,8 @@ class Near:
 
 
 class Tally:
-    """What the pairs of each row of the sample count, by their similarity and by the plans that find them.
+    """What the pairs of each row of the sample count, by their similarity and by the plans that
+    find them.
 
     Attributes
     ----------
@@ -58,14 +64,22 @@ class Tally:
     seen : ndarray of int64, shape (h,)
         Different pairs that were seen.
     by_row : ndarray of float64, shape (n,), or None
-        What the pairs of each row of the other side count, if the sample is not compared with all rows.
+        What the pairs of each row of the other side count, if the sample is not compared with all
+        rows.
     """
 
     def __init__(
-        self, sample: RowSample, edges: Float64Array, plans: Sequence[Bands], among: RowSample | None = None
+        self,
+        sample: RowSample,
+        edges: Float64Array,
+        plans: Sequence[Bands],
+        among: RowSample | None = None,
     ) -> None:
-        m, h = len(sample.rows), len(edges) - 1
-        self._sample, self._plans, self._among = sample, plans, among
+        m = len(sample.rows)
+        h = len(edges) - 1
+        self._sample = sample
+        self._plans = plans
+        self._among = among
         self._drawn = np.zeros(len(sample.rates), np.bool_)
         self._drawn[sample.rows] = True
         self.edges: Float64Array = edges
@@ -86,7 +100,9 @@ class Tally:
         cell = near.place * h + bins
         self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
         for number in range(len(self._plans)):
-            self.found[:, :, number] += np.bincount(cell, weight * near.found[:, number], m * h).reshape(m, h)
+            self.found[:, :, number] += np.bincount(
+                cell, weight * near.found[:, number], m * h
+            ).reshape(m, h)
         fine = bins * (FINE + 1) + (near.similarity * FINE).astype(np.int64)
         self._fine += np.bincount(fine, weight, len(self._fine))
         self._similar += np.bincount(fine, weight * near.similarity, len(self._fine))
@@ -104,9 +120,13 @@ class Tally:
     def promised(self, bins: slice, plan: int = 0) -> float:
         """Return the sum of the probabilities that a plan finds the pairs of some bins."""
         some = slice(bins.start and bins.start * (FINE + 1), bins.stop and bins.stop * (FINE + 1))
-        counts, similar = self._fine[some], self._similar[some]
+        counts = self._fine[some]
+        similar = self._similar[some]
         held = np.flatnonzero(counts)
-        return float(counts[held] @ self._plans[plan].probability(np.minimum(1.0, similar[held] / counts[held])))
+        return float(
+            counts[held]
+            @ self._plans[plan].probability(np.minimum(1.0, similar[held] / counts[held]))
+        )
 
     def bin_at(self, similarity: float) -> int:
         """Return the first bin at or above a similarity, which must be one of the limits."""
@@ -137,26 +157,37 @@ class SampleJoin:
         self._held[(tokens.tokens * ODD >> self._shift).view(np.int64)] = True
         self._least = least - 1e-9
 
-    def near(self, rows: Int64Array, tokens: TokenSets) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return the pairs of the sample with some rows and their tokens: places in the sample, rows, similarities."""
+    def near(
+        self, rows: Int64Array, tokens: TokenSets
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the pairs of the sample with some rows and their tokens: places in the sample,
+        rows, similarities.
+        """
         numbers = np.arange(len(rows), dtype=np.int64)
         queries = tokens.distinct()
-        found = self._segment.matches(Collection(queries, numbers, self._possible(queries)), self._rule, 1)
+        found = self._segment.matches(
+            Collection(queries, numbers, self._possible(queries)), self._rule, 1
+        )
         found = found[self._sample[found["i"]] != rows[found["j"]]]
         sort_pairs(found)  # then sums do not depend on the key of the run
         return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
 
     def _possible(self, queries: TokenSets) -> Int64Array:
-        """Return the rows that may be similar to one of the sample: of its tokens, it has at least the threshold."""
+        """Return the rows that may be similar to one of the sample: of its tokens, it has at least
+        the threshold.
+        """
         rows = np.flatnonzero(queries.counts > 0)
         if not len(rows):
             return rows.astype(np.int64)
-        held = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))  # take is fast with int64 only
+        # Take is fast with int64 only.
+        held = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))
         known = np.add.reduceat(held, queries.offsets[rows], dtype=np.int32)
         return rows[known >= self._least * queries.counts[rows]].astype(np.int64)
 
 
-def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Array, Int64Array], BoolArray]:
+def finder(
+    signatures: UInt64Array, plans: Sequence[Bands]
+) -> Callable[[Int64Array, Int64Array], BoolArray]:
     """Return a function that tells which of the plans find each of some pairs, bool (m, plans)."""
 
     def find(left: Int64Array, right: Int64Array) -> BoolArray:
@@ -164,7 +195,8 @@ def finder(signatures: UInt64Array, plans: Sequence[Bands]) -> Callable[[Int64Ar
         for start in range(0, len(left), PAIRS_AT_ONCE):
             some = slice(start, start + PAIRS_AT_ONCE)
             equal = (signatures[left[some]] == signatures[right[some]]).T
-            words = np.packbits(equal, axis=1)  # the bits of eight pairs in a byte, a line for each slot
+            # The bits of eight pairs in a byte, a line for each slot.
+            words = np.packbits(equal, axis=1)
             for number, plan in enumerate(plans):
                 bands = words[: plan.slots].reshape(plan.bands, plan.rows_per_band, -1)
                 any_band = np.bitwise_or.reduce(np.bitwise_and.reduce(bands, axis=1), axis=0)

@@ -1,4 +1,6 @@
-"""The page of a check: recall, the similarities that were found, and what other parameters would find."""
+"""The page of a check: recall, the similarities that were found, and what other parameters would
+find.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,22 @@ def page_of(result: Any, *, title: str, command: str = "", texts: bool = True) -
         near_rows=_count(result.near_rows),
         histogram=_histogram(result),
         by_similarity=[
-            (f"{one.low:g} to {one.high:g}", _count(one.pairs), _share(one.recall), f"{one.promised:.4f}")
+            (
+                f"{one.low:g} to {one.high:g}",
+                _count(one.pairs),
+                _share(one.recall),
+                f"{one.promised:.4f}",
+            )
             for one in result.by_similarity
             if one.pairs.value
         ],
         alternatives=[
-            (one, _count(one.pairs), None if one.recall is None else _share(one.recall), f"{one.promised:.4f}")
+            (
+                one,
+                _count(one.pairs),
+                None if one.recall is None else _share(one.recall),
+                f"{one.promised:.4f}",
+            )
             for one in result.alternatives
         ],
         examples=result.examples,
@@ -75,5 +87,7 @@ def _share(estimate: Estimate) -> ShownEstimate:
 
 
 def _count(estimate: Estimate) -> ShownEstimate:
-    interval = "" if estimate.low == estimate.high else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+    interval = (
+        "" if estimate.low == estimate.high else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+    )
     return ShownEstimate(f"{estimate.value:,.0f}", interval)

@@ -1,8 +1,8 @@
 """What a run over weighted sets, vectors or codes finds and misses, from a sample of the rows.
 
-Rows are drawn with known probabilities: most of those that a plan with other random functions finds near to another
-row, and some of the others. Each is compared exactly with all rows. As no probability is 0, the estimates are unbiased
-whatever that plan misses.
+Rows are drawn with known probabilities: most of those that a plan with other random functions finds
+near to another row, and some of the others. Each is compared exactly with all rows. As no
+probability is 0, the estimates are unbiased whatever that plan misses.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 # The share of the sample that is drawn from rows that the other plan finds near to no other one.
 UNIFORM = 0.2
 
-# The most coordinates that are multiplied, or subtracted one by one, and the rows that are compared at once.
-MOST_PRODUCTS, MOST_STEPS = 1 << 39, 1 << 36
+# The most coordinates that are multiplied, or subtracted one by one, and the rows that are compared
+# at once.
+MOST_PRODUCTS = 1 << 39
+MOST_STEPS = 1 << 36
 CHUNK_ROWS = 1 << 13
 
-# Single precision may be off by so much for each coordinate: pairs beyond the bound by less are computed exactly.
+# Single precision may be off by so much for each coordinate: pairs beyond the bound by less are
+# computed exactly.
 SLACK = 4e-7
 
 # Steps from the bound to equal points by which recall is shown.
@@ -76,7 +79,8 @@ class PointCheck(Account):
     accepted : int
         read = accepted + rejected.
     copies, empty : int
-        Exact copies of earlier rows, which every run finds; rows without a point. All other figures are of the rest.
+        Exact copies of earlier rows, which every run finds; rows without a point. All other figures
+        are of the rest.
     sampled : int
         Rows that were compared with all others.
     complete : bool
@@ -123,13 +127,24 @@ class PointCheck(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found" if self.copies else ""
+        copies = (
+            f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            if self.copies
+            else ""
+        )
         yield figure("read", self.read, copies, empty_note(self.empty, self.measure), rejected)
-        every = "all of them: the figures are exact" if self.complete else "each compared with all; intervals: 95 %"
+        every = (
+            "all of them: the figures are exact"
+            if self.complete
+            else "each compared with all; intervals: 95 %"
+        )
         different = self.accepted - self.copies - self.empty
         yield figure("sampled", self.sampled, f"of {counted(different, 'different row')}", every)
         yield figure(
-            "pairs", _count(self.pairs), f"within the {bound_name(self.measure)}, {self.bound:g}", _range(self)
+            "pairs",
+            _count(self.pairs),
+            f"within the {bound_name(self.measure)}, {self.bound:g}",
+            _range(self),
         )
         yield figure("rows", _count(self.near_rows), "with such a pair")
         if isnan(self.recall.value):
@@ -137,12 +152,21 @@ class PointCheck(Account):
         elif not self.bands:
             yield figure("recall", f"{self.recall.value:.4f}", "every similar pair is found")
         else:
-            plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f} at the bound"
+            plan = (
+                f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f} at the "
+                "bound"
+            )
             yield figure("recall", f"{self.recall.value:.4f}", _share(self.recall), plan)
         for one in self.by_nearness:
             if one.pairs.value and self.bands:
                 between = f"of the pairs from {one.low:.4g} to {one.high:.4g}"
-                yield figure("", f"{one.recall.value:.4f}", between, _share(one.recall), f"{_count(one.pairs)} pairs")
+                yield figure(
+                    "",
+                    f"{one.recall.value:.4f}",
+                    between,
+                    _share(one.recall),
+                    f"{_count(one.pairs)} pairs",
+                )
 
     def to_json(self) -> str:
         """Return all figures as JSON; numbers that are not known are None."""
@@ -176,16 +200,20 @@ def check_points(
     with clock.stage("compare", rows.words.nbytes):
         near = _Near.of(check, drawn, progress)
     found = {
-        "copies": len(rows) - len(members), "empty": rows.n - len(rows), "sampled": len(drawn),
-        "complete": bool((rates == 1).all()) and len(drawn) == len(members), "measure": plan.measure,
+        "copies": len(rows) - len(members),
+        "empty": rows.n - len(rows),
+        "sampled": len(drawn),
+        "complete": bool((rates == 1).all()) and len(drawn) == len(members),
+        "measure": plan.measure,
         "bound": plan.bound,
-    }  # fmt: skip
+    }
     return found | check.figures(near, rates, bool(found["complete"]))
 
 
 @dataclass(frozen=True)
 class _Near:
-    """The pairs of the rows of a sample: the place of the row, how near the other one is, and whether it is found.
+    """The pairs of the rows of a sample: the place of the row, how near the other one is, and
+    whether it is found.
 
     `nearness` is 0 at the bound and 1 for equal points.
     """
@@ -197,14 +225,18 @@ class _Near:
 
     @classmethod
     def of(cls, check: _PointChecker, drawn: Int64Array, progress: Progress | None) -> _Near:
-        places, nearness, found = [np.empty(0, np.int64)], [np.empty(0)], [np.empty(0, np.bool_)]
+        places = [np.empty(0, np.int64)]
+        nearness = [np.empty(0)]
+        found = [np.empty(0, np.bool_)]
         for done, (place, other, value) in enumerate(check.within(drawn), 1):
             places.append(place)
             nearness.append(value)
             found.append(check.finds(drawn[place], other))
             if progress:
                 progress("verify", min(done * CHUNK_ROWS, len(check.members)), len(check.members))
-        return cls(np.concatenate(places), np.concatenate(nearness), np.concatenate(found), len(drawn))
+        return cls(
+            np.concatenate(places), np.concatenate(nearness), np.concatenate(found), len(drawn)
+        )
 
     def per_row(self, chosen: BoolArray) -> Float64Array:
         """Return how many of the chosen pairs each row of the sample has."""
@@ -212,19 +244,25 @@ class _Near:
 
 
 class _PointChecker:
-    """The comparison of a sample with all rows that are no copies, `members`, and the plan of the run."""
+    """The comparison of a sample with all rows that are no copies, `members`, and the plan of the
+    run.
+    """
 
     members: Int64Array
 
     def __init__(self, rows: PointRows, plan: PointPlan, members: Int64Array) -> None:
-        self._rows, self._words, self._plan, self.members = rows, rows.words, plan, members
+        self._rows = rows
+        self._words = rows.words
+        self._plan = plan
+        self.members = members
         self._buckets: PointBuckets | None = None
         if len(rows) and not plan.complete:
             self._buckets = rows.buckets(plan, members)
 
     def rates(self, sample: int) -> Float64Array:
         """Return the probability of each member to be drawn."""
-        n, format = len(self.members), self._rows.format
+        n = len(self.members)
+        format = self._rows.format
         if not n:
             return np.ones(n)
         work = (self._rows.held.row_words if format is None else format.dim) * n
@@ -246,14 +284,23 @@ class _PointChecker:
             plan = replace(plan, recall=0.95)
         other = self._rows.buckets(replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
         join = BucketJoin(
-            self._rows.held, self.members, self._plan.value_of(self._rows.format), other.keys, other.bands.bands,
-            other.codes, other.most, plan.threads, crowded=other.crowded,
-        )  # fmt: skip
+            self._rows.held,
+            self.members,
+            self._plan.value_of(self._rows.format),
+            other.keys,
+            other.bands.bands,
+            other.codes,
+            other.most,
+            plan.threads,
+            crowded=other.crowded,
+        )
         pairs = join.rows_of(join.stars())
         return np.unique(np.concatenate([pairs["i"], pairs["j"]]))
 
     def within(self, drawn: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
-        """Yield the place in the sample, the other row, and the nearness of each pair within the bound."""
+        """Yield the place in the sample, the other row, and the nearness of each pair within the
+        bound.
+        """
         if not len(self.members):
             return
         format = self._rows.format
@@ -263,31 +310,41 @@ class _PointChecker:
             place, at = likely(rows)
             other = rows[at]
             apart = drawn[place] != other
-            place, other = place[apart], other[apart]
+            place = place[apart]
+            other = other[apart]
             values = self._rows.values(drawn[place], other)
             near = values <= self._plan.value_of(format)
             reported = self._plan.reported(format, values[near])
             bound = self._plan.bound
             best = 0.0 if is_distance(self._plan.measure) else 1.0
-            nearness = (reported - bound) / (best - bound) if best != bound else np.ones(len(reported))
+            nearness = (
+                (reported - bound) / (best - bound) if best != bound else np.ones(len(reported))
+            )
             yield place[near], other[near], nearness
 
     def _likely(self, drawn: Int64Array) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
-        """Return what gives (places in the sample, places in the rows) of all pairs that may be within the bound."""
-        plan, format = self._plan, self._rows.format
+        """Return what gives (places in the sample, places in the rows) of all pairs that may be
+        within the bound.
+        """
+        plan = self._plan
+        format = self._rows.format
         if format is None or format.metric in ("hamming", "manhattan"):
-            sample, limit = np.ascontiguousarray(self._words[drawn if format else drawn[:0]]), plan.value_of(format)
+            sample = np.ascontiguousarray(self._words[drawn if format else drawn[:0]])
+            limit = plan.value_of(format)
 
             def values_of(number: int, rows: Int64Array, others: UInt64Array) -> Float64Array:
                 if format is None:
                     return self._rows.values(np.full(len(rows), drawn[number], np.int64), rows)
                 values = np.empty(len(rows))
-                kernels.distances(sample[number : number + 1], others, *format.measure.kernel, values)
+                kernels.distances(
+                    sample[number : number + 1], others, *format.measure.kernel, values
+                )
                 return values
 
             def one_by_one(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
                 others = np.ascontiguousarray(self._words[rows if format else rows[:0]])
-                place, at = [rows[:0]], [rows[:0]]
+                place = [rows[:0]]
+                at = [rows[:0]]
                 for number in range(len(drawn)):
                     at.append(np.flatnonzero(values_of(number, rows, others) <= limit))
                     place.append(np.full(len(at[-1]), number, np.int64))
@@ -306,7 +363,10 @@ class _PointChecker:
                 scale = norms[:, np.newaxis] * lengths
                 squares = norms[:, np.newaxis] ** 2 + lengths**2 - 2 * products * scale
                 close = (
-                    squares <= plan.value_of(format) + 2 * slack * scale + slack * (norms[:, np.newaxis] + lengths) ** 2
+                    squares
+                    <= plan.value_of(format)
+                    + 2 * slack * scale
+                    + slack * (norms[:, np.newaxis] + lengths) ** 2
                 )
             place, at = np.nonzero(close)
             return place.astype(np.int64), at.astype(np.int64)
@@ -335,7 +395,8 @@ class _PointChecker:
 
     def figures(self, near: _Near, rates: Float64Array, complete: bool) -> dict[str, object]:
         """Return the estimates. A pair counts half for each of its rows."""
-        plan, buckets = self._plan, self._buckets
+        plan = self._plan
+        buckets = self._buckets
         unit = 1 / rates.min(initial=1.0)
 
         def pairs_of(chosen: BoolArray) -> tuple[Estimate, Estimate]:
@@ -350,13 +411,18 @@ class _PointChecker:
         best = 0.0 if is_distance(plan.measure) else 1.0
         edges = plan.bound + (best - plan.bound) * np.linspace(0, 1, STEPS + 1)
         steps = np.clip(np.floor(near.nearness * STEPS), 0, STEPS - 1)
-        bins = [NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step)) for step in range(STEPS)]
+        bins = [
+            NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step))
+            for step in range(STEPS)
+        ]
         return {
             "bands": 0 if buckets is None else buckets.bands.bands,
             "rows_per_band": 0 if buckets is None else buckets.bands.rows_per_band,
             "promised": 1.0 if buckets is None else buckets.recall,
             "pairs": pairs,
-            "near_rows": total_of(float(with_pairs.sum()), variance_of(with_pairs, rates), unit, complete),
+            "near_rows": total_of(
+                float(with_pairs.sum()), variance_of(with_pairs, rates), unit, complete
+            ),
             "recall": recall,
             "by_nearness": tuple(bins),
         }

@@ -22,7 +22,8 @@ BAR = 20
 
 @dataclass(frozen=True)
 class SimilarityBin:
-    """The pairs whose similarity is at least `low` and less than `high`; the last bin holds equal sets too.
+    """The pairs whose similarity is at least `low` and less than `high`; the last bin holds equal
+    sets too.
 
     Attributes
     ----------
@@ -61,9 +62,11 @@ class Alternative:
     bands, rows_per_band : int
         What is chosen for them.
     pairs : Estimate
-        Pairs at or above the threshold; with other shingles, of rows that differ with the shingles of the run.
+        Pairs at or above the threshold; with other shingles, of rows that differ with the shingles
+        of the run.
     recall : Estimate or None
-        Which share of them these bands find; None for other shingles, whose pairs are not compared by signatures.
+        Which share of them these bands find; None for other shingles, whose pairs are not compared
+        by signatures.
     promised : float
         The same share by the S-curve.
     candidates : float
@@ -126,7 +129,8 @@ class CheckResult(Account):
     accepted : int
         read = accepted + rejected.
     copies, empty : int
-        Exact copies of earlier rows, which every run finds; rows without shingles. All other figures are of the rest.
+        Exact copies of earlier rows, which every run finds; rows without shingles. All other
+        figures are of the rest.
     sampled : int
         Rows that were compared with all others.
     complete : bool
@@ -137,7 +141,8 @@ class CheckResult(Account):
     bands, rows_per_band : int
         What the run was planned with.
     recall : Estimate
-        The share of the pairs at or above the threshold that share a bucket; nan without such pairs.
+        The share of the pairs at or above the threshold that share a bucket; nan without such
+        pairs.
     promised : float
         The same by the S-curve, integrated over the similarities of these pairs.
     pairs : Estimate
@@ -147,7 +152,8 @@ class CheckResult(Account):
     row_recall : Estimate
         The share of these rows that share a bucket with at least one such row.
     precision : float
-        The share of reported pairs that are at or above the threshold: 1, since every pair is verified.
+        The share of reported pairs that are at or above the threshold: 1, since every pair is
+        verified.
     unverified_precision : Estimate
         What it would be with ``verify="none"``: the share of candidates at or above the threshold.
     candidates : float
@@ -203,13 +209,23 @@ class CheckResult(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found" if self.copies else ""
+        copies = (
+            f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            if self.copies
+            else ""
+        )
         yield figure("read", self.read, copies, empty_note(self.empty), rejected)
         every = (
-            "all of them: the figures are exact" if self.complete else "each compared with all rows; intervals: 95 %"
+            "all of them: the figures are exact"
+            if self.complete
+            else "each compared with all rows; intervals: 95 %"
         )
-        yield figure("sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", every)
-        yield figure("pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs))
+        yield figure(
+            "sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", every
+        )
+        yield figure(
+            "pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs)
+        )
         yield figure("rows", _count(self.near_rows), "with such a pair", _range(self.near_rows))
         if isnan(self.recall.value):
             yield figure("recall", "unknown", "no pair at or above the threshold was seen")
@@ -217,20 +233,41 @@ class CheckResult(Account):
             plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
             yield figure("recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan)
             if self.recall.high < self.promised / 2:
-                yield figure("", "", "far below the promise: of rows that a run has kept, only what it missed is left")
+                yield figure(
+                    "",
+                    "",
+                    "far below the promise: of rows that a run has kept, only what it missed is "
+                    "left",
+                )
             note = "of the rows with such a pair share a bucket with one"
             yield figure("", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall))
         for one in self.by_similarity:
             if one.pairs.value:
-                yield figure("", f"{one.recall.value:.4f}", _between(one), _share_range(one.recall), _pairs(one))
+                yield figure(
+                    "",
+                    f"{one.recall.value:.4f}",
+                    _between(one),
+                    _share_range(one.recall),
+                    _pairs(one),
+                )
         yield figure("precision", f"{self.precision:g}", self._unverified())
         for other in self.alternatives:
             yield figure(*self._line(other))
         yield from self._bars()
         if self.suggested_threshold is not None:
-            yield figure("valley", f"{self.suggested_threshold:g}", "a threshold between different and similar rows")
+            yield figure(
+                "valley",
+                f"{self.suggested_threshold:g}",
+                "a threshold between different and similar rows",
+            )
         for example in self.examples:
-            found = "" if example.similarity < self.threshold else "found" if example.found else "missed"
+            found = (
+                ""
+                if example.similarity < self.threshold
+                else "found"
+                if example.found
+                else "missed"
+            )
             names = visible(f"{one_line(example.key_i)}, {one_line(example.key_j)}")
             yield figure("example", f"{example.similarity:.4f}", found, names)
             yield figure("", "", f"- {example.left}")
@@ -242,7 +279,8 @@ class CheckResult(Account):
             return candidates
         range_of = _share_range(self.unverified_precision)
         return (
-            f"{candidates}; unverified it would be {self.unverified_precision.value:.4f}{range_of and f', {range_of}'}"
+            f"{candidates}; unverified it would be "
+            f"{self.unverified_precision.value:.4f}{range_of and f', {range_of}'}"
         )
 
     def _line(self, other: Alternative) -> tuple[str, str, str]:
@@ -250,10 +288,17 @@ class CheckResult(Account):
         name = other.name.replace("threshold", "above")
         pairs = f"{_count(other.pairs)} pairs"
         memory = f"{other.key_bytes / 1e6:,.1f} MB of keys"
-        cost = f"{other.bands} x {other.rows_per_band}; {other.candidates:.2f} candidates a row; {memory}"
+        cost = (
+            f"{other.bands} x {other.rows_per_band}; {other.candidates:.2f} candidates a row; "
+            f"{memory}"
+        )
         if other.recall is None or isnan(other.recall.value):
             return name, "", f"{pairs}; {_range(other.pairs) or 'exact'}; {cost}"
-        return name, f"{other.recall.value:.4f}", f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}"
+        return (
+            name,
+            f"{other.recall.value:.4f}",
+            f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}",
+        )
 
     def _bars(self) -> Iterator[Figure]:
         most = max((one.pairs.value for one in self.histogram), default=0.0)

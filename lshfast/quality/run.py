@@ -30,7 +30,8 @@ from lshfast.quality.valley import valley
 from lshfast.shingling import Shingles, Unit, check_shingles
 
 # Near pairs are those down to this far below the threshold, and in bins of this width.
-BELOW, WIDTH = 0.3, 0.025
+BELOW = 0.3
+WIDTH = 0.025
 
 # Other recalls, and other thresholds relative to that of the plan.
 RECALLS = (0.8, 0.9, 0.95, 0.99, 0.999)
@@ -100,9 +101,15 @@ def check_rows(
 class _Check:
     """A check of rows that have been sketched."""
 
-    def __init__(self, sketches: SketchedRows, plan: Plan, options: CheckOptions, clock: Clock) -> None:
-        self._sketches, self._plan, self._options, self._clock = sketches, plan, options, clock
-        n, seed = len(sketches), plan.hasher.seed
+    def __init__(
+        self, sketches: SketchedRows, plan: Plan, options: CheckOptions, clock: Clock
+    ) -> None:
+        self._sketches = sketches
+        self._plan = plan
+        self._options = options
+        self._clock = clock
+        n = len(sketches)
+        seed = plan.hasher.seed
         first = sketches.copies == np.arange(n, dtype=np.int64)
         self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
         self._rng = np.random.default_rng([seed, n, 1])
@@ -117,10 +124,13 @@ class _Check:
 
     def figures(self, progress: Progress | None) -> dict[str, Any]:
         """Join the sample with all rows, and return the figures."""
-        sketches, plan, sample = self._sketches, self._plan, self._sample
+        sketches = self._sketches
+        plan = self._plan
+        sample = self._sample
         with self._clock.stage("compare"):
             edges = edges_of(plan.threshold)
-            tally, others = Tally(sample, edges, self._plans), self._others()
+            tally = Tally(sample, edges, self._plans)
+            others = self._others()
             chosen = Chosen(self._options.examples, plan.threshold, sample, self._rng)
             if len(sample.rows):
                 for near in self._near(float(edges[0]), others, progress):
@@ -149,7 +159,9 @@ class _Check:
             "precision": 1.0,
             "unverified_precision": precision,
             "candidates": candidates,
-            "by_similarity": self._bins(tally, range(tally.bin_at(plan.threshold), len(edges) - 1), 2),
+            "by_similarity": self._bins(
+                tally, range(tally.bin_at(plan.threshold), len(edges) - 1), 2
+            ),
             "histogram": histogram,
             "suggested_threshold": self._valley(tally),
             "alternatives": (*self._alternatives(tally, far), *self._of_other_shingles(others)),
@@ -157,9 +169,15 @@ class _Check:
             "advice": advice_for(sketches.rows.column, plan),
         }
 
-    def _near(self, least: float, others: Sequence[_Others], progress: Progress | None) -> Iterator[Near]:
-        """Yield the pairs of the sample with all rows, a piece at a time; add those of other shingles."""
-        sketches, plan, sample = self._sketches, self._plan, self._sample
+    def _near(
+        self, least: float, others: Sequence[_Others], progress: Progress | None
+    ) -> Iterator[Near]:
+        """Yield the pairs of the sample with all rows, a piece at a time; add those of other
+        shingles.
+        """
+        sketches = self._sketches
+        plan = self._plan
+        sample = self._sample
         join = SampleJoin(sketches.rows, sample.rows, least, plan.threads)
         find = finder(sketches.signatures, self._plans)
         chosen = np.zeros(len(sketches), np.bool_)
@@ -170,7 +188,11 @@ class _Check:
             place, row, similarity = join.near(rows, column.tokens(sketches.rows.key.tokens))
             near = Near(place, row, similarity, find(sample.rows[place], row))
             some = np.flatnonzero(chosen[rows]) if others else rows[:0]
-            return len(rows), near, [_near_by(other, column.take(some), rows[some]) for other in others]
+            return (
+                len(rows),
+                near,
+                [_near_by(other, column.take(some), rows[some]) for other in others],
+            )
 
         done = 0
         for count, near, by_others in sketches.rows.in_pieces(work, self._members, plan.threads):
@@ -182,29 +204,43 @@ class _Check:
                 progress("verify", done, len(self._members))
 
     def _others(self) -> list[_Others]:
-        """Prepare the joins by other shingles; there are none for sets, and for rows of which there are no pairs."""
-        plan, rows = self._plan, self._sketches.rows
-        if not isinstance(rows.column, ShingledTexts) or len(self._members) < 2 or not len(self._sample.rows):
+        """Prepare the joins by other shingles; there are none for sets, and for rows of which there
+        are no pairs.
+        """
+        plan = self._plan
+        rows = self._sketches.rows
+        if (
+            not isinstance(rows.column, ShingledTexts)
+            or len(self._members) < 2
+            or not len(self._sample.rows)
+        ):
             return []
-        others, edges = [], np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
+        others = []
+        edges = np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
         for unit, size in SHINGLES:
             shingles = check_shingles(unit, size)
             if shingles[:2] != plan.shingles[:2]:
                 own = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
                 join = SampleJoin(own, self._sample.rows, plan.threshold, plan.threads)
-                others.append(_Others(shingles, own, join, Tally(self._sample, edges, [plan.bands], self._among)))
+                others.append(
+                    _Others(
+                        shingles, own, join, Tally(self._sample, edges, [plan.bands], self._among)
+                    )
+                )
         return others
 
     def _far(self, limit: float) -> list[Far]:
         """Estimate the candidates of each plan below the limit of near pairs."""
-        sketches, rng = self._sketches, self._rng
+        sketches = self._sketches
+        rng = self._rng
         if len(self._members) < 2:
             return [Far()] * len(self._plans)
         sides = Sides.draw(self._members, rng)
         keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
         first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
         sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
-        few, many = sketches.signatures[sides.few], sketches.signatures[sides.many]
+        few = sketches.signatures[sides.few]
+        many = sketches.signatures[sides.many]
         others = [
             far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
             for bands in self._plans[1:]
@@ -212,22 +248,31 @@ class _Check:
         return [first, *others]
 
     def _of(self, tally: Tally, threshold: float, bands: Bands) -> Measured:
-        first, number = tally.bin_at(threshold), self._plans.index(bands)
+        first = tally.bin_at(threshold)
+        number = self._plans.index(bands)
         return measured(tally, self._sample, slice(first, None), number)
 
     def _candidates(self, tally: Tally, far: Sequence[Far], bands: Bands) -> float:
         """Return the candidates of a plan, for each row."""
         number = self._plans.index(bands)
-        return (float(tally.found[:, :, number].sum()) + far[number].pairs) / max(1, len(self._members))
+        return (float(tally.found[:, :, number].sum()) + far[number].pairs) / max(
+            1, len(self._members)
+        )
 
-    def _precision(self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands) -> tuple[float, Estimate]:
-        """Return the candidates for each row, and the share of them that is at or above the threshold."""
-        number, sample = self._plans.index(bands), self._sample
+    def _precision(
+        self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands
+    ) -> tuple[float, Estimate]:
+        """Return the candidates for each row, and the share of them that is at or above the
+        threshold.
+        """
+        number = self._plans.index(bands)
+        sample = self._sample
         rates = sample.rates[sample.rows]
         near = tally.found[:, :, number].sum(axis=1)
         right = tally.found[:, tally.bin_at(threshold) :, number].sum(axis=1)
         share = share_of(right, near, rates, int(tally.seen.sum()), sample.complete)
-        every, seen = float(near.sum()), far[number]
+        every = float(near.sum())
+        seen = far[number]
         others = total_of(seen.pairs, seen.pairs * seen.scale, seen.scale, seen.complete)
 
         def among(part: float, beside: float) -> float:
@@ -237,7 +282,9 @@ class _Check:
         precision = Estimate(value, among(share.low, others.high), among(share.high, others.low))
         if isnan(share.value):  # no near candidate was seen
             value = 0.0 if seen.pairs else nan
-            precision = Estimate(value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0)
+            precision = Estimate(
+                value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0
+            )
         return self._candidates(tally, far, bands), precision
 
     def _bins(self, tally: Tally, bins: range, step: int = 1) -> tuple[SimilarityBin, ...]:
@@ -246,7 +293,11 @@ class _Check:
             end = min(at + step, bins.stop)
             found = measured(tally, self._sample, slice(at, end))
             high = min(1.0, float(tally.edges[end]))
-            made.append(SimilarityBin(float(tally.edges[at]), high, found.pairs, found.recall, found.promised))
+            made.append(
+                SimilarityBin(
+                    float(tally.edges[at]), high, found.pairs, found.recall, found.promised
+                )
+            )
         return tuple(made)
 
     def _valley(self, tally: Tally) -> float | None:
@@ -255,9 +306,15 @@ class _Check:
         if not len(sample.rows):
             return None
         near = sample.rows[tally.weights.sum(axis=1) > 0]
-        if not len(near) or np.median(self._sketches.rows.take(near[:: 1 + len(near) // 256]).counts) < LEAST_SIZE:
+        if (
+            not len(near)
+            or np.median(self._sketches.rows.take(near[:: 1 + len(near) // 256]).counts)
+            < LEAST_SIZE
+        ):
             return None
-        rates, counts, edges = sample.rates[sample.rows], [], tally.edges[::2]
+        rates = sample.rates[sample.rows]
+        counts = []
+        edges = tally.edges[::2]
         for at in range(0, len(tally.edges) - 1, 2):
             own = tally.weights[:, at : at + 2].sum(axis=1)
             total = float(own.sum())
@@ -268,45 +325,84 @@ class _Check:
         for name, threshold, bands in self._choices:
             found = self._of(tally, threshold, bands)
             yield self._alternative(
-                name, self._plan.shingles, threshold, bands, found, found.recall, self._candidates(tally, far, bands)
+                name,
+                self._plan.shingles,
+                threshold,
+                bands,
+                found,
+                found.recall,
+                self._candidates(tally, far, bands),
             )
 
     def _alternative(
-        self, name: str, shingles: Shingles, threshold: float, bands: Bands, found: Measured,
-        recall: Estimate | None, candidates: float,
-    ) -> Alternative:  # fmt: skip
+        self,
+        name: str,
+        shingles: Shingles,
+        threshold: float,
+        bands: Bands,
+        found: Measured,
+        recall: Estimate | None,
+        candidates: float,
+    ) -> Alternative:
         return Alternative(
-            name, shingles.unit, shingles.size, threshold, bands.bands, bands.rows_per_band, found.pairs, recall,
-            found.promised, candidates, 8 * bands.bands * len(self._sketches),
-        )  # fmt: skip
+            name,
+            shingles.unit,
+            shingles.size,
+            threshold,
+            bands.bands,
+            bands.rows_per_band,
+            found.pairs,
+            recall,
+            found.promised,
+            candidates,
+            8 * bands.bands * len(self._sketches),
+        )
 
     def _of_other_shingles(self, others: Sequence[_Others]) -> Iterator[Alternative]:
-        plan, sample, among, rng = self._plan, self._sample, self._among, self._rng
+        plan = self._plan
+        sample = self._sample
+        among = self._among
+        rng = self._rng
         unit = sample.unit if among.complete else 2 * sample.unit * among.unit
         for other in others:
-            weights, by_row = other.tally.weights[:, 0], other.tally.by_row
+            weights = other.tally.weights[:, 0]
+            by_row = other.tally.by_row
             assert by_row is not None
-            total, expected = float(weights.sum()), other.tally.promised(slice(None))
-            variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(by_row, among.rates)
+            total = float(weights.sum())
+            expected = other.tally.promised(slice(None))
+            variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(
+                by_row, among.rates
+            )
             pairs = total_of(total, variance, unit, sample.complete and among.complete)
             sides = self._sides
-            few, many = (plan.bands.keys(_sketched(other.rows, rows, plan)) for rows in (sides.few, sides.many))
+            few, many = (
+                plan.bands.keys(_sketched(other.rows, rows, plan))
+                for rows in (sides.few, sides.many)
+            )
             far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
             yield self._alternative(
-                f"{other.shingles.unit} {other.shingles.size}", other.shingles, plan.threshold, plan.bands,
-                Measured(pairs, pairs, expected / total if total else nan), None,
+                f"{other.shingles.unit} {other.shingles.size}",
+                other.shingles,
+                plan.threshold,
+                plan.bands,
+                Measured(pairs, pairs, expected / total if total else nan),
+                None,
                 (expected + far.pairs) / len(self._members),
-            )  # fmt: skip
+            )
 
     def _examples(self, chosen: Chosen) -> tuple[Example, ...]:
         return examples_of(chosen.pairs(), self._sketches.rows.column, self._options.key_of)
 
 
 def edges_of(threshold: float) -> Float64Array:
-    """Return the limits of bins of similarities; the threshold and others in steps from it are among them."""
+    """Return the limits of bins of similarities; the threshold and others in steps from it are
+    among them.
+    """
     steps = int(min(BELOW, threshold / 2) / WIDTH + 1e-9)
     below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
-    above = [round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)]
+    above = [
+        round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)
+    ]
     inner = [edge for edge in above if edge < 1 - WIDTH / 4]
     return np.array([*below, threshold, *inner, np.nextafter(1, 2)], np.float64)
 
@@ -322,7 +418,11 @@ def _choices(plan: Plan, recall: float) -> list[_Choice]:
     choices = []
     for name, threshold, value in wanted:
         try:
-            choices.append(_Choice(name, threshold, choose_bands(threshold, plan.hasher.num_perm, recall=value)))
+            choices.append(
+                _Choice(
+                    name, threshold, choose_bands(threshold, plan.hasher.num_perm, recall=value)
+                )
+            )
         except ValueError:
             continue  # out of reach of the slots
     return choices

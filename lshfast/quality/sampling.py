@@ -1,9 +1,11 @@
-"""Which rows are compared with all others: each row has a known probability to be drawn, higher where it meets others.
+"""Which rows are compared with all others: each row has a known probability to be drawn, higher
+where it meets others.
 
-In a corpus with few duplicates, hardly any row of a uniform sample has a similar one. So a banding that finds nearly
-every pair at the threshold, and many below it, tells about how many rows each row meets. The probability of a row
-grows with the square root of this number: rows with many neighbours tell more, and take more time to compare. No
-probability is 0, so the estimates are unbiased whatever that banding misses.
+In a corpus with few duplicates, hardly any row of a uniform sample has a similar one. So a banding
+that finds nearly every pair at the threshold, and many below it, tells about how many rows each row
+meets. The probability of a row grows with the square root of this number: rows with many neighbours
+tell more, and take more time to compare. No probability is 0, so the estimates are unbiased
+whatever that banding misses.
 """
 
 from __future__ import annotations
@@ -18,18 +20,25 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 
-# The banding that tells which rows meet: its recall this far below the threshold is at least REACH_RECALL if there are
-# slots enough, and it has at most MOST_BANDS.
-REACH, REACH_RECALL, MOST_BANDS = 0.15, 0.99, 24
+# The banding that tells which rows meet: its recall this far below the threshold is at least
+# REACH_RECALL if there are slots enough, and it has at most MOST_BANDS.
+REACH = 0.15
+REACH_RECALL = 0.99
+MOST_BANDS = 24
 
-# Bands whose keys are computed at once, as many as the kernels compute together, and rows at a time.
-BANDS_AT_ONCE, ROWS_AT_ONCE = 16, 2048
+# Bands whose keys are computed at once, as many as the kernels compute together, and rows at a
+# time.
+BANDS_AT_ONCE = 16
+ROWS_AT_ONCE = 2048
 
 # The least share of the sample that is drawn uniformly from all rows.
 UNIFORM = 0.2
 
-# Rows that meet more than CROWD others may have so many pairs in all with the sample, or LEAST_CROWD rows of them.
-CROWD, CROWD_PAIRS, LEAST_CROWD = 64, 2_000_000, 64
+# Rows that meet more than CROWD others may have so many pairs in all with the sample, or
+# LEAST_CROWD rows of them.
+CROWD = 64
+CROWD_PAIRS = 2_000_000
+LEAST_CROWD = 64
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,8 @@ class RowSample:
     rows : ndarray of int64, shape (m,)
         Ascending.
     rates : ndarray of float64, shape (n,)
-        The probability of each row of the corpus to be drawn; 0 for rows that are not compared at all: copies of
-        earlier rows, and rows without shingles.
+        The probability of each row of the corpus to be drawn; 0 for rows that are not compared at
+        all: copies of earlier rows, and rows without shingles.
     unit : float
         What a pair of two rows without other neighbours counts if one of them is drawn.
     complete : bool
@@ -65,20 +74,25 @@ def meeting_bands(threshold: float, slots: int) -> Bands:
     return Bands(min(MOST_BANDS, slots), 1)
 
 
-def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, threads: int) -> Float64Array:
+def degrees(
+    signatures: UInt64Array, members: Int64Array, threshold: float, threads: int
+) -> Float64Array:
     """Estimate how many others each member meets, float64 (m,).
 
-    The others in the buckets of a row are counted in each band, and divided by how many bands a pair at the threshold
-    shares on average.
+    The others in the buckets of a row are counted in each band, and divided by how many bands a
+    pair at the threshold shares on average.
     """
-    choice, n = meeting_bands(threshold, signatures.shape[1]), len(signatures)
+    choice = meeting_bands(threshold, signatures.shape[1])
+    n = len(signatures)
     total = np.zeros(len(members), np.float64)
     for first in range(0, choice.bands, BANDS_AT_ONCE):
         some = Bands(min(BANDS_AT_ONCE, choice.bands - first), choice.rows_per_band)
         slots = slice(first * some.rows_per_band, first * some.rows_per_band + some.slots)
         keys = np.empty((n, some.bands), np.uint64)
 
-        def fill(start: int, slots: slice = slots, some: Bands = some, keys: UInt64Array = keys) -> None:
+        def fill(
+            start: int, slots: slice = slots, some: Bands = some, keys: UInt64Array = keys
+        ) -> None:
             rows = slice(start, start + ROWS_AT_ONCE)
             own = np.ascontiguousarray(signatures[rows, slots])
             kernels.band_keys(own, some.bands, some.rows_per_band, keys[rows])
@@ -86,7 +100,9 @@ def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, thre
         def others_of(band: int, keys: UInt64Array = keys) -> tuple[Int64Array, Int64Array]:
             """Return which members are in a bucket with others, and how many others."""
             buckets = np.full((len(members), 1), -1, np.int32)
-            count = kernels.number_buckets(np.ascontiguousarray(keys[:, band : band + 1]), 0, members, buckets)
+            count = kernels.number_buckets(
+                np.ascontiguousarray(keys[:, band : band + 1]), 0, members, buckets
+            )
             met = np.flatnonzero(buckets[:, 0] >= 0)
             number = buckets[met, 0]
             return met, np.bincount(number, minlength=count)[number] - 1
@@ -99,7 +115,9 @@ def degrees(signatures: UInt64Array, members: Int64Array, threshold: float, thre
 
 
 def draw(n: int, members: Int64Array, met: Float64Array, wanted: int, seed: int) -> RowSample:
-    """Draw about `wanted` of the members, which meet so many others, each independently with its own probability."""
+    """Draw about `wanted` of the members, which meet so many others, each independently with its
+    own probability.
+    """
     rates = np.zeros(n, np.float64)
     if len(members) <= wanted:
         rates[members] = 1.0
@@ -116,7 +134,9 @@ def draw(n: int, members: Int64Array, met: Float64Array, wanted: int, seed: int)
 
 
 def _with_fewer_of_crowds(rates: Float64Array, met: Float64Array, base: float) -> Float64Array:
-    """Return the rates, lower for rows that meet very many others if they would take too long to compare."""
+    """Return the rates, lower for rows that meet very many others if they would take too long to
+    compare.
+    """
     crowd = np.flatnonzero(met > CROWD)
     own = rates[crowd]
     cost = float((own * met[crowd]).sum())
@@ -127,11 +147,14 @@ def _with_fewer_of_crowds(rates: Float64Array, met: Float64Array, base: float) -
 
 
 def _factor(roots: Float64Array, base: float, wanted: int, n: int) -> float:
-    """Return the factor of the roots, those above 0, with which the rates of n rows add up to `wanted`."""
+    """Return the factor of the roots, those above 0, with which the rates of n rows add up to
+    `wanted`.
+    """
     wanted_of_these = wanted - base * (n - len(roots))
     if not len(roots) or wanted_of_these >= len(roots):
         return 1 / float(roots.min()) if len(roots) else 0.0
-    low, high = 0.0, 1 / float(roots.min())
+    low = 0.0
+    high = 1 / float(roots.min())
     for _ in range(40):
         middle = (low + high) / 2
         if float(np.minimum(1, base + middle * roots).sum()) < wanted_of_these:

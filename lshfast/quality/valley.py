@@ -1,4 +1,6 @@
-"""Whether a histogram of similarities has a clear valley between different texts and copies with changes."""
+"""Whether a histogram of similarities has a clear valley between different texts and copies with
+changes.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,22 @@ import numpy as np
 from lshfast.common.types import Float64Array
 from lshfast.quality.intervals import Estimate
 
-# At a clear valley, pairs are at most this share of those on both sides, and the intervals do not overlap.
+# At a clear valley, pairs are at most this share of those on both sides, and the intervals do not
+# overlap.
 DEPTH = 0.5
 
 
 def valley(edges: Float64Array, counts: Sequence[Estimate]) -> float | None:
     """Return the similarity at the bottom of a clear valley, or None if there is none.
 
-    A bin is in a valley if on each side there is a bin with at least twice as many pairs, beyond what chance explains.
-    Of several, the one with the fewest pairs is chosen, and of a flat bottom the middle.
+    A bin is in a valley if on each side there is a bin with at least twice as many pairs, beyond
+    what chance explains. Of several, the one with the fewest pairs is chosen, and of a flat bottom
+    the middle.
     """
     deep = []
     for at, here in enumerate(counts):
-        before, after = counts[:at], counts[at + 1 :]
+        before = counts[:at]
+        after = counts[at + 1 :]
         if all(any(_higher(other, here) for other in side) for side in (before, after)):
             deep.append(at)
     if not deep:

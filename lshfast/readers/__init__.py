@@ -1,4 +1,6 @@
-"""Read batches of texts from files and URLs, and write outputs: JSONL, CSV, TSV, Parquet and files of one text."""
+"""Read batches of texts from files and URLs, and write outputs: JSONL, CSV, TSV, Parquet and files
+of one text.
+"""
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.edits import Edits

@@ -1,4 +1,6 @@
-"""What to do about a file that cannot be read: the encoding or delimiter to try, or a command that makes JSON Lines."""
+"""What to do about a file that cannot be read: the encoding or delimiter to try, or a command that
+makes JSON Lines.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def option_for(reason: str) -> str:
 def advising(file: File) -> Iterator[None]:
     """Add advice to an error of reading this file.
 
-    That is what the file holds instead, an encoding, a delimiter, the columns that there are, or a command that makes
-    JSON Lines.
+    That is what the file holds instead, an encoding, a delimiter, the columns that there are, or a
+    command that makes JSON Lines.
     """
     try:
         yield
@@ -75,7 +77,9 @@ def _advice(file: File, error: DataError) -> str:
         while len(sample) < SAMPLE_BYTES and (more := stream.read(SAMPLE_BYTES - len(sample))):
             sample += more
     if file.layout.encoding == "utf-8":
-        encoding = _utf16(sample) or (_one_byte(sample) if error.reason.startswith("not UTF-8") else None)
+        encoding = _utf16(sample) or (
+            _one_byte(sample) if error.reason.startswith("not UTF-8") else None
+        )
         if encoding:
             return f"try encoding {encoding} (--encoding {encoding})"
     if file.delimited and error.line is None and error.reason.startswith("no column"):
@@ -86,7 +90,9 @@ def _advice(file: File, error: DataError) -> str:
 
 
 def _columns(file: File, sample: bytes, line: int) -> str:
-    """Return the columns of a row that lacks the column of ids or of the order, and the one that may be meant."""
+    """Return the columns of a row that lacks the column of ids or of the order, and the one that
+    may be meant.
+    """
     with suppress(ValueError, RecursionError, IndexError):
         record = json.loads(sample.split(b"\n", line)[line - 1])
         for wanted in file.layout.keys:
@@ -96,9 +102,15 @@ def _columns(file: File, sample: bytes, line: int) -> str:
 
 
 def delimiter_advice(file: File) -> str:
-    """Return the option that divides a file of one column, "" if its header holds no known delimiter."""
+    """Return the option that divides a file of one column, "" if its header holds no known
+    delimiter.
+    """
     delimiter = delimiter_to_try(file) if file.delimited else None
-    return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}" if delimiter else ""
+    return (
+        f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}"
+        if delimiter
+        else ""
+    )
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
@@ -112,30 +124,45 @@ def _decodes(sample: bytes, encoding: str) -> bool:
 
 def _utf16(sample: bytes) -> str | None:
     """Return UTF-16 without a byte order mark if every second byte of most characters is zero."""
-    low, high = sample[::2].count(0), sample[1::2].count(0)
+    low = sample[::2].count(0)
+    high = sample[1::2].count(0)
     name, zeros, others = ("utf-16-le", high, low) if high > low else ("utf-16-be", low, high)
-    return name if 2 * zeros > len(sample) // 2 and 4 * others < zeros and _decodes(sample, name) else None
+    return (
+        name
+        if 2 * zeros > len(sample) // 2 and 4 * others < zeros and _decodes(sample, name)
+        else None
+    )
 
 
 def _one_byte(sample: bytes) -> str | None:
-    """Return an encoding of one byte a character; None for UTF-8 with some damage, and for data that are no text."""
-    characters = re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]", b"", sample)  # lone surrogates, written as if in UTF-8
+    """Return an encoding of one byte a character; None for UTF-8 with some damage, and for data
+    that are no text.
+    """
+    # Lone surrogates, written as if in UTF-8.
+    characters = re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]", b"", sample)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(characters)
-    wrong, right = text.count("\ufffd"), len(re.findall("[^\0-\x7f\ufffd]", text))
+    wrong = text.count("\ufffd")
+    right = len(re.findall("[^\0-\x7f\ufffd]", text))
     if b"\0" in sample or right >= wrong:
         return None
     return next(name for name in _ENCODINGS if _decodes(sample, name))
 
 
 def _conversion(file: File, sample: bytes, line: int | None) -> str:
-    """Return the command of jq that makes JSON Lines, if the error is in the first row of a file of other JSON."""
+    """Return the command of jq that makes JSON Lines, if the error is in the first row of a file of
+    other JSON.
+    """
     text = sample.removeprefix(codecs.BOM_UTF8).lstrip()
     first = line == sample[: len(sample) - len(text)].count(b"\n") + 1
     program = _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
     if not program:
         return ""
     command = f"jq -c {shlex.quote(program)}"
-    exact = file.name == file.path and file.name.isprintable() and " ".join(file.name.split()) == file.name
+    exact = (
+        file.name == file.path
+        and file.name.isprintable()
+        and " ".join(file.name.split()) == file.name
+    )
     if file.codec is None and isinstance(file.source, LocalFile) and exact:
         path = f"./{file.name}" if file.name.startswith("-") else file.name
         command += f" {shlex.quote(path)} > {shlex.quote(path.removesuffix('.json') + '.jsonl')}"
@@ -143,7 +170,9 @@ def _conversion(file: File, sample: bytes, line: int | None) -> str:
 
 
 def _program(text: str, column: str) -> str:
-    """Return the program by which jq makes a line of each object or string, "" if the file may be JSON Lines."""
+    """Return the program by which jq makes a line of each object or string, "" if the file may be
+    JSON Lines.
+    """
     line, _, rest = text.partition("\n")
     try:
         json.loads(line)
@@ -160,12 +189,19 @@ def _program(text: str, column: str) -> str:
     name = None if re.search(r"^\}\s*\{", text, re.MULTILINE) else _array(text, column)
     if name is None:
         return "." if pretty else ""
-    return f".{name}[]" if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f".[{json.dumps(name)}][]"
+    return (
+        f".{name}[]"
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+        else f".[{json.dumps(name)}][]"
+    )
 
 
 def _array(text: str, column: str) -> str | None:
-    """Return the first member of an object that is an array whose first object has this column, None without any."""
-    decode, at = json.JSONDecoder().raw_decode, 0
+    """Return the first member of an object that is an array whose first object has this column,
+    None without any.
+    """
+    decode = json.JSONDecoder().raw_decode
+    at = 0
 
     def after(place: int) -> int:
         found = _SPACE.match(text, place)

@@ -1,7 +1,9 @@
-"""Arrow files (also called Feather) and streams, as record batches. Datasets that `save_to_disk` writes are streams.
+"""Arrow files (also called Feather) and streams, as record batches. Datasets that `save_to_disk`
+writes are streams.
 
-Batches are read, not mapped: a mapped file that another process truncates would end this process. Lengths in a file are
-checked before they are used: a read ends with the file, and all offsets and indices of a batch are validated.
+Batches are read, not mapped: a mapped file that another process truncates would end this process.
+Lengths in a file are checked before they are used: a read ends with the file, and all offsets and
+indices of a batch are validated.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from lshfast.common.extras import optional
 from lshfast.readers.files import File, Rows, content_faults, steady
 from lshfast.readers.views import holds_dictionary, selectable, without_views
 
-_MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
+_MAGIC = b"ARROW1"
+_OLD_MAGIC = b"FEA1"
 _CUT = "cannot be read as Arrow, it is cut off: "
 MOST_ROWS = 1 << 16  # of a part of a batch
 _FREE_ROWS = 1 << 20  # whose values may take no bytes, as nulls do
@@ -32,16 +35,22 @@ def schema_of(file: File) -> Any:
         level = list(schema)
         while level:  # decode the names at all depths, where an error names the file
             _ = [field.name for field in level]
-            level = [field.type.field(place) for field in level for place in range(field.type.num_fields)]
-        return optional("pyarrow").schema([without_views(field) for field in schema], schema.metadata)
+            level = [
+                field.type.field(place) for field in level for place in range(field.type.num_fields)
+            ]
+        return optional("pyarrow").schema(
+            [without_views(field) for field in schema], schema.metadata
+        )
 
 
 def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
-    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position.
+    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`,
+    the position.
 
     A batch has at most `MOST_ROWS` rows, and is never empty.
     """
-    row, data = 1, file.size
+    row = 1
+    data = file.size
     with _opened(file) as stream:
         for batch, position in _stored_batches(file, stream, names):
             for column in batch.columns:
@@ -56,13 +65,17 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
 
 
 class _Bounded:
-    """A stream for pyarrow. A read beyond the end, of a length in a damaged file, takes no memory."""
+    """A stream for pyarrow. A read beyond the end, of a length in a damaged file, takes no
+    memory.
+    """
 
     closed = False
 
     def __init__(self, stream: Any, size: int) -> None:
-        self._stream, self._size = io.BufferedReader(stream), size
-        self.seek, self.tell = self._stream.seek, self._stream.tell
+        self._stream = io.BufferedReader(stream)
+        self._size = size
+        self.seek = self._stream.seek
+        self.tell = self._stream.tell
 
     def read(self, count: int) -> bytes:
         return self._stream.read(max(0, min(count, self._size - self.tell())))
@@ -76,7 +89,9 @@ def _opened(file: File) -> Iterator[_Bounded]:
         with content_faults(file, "Arrow"), steady(file), closing(file.source.open()) as stream:
             yield _Bounded(stream, file.size)
     except pa.ArrowMemoryError as error:
-        raise file.fault(None, f"a batch is damaged or does not fit into memory: {error}") from error
+        raise file.fault(
+            None, f"a batch is damaged or does not fit into memory: {error}"
+        ) from error
 
 
 def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
@@ -85,7 +100,9 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
     stream.seek(0)
     start = stream.read(len(_MAGIC))
     if start.startswith(_OLD_MAGIC):
-        raise file.fault(None, "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2")
+        raise file.fault(
+            None, "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2"
+        )
     read = pa.ipc.open_file if start == _MAGIC else pa.ipc.open_stream
     stream.seek(max(0, file.size - len(_MAGIC)))
     if start == _MAGIC != stream.read(len(_MAGIC)):
@@ -99,10 +116,14 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
     if len(wanted) == len(known):  # pyarrow copies the columns that it chooses
         return reader
     stream.seek(0)
-    return read(pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
+    return read(
+        pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted))
+    )
 
 
-def _stored_batches(file: File, stream: _Bounded, names: list[str] | None) -> Iterator[tuple[Any, int]]:
+def _stored_batches(
+    file: File, stream: _Bounded, names: list[str] | None
+) -> Iterator[tuple[Any, int]]:
     """Yield the batches as they are stored, with the position behind each."""
     reader = _reader(file, stream, names)
     if hasattr(reader, "num_record_batches"):
@@ -114,9 +135,14 @@ def _stored_batches(file: File, stream: _Bounded, names: list[str] | None) -> It
         before = stream.tell()
         yield batch, before
     if before == file.size:
-        raise file.fault(None, f"{_CUT}the mark at the end of the stream is missing; its writer adds it when closed")
+        raise file.fault(
+            None,
+            f"{_CUT}the mark at the end of the stream is missing; its writer adds it when closed",
+        )
     if stream.tell() < file.size:
-        raise file.fault(None, "cannot be read as Arrow: there are data behind the end of the stream")
+        raise file.fault(
+            None, "cannot be read as Arrow: there are data behind the end of the stream"
+        )
 
 
 def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
@@ -132,9 +158,13 @@ def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
 
 
 def _sizes(column: Any) -> Rows:
-    """Return the bytes of each value, without dictionaries and views; those of nested values are their mean."""
-    pa, pc = optional("pyarrow"), optional("pyarrow.compute")
-    types, kind = pa.types, column.type
+    """Return the bytes of each value, without dictionaries and views; those of nested values are
+    their mean.
+    """
+    pa = optional("pyarrow")
+    pc = optional("pyarrow.compute")
+    types = pa.types
+    kind = column.type
     if types.is_dictionary(kind) and _is_binary(kind.value_type):
         places = column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy()
         of_values = np.append(_sizes(column.dictionary), 0)

@@ -1,7 +1,8 @@
 """Types for the cells of CSV and TSV, if other inputs of the run have columns of the same names.
 
-A cell is text. If Parquet or JSONL inputs have integers, floats or booleans in a column, the cells of that column are
-converted to the same type. A conversion is exact or fails: no digit is lost, and `str` of an integer equals the cell.
+A cell is text. If Parquet or JSONL inputs have integers, floats or booleans in a column, the cells
+of that column are converted to the same type. A conversion is exact or fails: no digit is lost, and
+`str` of an integer equals the cell.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ OTHER = "other"  # the type of columns whose cells stay text
 
 @dataclass(frozen=True)
 class CellType:
-    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file it was found in."""
+    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file it
+    was found in.
+    """
 
     name: str
     source: str
 
     def convert(self, cell: str) -> Any:
-        """Return the value of a cell, None for an empty cell; raise ValueError if it does not convert exactly."""
+        """Return the value of a cell, None for an empty cell; raise ValueError if it does not
+        convert exactly.
+        """
         return _CONVERTERS[self.name](cell) if cell else None
 
 
@@ -47,8 +52,11 @@ def _common(one: str, other: str) -> str:
     return "double" if any(integers) and "double" in (one, other) else OTHER
 
 
-def converter(names: Sequence[str], types: Mapping[str, CellType]) -> Callable[[list[Any]], list[Any]] | None:
-    """Return a function that converts the cells of a row in place, or None if none of these columns has a type.
+def converter(
+    names: Sequence[str], types: Mapping[str, CellType]
+) -> Callable[[list[Any]], list[Any]] | None:
+    """Return a function that converts the cells of a row in place, or None if none of these columns
+    has a type.
 
     The function raises a ValueError that names the column, the cell and the type.
     """
@@ -59,9 +67,14 @@ def converter(names: Sequence[str], types: Mapping[str, CellType]) -> Callable[[
             try:
                 fields[index] = kind.convert(fields[index])
             except ValueError:
-                shown = repr(fields[index]) if len(fields[index]) <= 60 else f"{fields[index][:57]!r}..."
+                shown = (
+                    repr(fields[index])
+                    if len(fields[index]) <= 60
+                    else f"{fields[index][:57]!r}..."
+                )
                 raise ValueError(
-                    f"column {name!r} holds {shown}, which does not convert exactly to {kind.name}, the type of this "
+                    f"column {name!r} holds {shown}, which does not convert exactly to "
+                    f"{kind.name}, the type of this "
                     f"column in {kind.source}"
                 ) from None
         return fields
@@ -81,7 +94,9 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 
 def _float(cell: str) -> float:
     value = float(cell)
-    if repr(value) != cell and not (isfinite(value) and _JSON_NUMBER.fullmatch(cell) and _same(repr(value), cell)):
+    if repr(value) != cell and not (
+        isfinite(value) and _JSON_NUMBER.fullmatch(cell) and _same(repr(value), cell)
+    ):
         raise ValueError
     return value
 

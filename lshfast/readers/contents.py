@@ -1,4 +1,6 @@
-"""What a file holds, by its first bytes, for errors about files whose names or options say something else."""
+"""What a file holds, by its first bytes, for errors about files whose names or options say
+something else.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,14 @@ _UNREAD = (
 # Files whose names say that they are not read.
 _SUFFIXES = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), "save the sheet as CSV"),
-    **dict.fromkeys((".pdf", ".docx", ".doc", ".odt", ".html", ".htm", ".xml", ".epub"), "extract its text as .txt"),
+    **dict.fromkeys(
+        (".pdf", ".docx", ".doc", ".odt", ".html", ".htm", ".xml", ".epub"),
+        "extract its text as .txt",
+    ),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it first"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb"), "export its table as CSV or Parquet"),
+    **dict.fromkeys(
+        (".db", ".sqlite", ".sqlite3", ".duckdb"), "export its table as CSV or Parquet"
+    ),
     **dict.fromkeys((".pkl", ".pickle", ".h5", ".hdf5"), "write it as Parquet first"),
 }
 
@@ -51,19 +58,26 @@ def content_of(head: bytes) -> tuple[str, str] | None:
         return f"{codec} data", "name it by its compression, such as .gz or .zst"
     for start, what, step in (*_READ, *_UNREAD):
         if re.match(start, head, re.DOTALL | re.IGNORECASE):
-            return what, f"format {step} (--format {step}) reads it" if (start, what, step) in _READ else step
+            return what, f"format {step} (--format {step}) reads it" if (
+                start,
+                what,
+                step,
+            ) in _READ else step
     return None
 
 
 def has_format(head: bytes, format: Format) -> bool:
-    """Return whether a file begins like those of a format; an .npz file is a ZIP archive of arrays."""
+    """Return whether a file begins like those of a format; an .npz file is a ZIP archive of
+    arrays.
+    """
     starts = [start for start, _, kind in _READ if kind == format]
     starts += [_ZIP] if format == "npy" else []
     return any(re.match(start, head, re.DOTALL) for start in starts)
 
 
 def not_compressed(codec: str, head: bytes) -> str:
-    """Return why a file whose name says that it is compressed is not; "" if its first bytes are those of the codec.
+    """Return why a file whose name says that it is compressed is not; "" if its first bytes are
+    those of the codec.
 
     Examples
     --------
@@ -75,12 +89,17 @@ def not_compressed(codec: str, head: bytes) -> str:
         return ""
     found = content_of(head)
     if own is None and b"\0" not in head and (found is None or found[0] == "JSON"):
-        what, step = found[0] if found else "text", "take the suffix of the compression off its name"
+        what = found[0] if found else "text"
+        step = "take the suffix of the compression off its name"
     else:
         what, step = found or ("something else", "write or download it again")
     return f"not {codec} data but {what}; {step}"
 
 
 def unknown_suffix(name: str) -> str:
-    """Return what to do with a file that is not read by the end of its name; "" if that is unknown."""
-    return next((f"; {step}" for suffix, step in _SUFFIXES.items() if name.lower().endswith(suffix)), "")
+    """Return what to do with a file that is not read by the end of its name; "" if that is
+    unknown.
+    """
+    return next(
+        (f"; {step}" for suffix, step in _SUFFIXES.items() if name.lower().endswith(suffix)), ""
+    )

@@ -1,7 +1,8 @@
 """A corpus: the rows of several inputs, read in two passes.
 
-Pass one yields the texts, and stores the line number of each row (8 bytes) and, on request, its id and order value.
-Pass two reads the inputs again and yields the rows to keep. No other columns are held in memory between the passes.
+Pass one yields the texts, and stores the line number of each row (8 bytes) and, on request, its id
+and order value. Pass two reads the inputs again and yields the rows to keep. No other columns are
+held in memory between the passes.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ _TYPED = {**dict.fromkeys(COLUMNAR, parquet.column_types), "jsonl": jsonl.column
 class Batch(NamedTuple):
     """Texts of consecutive rows, and the bytes on disk that were read for them.
 
-    `texts` is a `Texts` or a list of str, or a pyarrow.Array of string or large_string for Parquet inputs. The sum of
-    `source_bytes` over all batches is `Corpus.total_bytes`. `places` reads the same texts again, and is None if that
-    takes more than a read at an offset.
+    `texts` is a `Texts` or a list of str, or a pyarrow.Array of string or large_string for Parquet
+    inputs. The sum of `source_bytes` over all batches is `Corpus.total_bytes`. `places` reads the
+    same texts again, and is None if that takes more than a read at an offset.
     """
 
     texts: Any
@@ -89,7 +90,9 @@ class Batch(NamedTuple):
     places: StoredTexts | None = None
 
     def strings(self) -> list[Any]:
-        """Return the values as a list; nulls and strings that are not UTF-8 are None, and in `Texts` empty strings."""
+        """Return the values as a list; nulls and strings that are not UTF-8 are None, and in
+        `Texts` empty strings.
+        """
         if isinstance(self.texts, Texts):
             return [self.texts[row].decode() for row in range(len(self.texts))]
         return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
@@ -124,26 +127,29 @@ def open_corpus(
     Parameters
     ----------
     inputs : path or paths
-        Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also with .gz, .zst, .bz2
-        or .xz, .parquet, .arrow, .feather, .npy and .npz. Folders: their .parquet, .arrow, .feather, .jsonl, .ndjson,
-        .csv and .tsv files at any depth, or their .txt files if there are no others; hidden files and folders are
-        skipped. Of a dataset that `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
-        patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first copied into a
-        temporary file, and requires `format`. Rows keep the order of the inputs; files of a folder or pattern are
-        sorted.
+        Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also
+        with .gz, .zst, .bz2 or .xz, .parquet, .arrow, .feather, .npy and .npz. Folders: their
+        .parquet, .arrow, .feather, .jsonl, .ndjson, .csv and .tsv files at any depth, or their .txt
+        files if there are no others; hidden files and folders are skipped. Of a dataset that
+        `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
+        patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first
+        copied into a temporary file, and requires `format`. Rows keep the order of the inputs;
+        files of a folder or pattern are sorted.
     column : str
-        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has the full name.
-        In Parquet and Arrow it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
+        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a
+        column has the full name. In Parquet and Arrow it holds strings, bytes (UTF-8) or a
+        dictionary of them. A null is a text without shingles.
     id_column : str, optional
-        Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its path.
+        Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its
+        path.
     order_column : str, optional
-        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is a number,
-        or if the column is numeric in other inputs. Strings are compared by characters. Dates and times of Parquet are
-        strings like ``2024-05-01 12:00:00.123456``, in UTC if they have a time zone. Integers become doubles if there
-        are fractions.
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the
+        first is a number, or if the column is numeric in other inputs. Strings are compared by
+        characters. Dates and times of Parquet are strings like ``2024-05-01 12:00:00.123456``, in
+        UTC if they have a time zone. Integers become doubles if there are fractions.
     glob : str, optional
-        Pattern of the files of a folder to read, including hidden files, instead of the choice above. A file without a
-        known suffix is one text.
+        Pattern of the files of a folder to read, including hidden files, instead of the choice
+        above. A file without a known suffix is one text.
     on_error : {"stop", "skip"}
         Whether a bad row raises `DataError` or is appended to `Corpus.rejected`.
     batch_bytes : int
@@ -151,35 +157,39 @@ def open_corpus(
     unique_ids : bool
         Whether a row with an earlier row's id is bad.
     encoding : str
-        The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte order mark of UTF-16
-        or UTF-32 is recognised.
+        The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte
+        order mark of UTF-16 or UTF-32 is recognised.
     format : {"jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"}, optional
-        The format of the inputs, regardless of their names; "lines" is one text a line. Without `glob`, the files of
-        this format are read from a folder ("lines": its .txt files).
+        The format of the inputs, regardless of their names; "lines" is one text a line. Without
+        `glob`, the files of this format are read from a folder ("lines": its .txt files).
     max_row_bytes : int
-        The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and TSV. A longer row is
-        a bad row.
+        The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and
+        TSV. A longer row is a bad row.
     output : {"jsonl", "csv", "tsv", "parquet"}, optional
-        The format that `write_rows` will write, if it will be called. Rows that this format cannot hold are then bad:
-        for JSONL or Parquet, a CSV row with a cell that does not convert to the type of its column in other inputs. For
-        CSV, a JSONL row with an array, an object, or a number beyond 64 bits; for Parquet, with such a number or with a
-        value whose type is not that of its column in the rows before. For ``on_error="skip"`` and JSONL or CSV, also a
+        The format that `write_rows` will write, if it will be called. Rows that this format cannot
+        hold are then bad: for JSONL or Parquet, a CSV row with a cell that does not convert to the
+        type of its column in other inputs. For CSV, a JSONL row with an array, an object, or a
+        number beyond 64 bits; for Parquet, with such a number or with a value whose type is not
+        that of its column in the rows before. For ``on_error="skip"`` and JSONL or CSV, also a
         Parquet row with a string or bytes that are not UTF-8.
     delimiter : str, optional
-        The character between the cells of CSV and TSV: one ASCII character, or "tab". By default that of each file is
-        detected in its first rows (see docs/reference/command-line.md).
+        The character between the cells of CSV and TSV: one ASCII character, or "tab". By default
+        that of each file is detected in its first rows (see docs/reference/command-line.md).
     max_columns : int
-        For JSONL inputs and an `output` of CSV, TSV or Parquet, the largest number of columns. A row with a name that
-        would be a further column is a bad row. In Parquet, names inside objects are columns too.
+        For JSONL inputs and an `output` of CSV, TSV or Parquet, the largest number of columns. A
+        row with a name that would be a further column is a bad row. In Parquet, names inside
+        objects are columns too.
     added : iterable of str
         The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
     by : str, optional
-        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row of JSONL may lack it.
+        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row
+        of JSONL may lack it.
     kind : {"text", "set", "weighted", "vector", "code"}
         What the column holds. The values of other kinds than texts are not checked.
     convert : callable, optional
-        Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It returns rows with
-        `nbytes` and a method `take`, which are yielded instead of texts, and the reasons of bad rows.
+        Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It
+        returns rows with `nbytes` and a method `take`, which are yielded instead of texts, and the
+        reasons of bad rows.
     advice : callable, optional
         Returns what may be meant otherwise by the values that were converted, or "".
     files : sequence of File, optional
@@ -194,11 +204,13 @@ def open_corpus(
     Raises
     ------
     DataError
-        If an input is missing, has an unknown format, is named twice, or is a folder or pattern without a file to read.
+        If an input is missing, has an unknown format, is named twice, or is a folder or pattern
+        without a file to read.
     ValueError
         If there are no inputs, or an option has an invalid value.
     ImportError
-        If an input is a URL, and fsspec or the package it needs for this kind of URL is not installed.
+        If an input is a URL, and fsspec or the package it needs for this kind of URL is not
+        installed.
 
     Examples
     --------
@@ -210,10 +222,24 @@ def open_corpus(
     [[b'one', b'']]
     """
     layout = Layout(
-        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output, delimiter, max_columns, tuple(added), by=by, kind=kind,
+        column,
+        id_column,
+        order_column,
+        glob,
+        on_error,
+        batch_bytes,
+        unique_ids,
+        encoding,
+        format,
+        max_row_bytes,
+        output,
+        delimiter,
+        max_columns,
+        tuple(added),
+        by=by,
+        kind=kind,
         weights=weights,
-    )  # fmt: skip
+    )
     if files is not None:
         return Corpus(layout, [replace(file, layout=layout) for file in files], convert, advice)
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
@@ -223,7 +249,8 @@ def open_corpus(
 class Corpus:
     """The rows of several inputs, numbered from 0 in input order; bad rows have no number.
 
-    `batches` is pass one. All other members refer to the rows that it has read so far. Not thread-safe.
+    `batches` is pass one. All other members refer to the rows that it has read so far. Not
+    thread-safe.
 
     Attributes
     ----------
@@ -252,7 +279,9 @@ class Corpus:
         convert: Convert | None = None,
         advice: Callable[[], str] | None = None,
     ) -> None:
-        self.layout, self.files, self._convert = layout, files, convert
+        self.layout = layout
+        self.files = files
+        self._convert = convert
         self._advice = advice
         self._longest_text: int | None = None
         self._folder: str | None = None
@@ -261,7 +290,8 @@ class Corpus:
         self._reset()
 
     def limit_rows(self, most: int, remedy: str) -> None:
-        """Let rows or texts of more than `most` bytes be bad rows, if the layout allows longer ones.
+        """Let rows or texts of more than `most` bytes be bad rows, if the layout allows longer
+        ones.
 
         Errors name the remedy. Call it before rows are read.
         """
@@ -271,9 +301,11 @@ class Corpus:
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
     def hold_in_files(self, folder: str) -> None:
-        """Keep ids and order values that are strings, and rejected rows, in files of a folder, not in memory.
+        """Keep ids and order values that are strings, and rejected rows, in files of a folder, not
+        in memory.
 
-        Call it before rows are read or restored. The folder may be removed when the outputs have been written.
+        Call it before rows are read or restored. The folder may be removed when the outputs have
+        been written.
         """
         self._folder = folder
         self.hold_rejects_in_file(folder)
@@ -298,12 +330,15 @@ class Corpus:
 
     @property
     def held(self) -> bool:
-        """Return whether there are files whose texts cannot be read again at an offset, judged by their names."""
+        """Return whether there are files whose texts cannot be read again at an offset, judged by
+        their names.
+        """
         return not all(file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files)
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:
-        """Return the types to which CSV cells are converted, by column: the types in the other inputs.
+        """Return the types to which CSV cells are converted, by column: the types in the other
+        inputs.
 
         If the output has no types, only ids and order values are converted.
         """
@@ -312,7 +347,9 @@ class Corpus:
         typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
         found = merged(chain.from_iterable(typed))
         wanted = found if self.layout.typed else self.layout.keys
-        return {name: found[name] for name in wanted if name in found and name != self.layout.column}
+        return {
+            name: found[name] for name in wanted if name in found and name != self.layout.column
+        }
 
     @property
     def converts(self) -> bool:
@@ -346,7 +383,9 @@ class Corpus:
 
     @property
     def order(self) -> npt.NDArray[Any] | list[str] | StringFile | None:
-        """Return the order value of each row: an int64 or float64 array or strings; None without a column."""
+        """Return the order value of each row: an int64 or float64 array or strings; None without a
+        column.
+        """
         if self.layout.order_column is None:
             return None
         orders = self._keys.orders
@@ -376,7 +415,11 @@ class Corpus:
     def keys_of(self, rows: Rows) -> list[str | int]:
         """Return the keys of some rows."""
         ids = self.ids
-        return list(ids.take(rows)) if isinstance(ids, StringFile) else [self.key(row) for row in rows.tolist()]
+        return (
+            list(ids.take(rows))
+            if isinstance(ids, StringFile)
+            else [self.key(row) for row in rows.tolist()]
+        )
 
     def key_bytes(self, rows: Rows) -> Rows:
         """Return the bytes that are read from a file for the keys of some rows."""
@@ -385,7 +428,9 @@ class Corpus:
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the half-open range of the rows of ``files[index]``."""
-        return self._first[index], self._first[index + 1] if index + 1 < len(self._first) else self.accepted
+        return self._first[index], self._first[index + 1] if index + 1 < len(
+            self._first
+        ) else self.accepted
 
     def batches(self) -> Iterator[Batch]:
         """Read all inputs once, and record the position of each row.
@@ -398,8 +443,8 @@ class Corpus:
         Raises
         ------
         DataError
-            At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end, lacks a column, or
-            has changed since it was listed.
+            At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end,
+            lacks a column, or has changed since it was listed.
         ImportError
             If an input needs pyarrow, and it is not installed.
         """
@@ -420,7 +465,10 @@ class Corpus:
                     fits = size + block.size <= self.layout.batch_bytes
                     if pending and not (fits and _can_join(pending[-1], texts)):
                         yield _batch(pending, source, places)
-                        pending, places, size, source = [], [], 0, 0
+                        pending = []
+                        places = []
+                        size = 0
+                        source = 0
                     pending.append(texts)
                     places.append(place)
                     size += block.size
@@ -440,11 +488,16 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from _READERS[file.format].blocks(replace(file, types=self.types) if file.delimited else file)
+            yield from _READERS[file.format].blocks(
+                replace(file, types=self.types) if file.delimited else file
+            )
         except MemoryError as error:
             if str(error).startswith(file.name):
                 raise
-            rows = f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what one row takes"
+            rows = (
+                f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what "
+                "one row takes"
+            )
             raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 
     def again(self, index: int, rows: Rows, *, joined: bool = False) -> Iterator[tuple[Any, int]]:
@@ -462,8 +515,9 @@ class Corpus:
         Yields
         ------
         rows : list or pyarrow.RecordBatch
-            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet and
-            Arrow: a record batch of all columns. Text: a list of one str. Lines: a list of str.
+            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of
+            str. Parquet and Arrow: a record batch of all columns. Text: a list of one str. Lines: a
+            list of str.
         position : int
             Bytes of the file on disk read so far.
 
@@ -473,8 +527,13 @@ class Corpus:
             If the file has changed since it was listed, or cannot be read.
         """
         if len(rows):
-            file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
-            yield from jsonl.joined_again(file, wanted) if joined else _READERS[file.format].again(file, wanted)
+            file = self.files[index]
+            wanted = np.frombuffer(self._lines, np.int64)[rows]
+            yield from (
+                jsonl.joined_again(file, wanted)
+                if joined
+                else _READERS[file.format].again(file, wanted)
+            )
 
     def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
         """Read the texts of some rows again.
@@ -499,7 +558,9 @@ class Corpus:
         """
         for index, file in enumerate(self.files):
             low, high = np.searchsorted(rows, self.span(index))
-            own, at, done = rows[low:high], 0, 0
+            own = rows[low:high]
+            at = 0
+            done = 0
             if len(own):
                 lines = np.frombuffer(self._lines, np.int64)[own]
                 for texts, position in _READERS[file.format].texts_of(file, lines):
@@ -508,13 +569,15 @@ class Corpus:
                         if bad:
                             raise file.fault(None, "changed while it was in use")
                     yield own[at : at + len(texts)], texts, position - done
-                    at, done = at + len(texts), position
+                    at = at + len(texts)
+                    done = position
                 if at != len(own):
                     raise file.fault(None, "changed while it was in use")
             yield own[:0], [], file.size - done
 
     def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
-        """Read a column of some rows again, ascending, and yield the rows with what a page shows of their values.
+        """Read a column of some rows again, ascending, and yield the rows with what a page shows of
+        their values.
 
         Raises
         ------
@@ -523,7 +586,8 @@ class Corpus:
         """
         for index, file in enumerate(self.files):
             low, high = np.searchsorted(rows, self.span(index))
-            own, at = rows[low:high], 0
+            own = rows[low:high]
+            at = 0
             if len(own):
                 for values in values_of(file, np.frombuffer(self._lines, np.int64)[own], column):
                     yield own[at : at + len(values)], values
@@ -537,9 +601,13 @@ class Corpus:
     def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
         """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.
 
-        What `hold_in_files` has put into files is not part of it; `files_of_state` names these files.
+        What `hold_in_files` has put into files is not part of it; `files_of_state` names these
+        files.
         """
-        arrays = {"lines": np.array(self._lines, np.int64), "starts": np.array(self._first, np.int64)}
+        arrays = {
+            "lines": np.array(self._lines, np.int64),
+            "starts": np.array(self._first, np.int64),
+        }
         values: dict[str, Any] = {}
         for name, column in (("ids", self._keys.ids), ("orders", self._keys.orders)):
             if isinstance(column, list):
@@ -547,7 +615,8 @@ class Corpus:
             else:
                 arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
         if self.by is not None:
-            arrays["by"], values["by"] = self.by.codes.astype(np.int64), self.by.names
+            arrays["by"] = self.by.codes.astype(np.int64)
+            values["by"] = self.by.names
         if isinstance(self.rejected, RejectFile):
             self.rejected.flush()
             values["rejected"] = len(self.rejected)
@@ -557,16 +626,24 @@ class Corpus:
 
     @property
     def files_of_state(self) -> list[str]:
-        """Return the names of the files that `hold_in_files` has written, which are complete after `state`."""
+        """Return the names of the files that `hold_in_files` has written, which are complete after
+        `state`.
+        """
         held = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
-        return [name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))]
+        return [
+            name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))
+        ]
 
     def restore(
-        self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any], files: Iterable[str] = ()
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        values: Mapping[str, Any],
+        files: Iterable[str] = (),
     ) -> None:
         """Take over what another corpus with the same files and layout has recorded in pass one.
 
-        The values of `by` may be left out. `files` are its `files_of_state`, in the folder of `hold_in_files`.
+        The values of `by` may be left out. `files` are its `files_of_state`, in the folder of
+        `hold_in_files`.
         """
         self._reset()
         paths = {name: os.path.join(self._folder or "", name) for name in files}
@@ -586,7 +663,11 @@ class Corpus:
             return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
 
         name = self.layout.by
-        by = None if name is None or "by" not in values else ValueCodes.restored(name, values["by"], arrays["by"])
+        by = (
+            None
+            if name is None or "by" not in values
+            else ValueCodes.restored(name, values["by"], arrays["by"])
+        )
         self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
         self.complete = True
 
@@ -596,7 +677,9 @@ class Corpus:
         return self.files[bisect_right(self._first, row) - 1]
 
     def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
-        """Number the good rows of a block; return their texts, and where these can be read again. Reject the others."""
+        """Number the good rows of a block; return their texts, and where these can be read again.
+        Reject the others.
+        """
         if self._convert is not None:
             block.texts, bad = self._convert(block.texts)
             block.bad = bad | block.bad
@@ -617,7 +700,9 @@ class Corpus:
                 data = bytes(next(raw))
                 reason = row_types.take(data) if reason is None else reason
             if reason is None and self.layout.keyed:
-                reason = self._keys.take(block.ids[i], block.orders[i], file.delimited, block.values[i])
+                reason = self._keys.take(
+                    block.ids[i], block.orders[i], file.delimited, block.values[i]
+                )
                 if reason is not None and row_types is not None:
                     row_types.undo()
             if reason is None:
@@ -636,13 +721,17 @@ class Corpus:
         if not isinstance(block.texts, Texts):
             return block.texts.take(optional("pyarrow").array(rows)), None
         texts = block.texts.take(rows)
-        return texts, _stored(file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows]))
+        return texts, _stored(
+            file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows])
+        )
 
 
 def _lengths(texts: Any) -> Rows:
     """Return the bytes of texts in UTF-8; a null has none."""
     if isinstance(texts, list):
-        return np.fromiter((len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts))
+        return np.fromiter(
+            (len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts)
+        )
     return np.asarray((texts if isinstance(texts, Texts) else Texts(texts)).lengths)
 
 
@@ -664,4 +753,8 @@ def _can_join(one: Any, other: Any) -> bool:
 def _joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    return Texts.concatenate(parts) if parts and isinstance(parts[0], Texts) else [*chain.from_iterable(parts)]
+    return (
+        Texts.concatenate(parts)
+        if parts and isinstance(parts[0], Texts)
+        else [*chain.from_iterable(parts)]
+    )

@@ -1,8 +1,9 @@
-"""CSV and TSV: the csv module parses the records, which are numbered by their first line. The first is the header.
+"""CSV and TSV: the csv module parses the records, which are numbered by their first line. The first
+is the header.
 
-The end of a record is found before the record is decoded. Quotes, delimiters and line ends are ASCII. Bytes that are
-not UTF-8 are represented as lone surrogates while the csv module searches for the end of the record; the record is then
-rejected.
+The end of a record is found before the record is decoded. Quotes, delimiters and line ends are
+ASCII. Bytes that are not UTF-8 are represented as lone surrogates while the csv module searches for
+the end of the record; the record is then rejected.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
 from lshfast.readers.delimiters import delimiter_of, states_delimiter
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import BLOCK_ROWS, MOST_CELLS, ROW_CELLS, Block, File, Rows, column_index, long_row
+from lshfast.readers.files import (
+    BLOCK_ROWS,
+    MOST_CELLS,
+    ROW_CELLS,
+    Block,
+    File,
+    Rows,
+    column_index,
+    long_row,
+)
 from lshfast.readers.lines import Lines, line_numbers, too_long
 from lshfast.readers.record_end import RecordEnd
 
@@ -30,23 +40,29 @@ _NUL = "\ud800"  # replaces NUL if the csv module refuses it
 _REFUSES_NUL = sys.version_info < (3, 11)
 
 
-# First line, from 1; fields; the reason if the record is bad; bytes of the lines read so far; their end in the file.
+# First line, from 1; fields; the reason if the record is bad; bytes of the lines read so far; their
+# end in the file.
 _Record: TypeAlias = tuple[int, list[Any], str | None, int, int]
 
 _UNCLOSED = "is a quote in it never closed?"
-_PIECE = 1 << 16  # bytes that are decoded and split into lines at a time, so that they fit the cache
+# Bytes that are decoded and split into lines at a time, so that they fit the cache.
+_PIECE = 1 << 16
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
-    layout, keyed, records = file.layout, file.layout.keyed, _records(file, file.layout.batch_bytes)
+    layout = file.layout
+    keyed = file.layout.keyed
+    records = _records(file, file.layout.batch_bytes)
     _, header, _, done, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
     width = len(header)
     text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column, layout.by)
-    identity, order, by = (None if name is None else column_index(file, header, name) for name in keys)
+    identity, order, by = (
+        None if name is None else column_index(file, header, name) for name in keys
+    )
     convert = converter(header, file.types)
     texts: list[str] = []
     lines: list[int] = []
@@ -54,8 +70,10 @@ def blocks(file: File) -> Iterator[Block]:
     for line, fields, reason, seen, at in records:
         if seen != done or len(lines) == BLOCK_ROWS:
             yield _finished(block, position)
-            texts, lines = [], []
-            block, done = Block(texts, lines), seen
+            texts = []
+            lines = []
+            block = Block(texts, lines)
+            done = seen
         position = at
         value = None if by is None or reason is not None else fields[by]  # as it is written
         if convert is not None and reason is None:
@@ -77,13 +95,16 @@ def blocks(file: File) -> Iterator[Block]:
 
 def _finished(block: Block, position: int) -> Block:
     """Return a block whose texts are compact: a str takes 50 bytes more than its characters."""
-    block.texts, block.position = Texts(block.texts), position
+    block.texts = Texts(block.texts)
+    block.position = position
     block.size = block.texts.nbytes + 8 * len(block.texts)
     return block
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file: pass two."""
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
     left = line_numbers(wanted)
     target = next(left, None)
     found: list[list[str]] = []
@@ -92,10 +113,12 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
         if line == target:
             if found and (seen != done or cells > MOST_CELLS):
                 yield found, position
-                found, cells = [], 0
+                found = []
+                cells = 0
             found.append(fields)
             cells += len(fields) + ROW_CELLS
-            done, target = seen, next(left, None)
+            done = seen
+            target = next(left, None)
         if target is None:
             break
     if found:
@@ -103,13 +126,17 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
 
 
 def records(file: File) -> Iterator[tuple[int, list[str], str | None, int]]:
-    """Yield all records, the header first: first line, fields, the reason if it is bad, position in the file."""
+    """Yield all records, the header first: first line, fields, the reason if it is bad, position in
+    the file.
+    """
     for line, fields, reason, _, position in _records(file, file.layout.batch_bytes):
         yield line, fields, reason, position
 
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
+    """
     text = column_index(file, columns(file), file.layout.column)
     for rows, position in again(file, wanted):
         yield [fields[text] for fields in rows], position
@@ -126,15 +153,19 @@ class _TooLong(Exception):
 
 
 def _raise_too_long() -> Iterator[str]:
-    """Raise the error in the csv reader that requests the next line, not in the generator of lines."""
+    """Raise the error in the csv reader that requests the next line, not in the generator
+    of lines.
+    """
     raise _TooLong
     yield ""
 
 
 class _Text:
-    """The lines of a file for the csv module. Reading can restart at the beginning of the current record.
+    """The lines of a file for the csv module. Reading can restart at the beginning of the current
+    record.
 
-    The lines of a record that is too long are not kept. If bad rows are skipped, reading continues after the record.
+    The lines of a record that is too long are not kept. If bad rows are skipped, reading continues
+    after the record.
     """
 
     def __init__(self, file: File, size: int) -> None:
@@ -142,10 +173,14 @@ class _Text:
         self.seen = self.position = 0
         self.ended = self.nul = self.lone_cr = False
         self.faults: dict[int, str] = {}  # by line: the reason why it does not decode
-        self._file, self._size, self._encoding = file, size, ""
+        self._file = file
+        self._size = size
+        self._encoding = ""
         self._delimiter = delimiter_of(file)
         self._end: RecordEnd | None = None  # of the record that is being skipped
-        self._held: list[tuple[int, int, list[bytes]]] = []  # of the current record: first line, bytes, pieces
+        self._held: list[
+            tuple[int, int, list[bytes]]
+        ] = []  # of the current record: first line, bytes, pieces
         self._rest = self._pieces()
         self._lines: Iterator[str] = chain.from_iterable(self._rest)
         self.before = 0  # lines before those that `reader` reads
@@ -156,20 +191,30 @@ class _Text:
         start = self._held[0][0]
         piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
         piece = b"\n".join(piece.split(b"\n")[self.first - start :])
-        self.lone_cr, self.faults, self._held = True, {}, []
+        self.lone_cr = True
+        self.faults = {}
+        self._held = []
         self._lines = chain(self._cut(piece, self.first), chain.from_iterable(self._rest))
         self.before, self.reader = self.first - 1, self._reader(self._lines, True)
         return self.reader
 
     def read_over(self) -> Any:
-        """Continue after a record that is not valid CSV. The lenient rules for quotes determine its end."""
-        last, lines = self.before + self.reader.line_num, []
+        """Continue after a record that is not valid CSV. The lenient rules for quotes determine its
+        end.
+        """
+        last = self.before + self.reader.line_num
+        lines = []
         for at, _, raws in self._held:
             part = raws[max(0, self.first - at) : last + 1 - at]
-            lines += [self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))]
+            lines += [
+                self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))
+            ]
         self.before, self.reader = self.first - 1, self._reader(chain(lines, self._lines), False)
         next(self.reader, None)
-        self.before, self.reader = self.before + self.reader.line_num, self._reader(self._lines, True)
+        self.before, self.reader = (
+            self.before + self.reader.line_num,
+            self._reader(self._lines, True),
+        )
         return self.reader
 
     def read_past(self) -> Any:
@@ -184,12 +229,16 @@ class _Text:
 
     def fault(self, last: int) -> str | None:
         """Return the reason why the record does not decode, or None if it decodes."""
-        return next((self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None)
+        return next(
+            (self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None
+        )
 
     def _pieces(self) -> Iterator[Iterable[str]]:
         lines = Lines(self._file, self._size)
         for buffer, start, end, position in lines:
-            self.seen, self.position, self._encoding = self.seen + end - start, position, lines.encoding
+            self.seen = self.seen + end - start
+            self.position = position
+            self._encoding = lines.encoding
             if self._end is not None:
                 start = self._pass_over(self._end, buffer, start, end)
             while start < end:
@@ -214,10 +263,15 @@ class _Text:
             self._held = []
         else:
             self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
-        return lines.unfinished or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
+        return (
+            lines.unfinished
+            or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
+        )
 
     def _begin_to_pass_over(self, last: int) -> RecordEnd:
-        """Search the lines of the record that were read, up to the line `last`, for the end of the record."""
+        """Search the lines of the record that were read, up to the line `last`, for the end of the
+        record.
+        """
         if self._file.layout.on_error == "stop" or self.lone_cr:
             raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
         end = RecordEnd(self._delimiter.encode())
@@ -233,7 +287,8 @@ class _Text:
         behind = found if found >= 0 else stop
         self.before += buffer.count(b"\n", start, behind)
         if found >= 0:
-            self._end, self.first = None, self.before + 1
+            self._end = None
+            self.first = self.before + 1
         return behind
 
     def _cut(self, piece: bytes, line: int) -> Iterable[str]:
@@ -259,18 +314,23 @@ class _Text:
             self.faults[line] = undecodable(error, f"line {line}", self._encoding)
             text = raw.decode("utf-8", "surrogateescape")
         if _REFUSES_NUL and "\0" in text:
-            self.nul, text = True, text.replace("\0", _NUL)
+            self.nul = True
+            text = text.replace("\0", _NUL)
         return text
 
 
 def _records(file: File, size: int) -> Iterator[_Record]:
     """Read the records of a CSV file, the header first.
 
-    This increases the csv module's limit on the length of a field, which applies to the whole process.
+    This increases the csv module's limit on the length of a field, which applies to the whole
+    process.
     """
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
     text = _Text(file, size)
-    reader, before, last, width = text.reader, 0, 0, 0
+    reader = text.reader
+    before = 0
+    last = 0
+    width = 0
     while True:
         first = text.first = last + 1
         fault = None
@@ -279,12 +339,16 @@ def _records(file: File, size: int) -> Iterator[_Record]:
         except StopIteration:
             return
         except _TooLong:
-            fields, fault = [], long_row(file)
-            reader, before = text.read_past(), text.before
+            fields = []
+            fault = long_row(file)
+            reader = text.read_past()
+            before = text.before
         except csv.Error as error:
-            fields, fault = [], f"not valid CSV: {error}"
+            fields = []
+            fault = f"not valid CSV: {error}"
             if not text.ended and not text.lone_cr:
-                reader, before = text.read_again(), text.before
+                reader = text.read_again()
+                before = text.before
                 continue
             if not text.ended:
                 reader = text.read_over()

@@ -1,4 +1,6 @@
-"""The delimiter of a CSV or TSV file: the one that is given, or else the one on which its first rows agree."""
+"""The delimiter of a CSV or TSV file: the one that is given, or else the one on which its first
+rows agree.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,14 @@ SAMPLE_ROWS = 100
 
 
 def delimiter_of(file: File) -> str:
-    """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout gives none.
+    """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout
+    gives none.
 
-    A first line such as ``sep=;``, which Excel writes, states it. Otherwise, the delimiter of the format is taken if it
-    divides the header and all sampled rows into the same number of cells, two or more. Otherwise it is the one that
-    does so with the most cells, if the header has two names or more then. If there is none, it is the delimiter of the
-    format: a single column of text is not divided.
+    A first line such as ``sep=;``, which Excel writes, states it. Otherwise, the delimiter of the
+    format is taken if it divides the header and all sampled rows into the same number of cells, two
+    or more. Otherwise it is the one that does so with the most cells, if the header has two names
+    or more then. If there is none, it is the delimiter of the format: a single column of text is
+    not divided.
     """
     if "delimiter" not in file.found:
         file.found["delimiter"] = file.layout.delimiter or _detected(file)
@@ -35,7 +39,9 @@ def delimiter_of(file: File) -> str:
 
 
 def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
-    """Return whether the first record of a file is a line of Excel that states the delimiter, and no header."""
+    """Return whether the first record of a file is a line of Excel that states the delimiter, and
+    no header.
+    """
     return _STATED.fullmatch(delimiter.join(fields)) is not None
 
 
@@ -46,7 +52,9 @@ def other_delimiters(files: Iterable[File]) -> dict[str, str]:
 
 
 def delimiter_to_try(file: File) -> str | None:
-    """Return the most frequent of the known delimiters in the header of a file, None if the header is divided."""
+    """Return the most frequent of the known delimiters in the header of a file, None if the header
+    is divided.
+    """
     rows = csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file))
     header = next((row for row in rows if not states_delimiter(row, delimiter_of(file))), [])
     if len(header) != 1:
@@ -68,7 +76,8 @@ def _sample(file: File) -> str:
 
 
 def _detected(file: File) -> str:
-    sample, own = _sample(file), _of_format(file)
+    sample = _sample(file)
+    own = _of_format(file)
     stated = _STATED.match(sample)
     if stated is not None:
         return stated[1]
@@ -80,8 +89,11 @@ def _detected(file: File) -> str:
 
 
 def _cells(sample: str, delimiter: str, names: int = 0) -> int:
-    """Return the number of cells of all rows; 0 if it is less than two or differs, or the header has too few names."""
-    lines, width = io.StringIO(sample, newline=""), 0
+    """Return the number of cells of all rows; 0 if it is less than two or differs, or the header
+    has too few names.
+    """
+    lines = io.StringIO(sample, newline="")
+    width = 0
     rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)
     try:
         for row in islice(rows, SAMPLE_ROWS):

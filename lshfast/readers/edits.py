@@ -28,9 +28,16 @@ class Edits:
 
 
 def edited(
-    edits: Edits, file: File, names: list[str], rows: Rows, chunk: Any, misfit: Callable[[int, str], DataError]
+    edits: Edits,
+    file: File,
+    names: list[str],
+    rows: Rows,
+    chunk: Any,
+    misfit: Callable[[int, str], DataError],
 ) -> Any:
-    """Return rows as `Corpus.again` yields them, with their new texts; `names` are the columns of a file with some."""
+    """Return rows as `Corpus.again` yields them, with their new texts; `names` are the columns of a
+    file with some.
+    """
     which = np.flatnonzero(edits.rows[rows]).tolist()
     if not which:
         return chunk
@@ -57,7 +64,9 @@ def edited(
 
 
 def _line_with(line: bytes, column: str, new_text: Callable[[str], str]) -> bytes:
-    """Return the line of an object with a new text; nothing else in it changes, whatever values it holds."""
+    """Return the line of an object with a new text; nothing else in it changes, whatever values it
+    holds.
+    """
     whole = line.decode()
     members = _members(whole, 0)
     start, end = members.get(column, (0, 0))
@@ -72,15 +81,21 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
 
 
 def _members(line: str, at: int) -> dict[str, tuple[int, int]]:
-    """Return where the values of a valid JSON object are that begins at a place of a line; of equal names, the last."""
+    """Return where the values of a valid JSON object are that begins at a place of a line; of equal
+    names, the last.
+    """
     found: dict[str, tuple[int, int]] = {}
-    depth, name, start, end = 0, None, -1, -1
+    depth = 0
+    name = None
+    start = -1
+    end = -1
     for token in _TOKEN.finditer(line, at):
         mark = token[0]
         if depth == 1 and mark in ",}":
             if name is not None:
                 found[name] = start, end
-            name, start = None, -1
+            name = None
+            start = -1
             if mark == "}":
                 break
         elif depth == 1 and mark != ":" and start < 0:

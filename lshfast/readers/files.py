@@ -1,4 +1,6 @@
-"""Common code of all readers: an input file and its rows, errors with their position, and small helpers."""
+"""Common code of all readers: an input file and its rows, errors with their position, and small
+helpers.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ _KINDS = {
 
 
 class Reject(NamedTuple):
-    """A bad row that was skipped: its file, its line or row from 1 (None: the whole file), the reason."""
+    """A bad row that was skipped: its file, its line or row from 1 (None: the whole file), the
+    reason.
+    """
 
     path: str
     line: int | None
@@ -80,7 +84,9 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns and options of reading; see `open_corpus` for the fields. `remedy` is for rows that are too long."""
+    """The columns and options of reading; see `open_corpus` for the fields. `remedy` is for rows
+    that are too long.
+    """
 
     column: str = "text"
     id_column: str | None = None
@@ -110,7 +116,9 @@ class Layout:
         for name in ("format", "output"):
             value = getattr(self, name)
             if value is not None and value not in get_args(Format):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
+                )
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
 
@@ -126,13 +134,17 @@ class Layout:
 
     @property
     def recorded(self) -> list[str]:
-        """Return the names of all columns whose values are recorded: `keys`, and the column of `by`."""
+        """Return the names of all columns whose values are recorded: `keys`, and the column of
+        `by`.
+        """
         return self.keys if self.by is None else [*self.keys, self.by]
 
     @property
     def judged(self) -> bool:
         """Return whether there are rows of JSONL that the output cannot hold."""
-        return self.output in ("csv", "tsv", "parquet") or (self.output is not None and bool(self.added))
+        return self.output in ("csv", "tsv", "parquet") or (
+            self.output is not None and bool(self.added)
+        )
 
     @property
     def typed(self) -> bool:
@@ -142,7 +154,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class File:
-    """One input file: its name in messages and keys, its format, and its state when it was listed."""
+    """One input file: its name in messages and keys, its format, and its state when it was
+    listed.
+    """
 
     path: str
     name: str
@@ -152,8 +166,10 @@ class File:
     size: int  # bytes
     version: object  # changes with the content, like the size
     layout: Layout
-    types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
-    found: dict[str, str] = field(default_factory=dict, compare=False)  # the delimiter, detected; copies share it
+    # Of columns whose cells are converted, in CSV.
+    types: Mapping[str, CellType] = field(default_factory=dict)
+    # The delimiter, detected; copies share it.
+    found: dict[str, str] = field(default_factory=dict, compare=False)
     beside: Mapping[str, int] = field(default_factory=dict, compare=False)  # see `left_out_of`
 
     @property
@@ -180,24 +196,34 @@ class File:
 class Block:
     """Some consecutive rows of one file, good and bad, before they are numbered."""
 
-    texts: Any  # the values of bad rows are ignored; of other kinds than texts, a column or Python values
+    # The values of bad rows are ignored. Of other kinds than texts, a column or Python values.
+    texts: Any
     lines: Sequence[int] | Rows
     size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far
     bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
-    ids: list[Any] = field(default_factory=list)  # empty, like the next two, if no column is recorded
+    # Empty, like the next two, if no column is recorded.
+    ids: list[Any] = field(default_factory=list)
     orders: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)  # in the column of `by`; None for a missing one
-    spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
+    spans: tuple[Rows, Rows] | None = (
+        None  # where each line begins and ends; None if it cannot be read there
+    )
     raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
 
 
 def checked_delimiter(name: str | None) -> str | None:
-    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate cells."""
+    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate
+    cells.
+    """
     character = "\t" if name in ("tab", "\\t") else name
-    if character is None or (len(character) == 1 and character.isascii() and character not in '"\r\n\0'):
+    if character is None or (
+        len(character) == 1 and character.isascii() and character not in '"\r\n\0'
+    ):
         return character
-    raise ValueError(f"delimiter must be one ASCII character (no quote, line end or NUL) or 'tab', not {name!r}")
+    raise ValueError(
+        f"delimiter must be one ASCII character (no quote, line end or NUL) or 'tab', not {name!r}"
+    )
 
 
 @contextmanager
@@ -232,14 +258,20 @@ def codec_of(path: str | os.PathLike[str]) -> str | None:
 
 def codec_of_bytes(head: bytes) -> str | None:
     """Return the compression by the first ten bytes of a file."""
-    return next((codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None)
+    return next(
+        (codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None
+    )
 
 
 def reason_of(error: OSError) -> str:
     """Return a short reason for the error; errors of remote file systems often have no message."""
     if isinstance(error, FileNotFoundError):
         return os.strerror(errno.ENOENT) + nearest_file(error)
-    if error.errno == errno.EACCES and error.filename is not None and error.strerror == os.strerror(errno.EACCES):
+    if (
+        error.errno == errno.EACCES
+        and error.filename is not None
+        and error.strerror == os.strerror(errno.EACCES)
+    ):
         return f"{error.strerror}: its owner decides who may read it (chmod)"
     return error.strerror or str(error) or type(error).__name__
 
@@ -253,20 +285,27 @@ def long_row(file: File) -> str:
 def content_faults(file: File, what: str) -> Iterator[None]:
     """Raise any error of the libraries that read the bytes of a file as one that names the file.
 
-    Which errors damaged bytes raise is not documented: of numpy they are tokenize.TokenError and SyntaxError, too.
+    Which errors damaged bytes raise is not documented: of numpy they are tokenize.TokenError and
+    SyntaxError, too.
     """
     try:
         yield
     except (DataError, ImportError):
         raise
     except MemoryError as error:
-        raise error if str(error) else MemoryError(f"{file.name}: its rows, or lengths in a damaged file") from error
+        raise (
+            error
+            if str(error)
+            else MemoryError(f"{file.name}: its rows, or lengths in a damaged file")
+        ) from error
     except Exception as error:
         raise file.fault(None, f"cannot be read as {what}: {content_reason(error)}") from error
 
 
 def content_reason(error: Exception) -> str:
-    """Return the first line of an error of a library, shortened, since some quote what they have read."""
+    """Return the first line of an error of a library, shortened, since some quote what they have
+    read.
+    """
     reason = reason_of(error) if isinstance(error, OSError) else str(error)
     line = reason.strip().partition("\n")[0] or type(error).__name__
     return line if len(line) <= MOST_REASON else f"{line[:MOST_REASON]}..."

@@ -16,12 +16,17 @@ MANY_LINES = 1_000
 
 
 def files_of_lines(files: Sequence[File]) -> dict[str, int]:
-    """Return the files of one text that may have one text on each line, and how many lines they have.
+    """Return the files of one text that may have one text on each line, and how many lines they
+    have.
 
     That is a file that is the only input and has several lines, or one that has very many.
     """
     least = 2 if len(files) == 1 else MANY_LINES
-    lines = {file.name: int(file.found[LINES]) for file in files if file.format == "text" and LINES in file.found}
+    lines = {
+        file.name: int(file.found[LINES])
+        for file in files
+        if file.format == "text" and LINES in file.found
+    }
     return {name: count for name, count in lines.items() if count >= least}
 
 

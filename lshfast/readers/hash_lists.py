@@ -1,4 +1,5 @@
-"""Lists of hashes of images: tables with the columns path, hash and kind, and which hash theirs are.
+"""Lists of hashes of images: tables with the columns path, hash and kind, and which hash theirs
+are.
 
 Lists that lshfast saves have the figures of the images too. The first ones have no version.
 """
@@ -14,14 +15,16 @@ from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import File, Layout
 from lshfast.readers.shown import column_names
 
-# The columns of each list, and of lists that lshfast saves: the figures of an image, and the version of its hash.
+# The columns of each list, and of lists that lshfast saves: the figures of an image, and the
+# version of its hash.
 PATH, HASH, KIND = LIST_COLUMNS = "path", "hash", "kind"
 FIGURES = ("quality", "width", "height", "bytes")
 VERSION = "version"
 
 
 def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
-    """Return the hash of lists of hashes of images; None if files are no such lists, or have no rows.
+    """Return the hash of lists of hashes of images; None if files are no such lists, or have no
+    rows.
 
     Raises
     ------
@@ -41,13 +44,20 @@ def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
                 except ValueError as error:
                     raise corpus.fault(row, str(error)) from None
             if hash != hashes[0]:
-                kind, before = ("not known" if each is None else each.kind for each in (hash, hashes[0]))
-                reason = f"the kind of the hash is {kind}, and of those before {before}: these cannot be compared"
+                kind, before = (
+                    "not known" if each is None else each.kind for each in (hash, hashes[0])
+                )
+                reason = (
+                    f"the kind of the hash is {kind}, and of those before {before}: these "
+                    "cannot be compared"
+                )
                 raise corpus.fault(row, reason)
     return hashes[0] if hashes else None
 
 
-def _hashes(file: File, saved: bool, versioned: bool) -> Iterator[tuple[Corpus, int, ImageHash | None]]:
+def _hashes(
+    file: File, saved: bool, versioned: bool
+) -> Iterator[tuple[Corpus, int, ImageHash | None]]:
     """Yield each hash of a list, and the first row that has it; None for rows without a known kind.
 
     `saved` is whether lshfast has saved the list, and `versioned` whether it then wrote versions.
@@ -65,7 +75,11 @@ def _hashes(file: File, saved: bool, versioned: bool) -> Iterator[tuple[Corpus, 
     row = 0
     for batch in corpus.batches():
         kinds = batch.strings()
-        versions = [-1] * len(kinds) if corpus.by is None else corpus.by.codes[row : row + len(kinds)].tolist()
+        versions = (
+            [-1] * len(kinds)
+            if corpus.by is None
+            else corpus.by.codes[row : row + len(kinds)].tolist()
+        )
         for place, pair in enumerate(zip(kinds, versions, strict=True)):
             if pair not in known:
                 known.add(pair)

@@ -1,4 +1,5 @@
-"""JSON by the standard library, which raises MemoryError where memory runs out; faster parsers end the process then.
+"""JSON by the standard library, which raises MemoryError where memory runs out; faster parsers end
+the process then.
 
 What is refused is left to `jsonl.json_object`, which accepts more and reports reasons.
 """
@@ -18,7 +19,8 @@ _HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # an escape of half a character
 _PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")  # of both halves
 _SMALL = re.compile(r"(\d)(?:\.(\d+))?e-05")  # these are written without an exponent
 _SAFE_DIGITS = 18  # fewer than those of 2**63
-_LEAST, _BEYOND = -(1 << 63), 1 << 64
+_LEAST = -(1 << 63)
+_BEYOND = 1 << 64
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
 
 
@@ -39,7 +41,8 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
         raise ValueError("a surrogate")
     text = str(data, "utf-8")
     try:
-        if "." not in text:  # many integers, as in sets, are checked faster afterwards than one by one
+        # Many integers, as in sets, are checked faster afterwards than one by one.
+        if "." not in text:
             value = _PLAIN.decode(text)
             if not _is_wide(value):
                 return value
@@ -94,11 +97,14 @@ def _array(values: list[Any] | tuple[Any, ...]) -> str:
 def _object(record: dict[Any, Any]) -> str:
     if not all(isinstance(name, str) for name in record):
         raise TypeError("Dict key must be str")
-    return f"{{{','.join([f'{encode_basestring(name)}:{_encoded(value)}' for name, value in record.items()])}}}"
+    members = [f"{encode_basestring(name)}:{_encoded(value)}" for name, value in record.items()]
+    return "{" + ",".join(members) + "}"
 
 
 def _numbers(text: str) -> str:
-    """Return floats by their `repr` as JSON: without zeros before exponents, and null if not finite."""
+    """Return floats by their `repr` as JSON: without zeros before exponents, and null if not
+    finite.
+    """
     if "n" in text:  # inf or nan
         text = text.replace("-inf", "null").replace("inf", "null").replace("nan", "null")
     if "e-05" in text:
@@ -140,7 +146,9 @@ _ENCODERS: dict[type, Callable[[Any], str]] = {
 
 
 def _rounded(digits: str) -> int | float:
-    """Return an integer; one beyond 64 bits as a double, or ValueError if it is too large even for that."""
+    """Return an integer; one beyond 64 bits as a double, or ValueError if it is too large even for
+    that.
+    """
     value = int(digits)
     if len(digits) <= _SAFE_DIGITS or _LEAST <= value < _BEYOND:
         return value

@@ -1,7 +1,8 @@
 """JSONL: one object per line.
 
-A scanner extracts the texts of all lines of a block at once. A line that it does not decide is parsed by
-`json_text.loads`; a line that this refuses is parsed by `json_object`, which accepts more and reports the reason.
+A scanner extracts the texts of all lines of a block at once. A line that it does not decide is
+parsed by `json_text.loads`; a line that this refuses is parsed by `json_object`, which accepts more
+and reports the reason.
 """
 
 from __future__ import annotations
@@ -29,19 +30,24 @@ from lshfast.readers.lines import Lines, has_places, opened, whole_lines
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
 GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
 TYPED_ROWS = 1000  # rows that determine the types of columns
-LF, CR = 10, 13
+LF = 10
+CR = 13
 _PIECE = 1 << 16  # bytes of these rows that are read at a time
 _TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
-    layout, line, read = file.layout, 0, Lines(file, file.layout.batch_bytes)
+    layout = file.layout
+    line = 0
+    read = Lines(file, file.layout.batch_bytes)
     names = _scannable(layout)
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
-            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None], [None], raw=[b""])
+            yield Block(
+                [""], [line], 0, position, {0: long_row(file)}, [None], [None], [None], raw=[b""]
+            )
         for at, stop in _ranges(buffer, start, end):
             block = Block([], [], stop - at, position)
             if names:
@@ -54,29 +60,37 @@ def blocks(file: File) -> Iterator[Block]:
 
 def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Split lines into ranges of `BLOCK_ROWS` lines, and the rest."""
-    first, count = start, 0
+    first = start
+    count = 0
     for at in range(start, end, COUNTED_BYTES):  # bytearray.count would look at a byte at a time
         ends = line_ends(buffer, at, min(at + COUNTED_BYTES, end))
         while count + len(ends) >= BLOCK_ROWS:
             stop = int(ends[BLOCK_ROWS - count - 1]) + 1
             yield first, stop
-            first, ends, count = stop, ends[BLOCK_ROWS - count :], 0
+            first = stop
+            ends = ends[BLOCK_ROWS - count :]
+            count = 0
         count += len(ends)
     if end > first:
         yield first, end
 
 
 def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
-    """Yield all objects: line, members, the reason if the line is bad, and the position in the file."""
-    line, read = 0, Lines(file, file.layout.batch_bytes)
+    """Yield all objects: line, members, the reason if the line is bad, and the position in the
+    file.
+    """
+    line = 0
+    read = Lines(file, file.layout.batch_bytes)
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
             yield line, {}, long_row(file), position
             continue
         for line, piece in enumerate(_pieces(buffer, start, end), line + 1):  # noqa: B020
-            record, reason = {}, None
-            if not bytes(piece[:4]).strip() and not bytes(piece).strip():  # an exception for each would take 1 us
+            record = {}
+            reason = None
+            # An exception for each would take 1 us.
+            if not bytes(piece[:4]).strip() and not bytes(piece).strip():
                 continue
             try:
                 record = loads(piece)
@@ -86,13 +100,16 @@ def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]
                 try:
                     record = json_object(bytes(piece), encoding=read.encoding)
                 except ValueError as error:
-                    record, reason = {}, str(error)
+                    record = {}
+                    reason = str(error)
             yield line, record, reason, position
         read.count = line
 
 
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
-    """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of them."""
+    """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of
+    them.
+    """
     names = [layout.column, *layout.recorded]
     if layout.kind != "text" or any("." in name for name in names):
         return ()
@@ -103,7 +120,9 @@ def _scannable(layout: Layout) -> tuple[bytes, ...]:
 
 
 def can_be_read_at(file: File) -> bool:
-    """Return whether texts can be read again where their lines are, judged by the name and the layout of a file."""
+    """Return whether texts can be read again where their lines are, judged by the name and the
+    layout of a file.
+    """
     return has_places(file) and file.layout.encoding == "utf-8" and bool(_scannable(file.layout))
 
 
@@ -115,16 +134,19 @@ def _scan(
     layout: Layout,
     read: Lines,
 ) -> int:
-    """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before.
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
+    of lines before.
 
     Lines that the scanner does not decide are parsed.
     """
     found = scan(*part, names[0], names[1:])
-    texts, lines = Texts.of_buffer(found.texts, found.offsets), found.lines + (before + 1)
+    texts = Texts.of_buffer(found.texts, found.offsets)
+    lines = found.lines + (before + 1)
     keys = {name: found.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
     if len(found.undecided):
         buffer, _, end = part
-        rest, lf = [], int(_are_short(*part))
+        rest = []
+        lf = int(_are_short(*part))
         for row in found.undecided.tolist():
             line = bytes(buffer[found.starts[row] : min(found.stops[row] + lf, end)])
             parsed = _row(line, layout, read.encoding)
@@ -153,10 +175,14 @@ def _replaced(texts: Texts, rows: Rows, others: list[str]) -> Texts:
 
 
 def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
-    """Read the texts of accepted lines of a file again, in any order; the lines are at ``starts[i]:stops[i]``."""
+    """Read the texts of accepted lines of a file again, in any order; the lines are at
+    ``starts[i]:stops[i]``.
+    """
     order = np.argsort(starts, kind="stable")
     buffer, moved = _read_spans(file, starts[order], stops[order])
-    found = scan_spans(buffer, starts[order] - moved, stops[order] - moved, file.layout.column.encode())
+    found = scan_spans(
+        buffer, starts[order] - moved, stops[order] - moved, file.layout.column.encode()
+    )
     texts = _accepted(file, found, buffer)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order), dtype=np.int64)
@@ -165,7 +191,8 @@ def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
 
 def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
     """Return the texts of lines that were accepted before."""
-    texts, wrong = Texts.of_buffer(found.texts, found.offsets), found.undecided
+    texts = Texts.of_buffer(found.texts, found.offsets)
+    wrong = found.undecided
     spans = zip(found.starts[wrong].tolist(), found.stops[wrong].tolist(), strict=True)
     rest = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
     return _replaced(texts, wrong, rest) if rest else texts
@@ -180,7 +207,8 @@ def _accepted_text(file: File, line: bytes) -> Any:
 
 
 def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
-    """Read spans of a file in ascending order; return a buffer, and by how much each span is moved in it.
+    """Read spans of a file in ascending order; return a buffer, and by how much each span is moved
+    in it.
 
     Spans with at most GAP_BYTES between them are read at once, with what is between them.
     """
@@ -188,7 +216,8 @@ def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.u
     begins = np.flatnonzero(starts[1:] > reach[:-1] + GAP_BYTES) + 1
     begins = np.concatenate([np.zeros(min(1, len(starts)), np.int64), begins])
     ends = np.append(begins[1:], len(starts))[: len(begins)]
-    first, sizes = starts[begins], reach[ends - 1] - starts[begins]
+    first = starts[begins]
+    sizes = reach[ends - 1] - starts[begins]
     targets = np.cumsum(sizes, dtype=np.int64) - sizes
     buffer = np.empty(int(sizes.sum()) + PADDING, np.uint8)
     with opened(file) as (_, raw):
@@ -216,8 +245,12 @@ def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -
     return True
 
 
-def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str) -> int:
-    """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before."""
+def _parse(
+    block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str
+) -> int:
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
+    of lines before.
+    """
     texts: list[Any] = []
     lines: list[int] = []
     raw: list[bytes | memoryview] = []
@@ -237,17 +270,23 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
             block.ids.append(_key_of(record, layout.id_column))
             block.orders.append(_key_of(record, layout.order_column))
             block.values.append(_key_of(record, layout.by))
-    block.texts, block.lines, block.raw = texts, lines, raw
+    block.texts = texts
+    block.lines = lines
+    block.raw = raw
     return line - before
 
 
-def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, dict[str, Any], str] | None:
-    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white space.
+def _row(
+    line: bytes | memoryview, layout: Layout, encoding: str
+) -> tuple[Any, dict[str, Any], str] | None:
+    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white
+    space.
 
     Of other kinds than texts, the value is returned as it is.
     """
     record: dict[str, Any] = {}
-    column, texts = layout.column, layout.kind == "text"
+    column = layout.column
+    texts = layout.kind == "text"
     try:
         record = loads(line)
         value = value_at(record, column)
@@ -257,7 +296,8 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
             return value or "", record, ""
     except (ValueError, LookupError, TypeError):
         pass
-    raw, record = bytes(line), {}
+    raw = bytes(line)
+    record = {}
     if not raw.strip():
         return None
     try:
@@ -268,10 +308,11 @@ def _row(line: bytes | memoryview, layout: Layout, encoding: str) -> tuple[Any, 
 
 
 def first_value(file: File) -> Any:
-    """Return the first value of the column in the first rows that is not null or empty; None if there is none.
+    """Return the first value of the column in the first rows that is not null or empty; None if
+    there is none.
 
-    Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned: some programs write
-    1.0 as 1.
+    Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned:
+    some programs write 1.0 as 1.
     """
     first: Any = None
     for _, record, _, _ in islice(records(file), TYPED_ROWS):
@@ -298,7 +339,9 @@ def parsed_value(data: bytes) -> Any:
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
-    """Yield the columns and the types of their values in the first rows, for CSV cells; a null has no type."""
+    """Yield the columns and the types of their values in the first rows, for CSV cells; a null has
+    no type.
+    """
     nested = [name for name in file.layout.keys if "." in name]
     read = whole_lines(Lines(file, _PIECE))
     lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
@@ -312,11 +355,16 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
         for name, value in found:
             if value is not None:
                 kind = _TYPES.get(type(value), OTHER)
-                yield name, CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name)
+                yield (
+                    name,
+                    CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name),
+                )
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file: pass two."""
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
     for buffer, starts, stops, position in _lines_again(file, wanted):
         yield list(_slices(buffer, starts, stops)), position
 
@@ -340,16 +388,23 @@ class JoinedLines:
 
 
 def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
-    """Read the rows on these lines again, as `again` does, and join them. Consecutive lines are copied at once."""
+    """Read the rows on these lines again, as `again` does, and join them. Consecutive lines are
+    copied at once.
+    """
     for buffer, starts, stops, position in _lines_again(file, wanted):
         first = np.flatnonzero(np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1]))
         last = np.append(first[1:], len(starts))[: len(first)] - 1
-        view, runs = memoryview(buffer), zip(starts[first].tolist(), stops[last].tolist(), strict=True)
-        yield JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])), position
+        view = memoryview(buffer)
+        runs = zip(starts[first].tolist(), stops[last].tolist(), strict=True)
+        yield (
+            JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])),
+            position,
+        )
 
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file.
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
 
     Values of other kinds than texts are yielded as they are, in lists.
     """
@@ -366,19 +421,24 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
 
 
 def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
-    """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and the position."""
+    """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and
+    the position.
+    """
     line = done = 0
     for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
-        data, ends = np.frombuffer(buffer, np.uint8), line_ends(buffer, start, max(start, end))
+        data = np.frombuffer(buffer, np.uint8)
+        ends = line_ends(buffer, start, max(start, end))
         if end > start and data[end - 1] != LF:
             ends = np.append(ends, end)
         count = len(ends) if end else 1  # a line that is too long
         stop = int(np.searchsorted(wanted, line + count, "right"))
         own = wanted[done:stop] - (line + 1)
-        line, done = line + count, stop
+        line = line + count
+        done = stop
         if not end:
             own = own[:0]
-        starts, stops = np.concatenate([[start], ends + 1])[own], ends[own]
+        starts = np.concatenate([[start], ends + 1])[own]
+        stops = ends[own]
         stops = stops - ((stops > starts) & (data[stops - 1] == CR))
         yield buffer, starts, stops, position
         if done == len(wanted):
@@ -386,7 +446,9 @@ def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Ro
 
 
 def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:
-    """Split a buffer into lines, with or without line ends. Short lines are copied, which saves 0.3 us each."""
+    """Split a buffer into lines, with or without line ends. Short lines are copied, which saves 0.3
+    us each.
+    """
     view = memoryview(buffer)
     if _are_short(buffer, start, end):
         yield from io.BytesIO(view[start:end])
@@ -398,13 +460,16 @@ def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryv
 
 
 def _are_short(buffer: bytearray, start: int, end: int) -> bool:
-    """Return whether the first lines have less than 2,000 bytes on average; such lines are parsed with their LF."""
+    """Return whether the first lines have less than 2,000 bytes on average; such lines are parsed
+    with their LF.
+    """
     sample = min(end, start + (1 << 16))
     return sample - start < 2000 * buffer.count(b"\n", start, sample)
 
 
 def value_at(record: Any, name: str) -> Any:
-    """Return the member `name`, or the member of nested objects if the name has dots; None inside null.
+    """Return the member `name`, or the member of nested objects if the name has dots; None inside
+    null.
 
     Raises LookupError or TypeError if there is no such member.
     """
@@ -435,7 +500,10 @@ def _text_of(record: dict[str, Any], column: str) -> str:
         raise ValueError(f"column {column!r} is {kind_of(text)}, not a string{hint}")
     lone = _LONE.search(text)
     if lone:
-        raise ValueError(f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no character")
+        raise ValueError(
+            f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no "
+            "character"
+        )
     return text
 
 
@@ -462,15 +530,20 @@ def _names(record: dict[str, Any]) -> list[str]:
     return [
         name
         for outer, value in record.items()
-        for name in ([f"{outer}.{inner}" for inner in value] if isinstance(value, dict) and value else [outer])
+        for name in (
+            [f"{outer}.{inner}" for inner in value]
+            if isinstance(value, dict) and value
+            else [outer]
+        )
     ]
 
 
 def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
     """Parse one JSON object, or report a reason.
 
-    NaN, infinities and lone surrogates, which `loads` refuses, are accepted. Numbers outside the range of a double
-    become infinities, or errors if `exact`. `encoding` is the encoding of the file and is used in the reason.
+    NaN, infinities and lone surrogates, which `loads` refuses, are accepted. Numbers outside the
+    range of a double become infinities, or errors if `exact`. `encoding` is the encoding of the
+    file and is used in the reason.
     """
     try:
         value = (_EXACT if exact else _JSON).decode(line.decode())
@@ -495,7 +568,9 @@ def _integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:  # Python's own limit
-        raise ValueError(f"an integer has {len(digits.lstrip('-')):,} digits, which are too many") from None
+        raise ValueError(
+            f"an integer has {len(digits.lstrip('-')):,} digits, which are too many"
+        ) from None
 
 
 _JSON = json.JSONDecoder(parse_int=_integer)
@@ -505,7 +580,9 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def exact_object(line: bytes) -> dict[str, Any]:
-    """Parse a line for output in another format: integers are not rounded, and lone surrogates become U+FFFD."""
+    """Parse a line for output in another format: integers are not rounded, and lone surrogates
+    become U+FFFD.
+    """
     try:
         record: dict[str, Any] = loads(line)
     except ValueError:
@@ -535,5 +612,7 @@ def _without_surrogates(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
+        return {
+            _without_surrogates(name): _without_surrogates(item) for name, item in value.items()
+        }
     return value

@@ -16,7 +16,8 @@ from lshfast.readers.files import Layout, is_int64, kind_of, shortened
 from lshfast.readers.string_file import HashedKeys, StringFile
 
 # The files of strings.
-IDS, ORDERS = "ids.strings", "orders.strings"
+IDS = "ids.strings"
+ORDERS = "orders.strings"
 
 Ids: TypeAlias = "list[str | int] | array[int] | StringFile"
 Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
@@ -25,17 +26,22 @@ Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
 class RowKeys:
     """The ids, order values and values of `by` of the rows read so far.
 
-    `by` is None without a column for it. `place` returns the position of one of these rows. With a folder, strings are
-    in files of it, and the rows of ids are found by hashes.
+    `by` is None without a column for it. `place` returns the position of one of these rows. With a
+    folder, strings are in files of it, and the rows of ids are found by hashes.
     """
 
     def __init__(
-        self, layout: Layout, place: Callable[[int], tuple[str, int | None]], folder: str | None = None
+        self,
+        layout: Layout,
+        place: Callable[[int], tuple[str, int | None]],
+        folder: str | None = None,
     ) -> None:
         self.ids: Ids = [] if folder is None else array("q")
         self.orders: Orders = array("q")
         self.by = None if layout.by is None else ValueCodes(layout.by)
-        self._layout, self._place, self._folder = layout, place, folder
+        self._layout = layout
+        self._place = place
+        self._folder = folder
         self._kind: type = str
         self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
         self._hashed, self._known = 0, HashedKeys()
@@ -49,10 +55,14 @@ class RowKeys:
 
     def restore(self, ids: Ids, orders: Orders, by: ValueCodes | None = None) -> None:
         """Take over the ids, order values and values of `by` of all rows."""
-        self.ids, self.orders, self.by = ids, orders, by
+        self.ids = ids
+        self.orders = orders
+        self.by = by
 
     def begin_block(self, ids: list[Any]) -> None:
-        """Look up the ids of the next rows among those of earlier rows, if these are not in `_row_of`."""
+        """Look up the ids of the next rows among those of earlier rows, if these are not in
+        `_row_of`.
+        """
         if self._folder is None or self._layout.id_column is None or not self._layout.unique_ids:
             return
         fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
@@ -60,14 +70,20 @@ class RowKeys:
         self._hashed = len(self.ids)
         ids = [key if type(key) in (str, int) else "" for key in ids]
         rows = self._known.find(ids).tolist()
-        self._row_of = {key: row for key, row in zip(ids, rows, strict=True) if row >= 0 and self.ids[row] == key}
+        self._row_of = {
+            key: row
+            for key, row in zip(ids, rows, strict=True)
+            if row >= 0 and self.ids[row] == key
+        }
 
     def _strings(self, name: str) -> Any:
         """Return a new sequence for strings."""
         return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
 
     def take(self, identity: Any, order: Any, untyped: bool, value: Any = None) -> str | None:
-        """Record the next row's id, order value and value of `by`, or return the reason to reject the row."""
+        """Record the next row's id, order value and value of `by`, or return the reason to reject
+        the row.
+        """
         if self._layout.id_column is not None:
             reason = self._refused(identity)
             if reason:
@@ -98,7 +114,9 @@ class RowKeys:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
-            return f"id {shortened(identity)} is taken by {name}" + ("" if line is None else f":{line}")
+            return f"id {shortened(identity)} is taken by {name}" + (
+                "" if line is None else f":{line}"
+            )
         return None
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
@@ -116,17 +134,24 @@ class RowKeys:
         if type(value) not in (str, float) and not is_int64(value):
             return f"holds {shortened(value)}, neither a string nor a 64-bit number"
         if isinstance(value, str) and numbers and not self.orders:
-            self.orders, numbers = self._strings(ORDERS), False
+            self.orders = self._strings(ORDERS)
+            numbers = False
         if isinstance(value, str) == numbers:
             return _clash(value)
-        if isinstance(value, float) and isinstance(self.orders, array) and self.orders.typecode == "q":
+        if (
+            isinstance(value, float)
+            and isinstance(self.orders, array)
+            and self.orders.typecode == "q"
+        ):
             self.orders = array("d", self.orders)
         self.orders.append(value)
         return None
 
 
 def clashing_order(layout: Layout, value: Any) -> str:
-    """Return the reason to reject a row whose order value is a string beside numbers, or a number beside strings."""
+    """Return the reason to reject a row whose order value is a string beside numbers, or a number
+    beside strings.
+    """
     return _of_order(layout, _clash(value))
 
 
@@ -151,4 +176,8 @@ def writable(text: str) -> bool:
 def _number(text: str) -> str | int | float:
     if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
         return int(text)
-    return float(text) if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text) else text
+    return (
+        float(text)
+        if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
+        else text
+    )

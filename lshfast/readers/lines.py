@@ -1,4 +1,6 @@
-"""Read plain or compressed files as bytes, or as blocks of lines in one buffer instead of line by line."""
+"""Read plain or compressed files as bytes, or as blocks of lines in one buffer instead of line by
+line.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import Any
 from lshfast.common.extras import optional
 from lshfast.kernels.json import PADDING
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
-from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, content_reason, long_row, steady
+from lshfast.readers.files import (
+    DataError,
+    File,
+    Rows,
+    codec_of_bytes,
+    content_reason,
+    long_row,
+    steady,
+)
 from lshfast.readers.sources import LocalFile, Spool
 
 _BOM = b"\xef\xbb\xbf"
@@ -17,12 +27,13 @@ _LEAST = 64  # bytes of a buffer
 
 
 class Lines:
-    """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first block on.
+    """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first
+    block on.
 
-    Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it, position in the file.
-    The buffer has `PADDING` more bytes, and is reused for the next lines. It grows to hold the longest line, up to
-    `Layout.max_row_bytes`. A longer line is an error; if bad rows are skipped, it is yielded in pieces, and
-    `unfinished` is true for all but its last.
+    Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it,
+    position in the file. The buffer has `PADDING` more bytes, and is reused for the next lines. It
+    grows to hold the longest line, up to `Layout.max_row_bytes`. A longer line is an error; if bad
+    rows are skipped, it is yielded in pieces, and `unfinished` is true for all but its last.
     """
 
     encoding: str
@@ -31,11 +42,15 @@ class Lines:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, for errors; set by the caller that counts them
         self.unfinished: bool = False
-        self.base: int | None = None  # where the buffer begins in a local file of UTF-8; None for other files
-        self._file, self._size = file, size
+        self.base: int | None = (
+            None  # where the buffer begins in a local file of UTF-8; None for other files
+        )
+        self._file = file
+        self._size = size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
-        file, most = self._file, self._file.layout.max_row_bytes
+        file = self._file
+        most = self._file.layout.max_row_bytes
         room = max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1
         buffer = bytearray(room + PADDING)
         begun = False
@@ -47,8 +62,10 @@ class Lines:
                 buffer[: len(head)] = head
                 have = len(head)
             else:
-                stream, have = Utf8Stream(stream, head, self.encoding), 0
-            searched, got = 0, 1
+                stream = Utf8Stream(stream, head, self.encoding)
+                have = 0
+            searched = 0
+            got = 1
             while got:
                 if have == room:
                     if have <= most:
@@ -77,18 +94,24 @@ class Lines:
 
 
 def has_places(file: File) -> bool:
-    """Return whether bytes of a file can be read at an offset without reading those before, judged by its name."""
+    """Return whether bytes of a file can be read at an offset without reading those before, judged
+    by its name.
+    """
     return file.codec is None and isinstance(file.source, (LocalFile, Spool))
 
 
 def is_plain(file: File) -> bool:
     """Return whether a file is uncompressed UTF-8, judged by its first bytes."""
     with opened(file) as (stream, raw):
-        return stream is raw and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
+        return (
+            stream is raw and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
+        )
 
 
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
-    """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds `max_row_bytes`."""
+    """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds
+    `max_row_bytes`.
+    """
     inside = False
     for buffer, start, end, position in lines:
         if lines.unfinished:
@@ -97,7 +120,8 @@ def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
             inside = True
             continue
         if inside:
-            inside, start = False, buffer.find(b"\n", start, end) + 1 or end
+            inside = False
+            start = buffer.find(b"\n", start, end) + 1 or end
         yield buffer, start, end, position
 
 
@@ -111,7 +135,8 @@ def _grown(buffer: bytearray, size: int) -> bytearray:
 def read_whole(file: File) -> bytes | None:
     """Read a file of one row; return None if it has more than `Layout.max_row_bytes`."""
     most = file.layout.max_row_bytes
-    parts, size = [], 0
+    parts = []
+    size = 0
     with opened(file) as (stream, _):
         while part := stream.read(min(1 << 20, most + 1 - size)):
             parts.append(part)
@@ -127,8 +152,11 @@ def beginning(file: File, size: int) -> tuple[bytes, bool]:
         head = _first_bytes(stream)
         encoding = actual_encoding(head, file.layout.encoding)
         if encoding != "utf-8":
-            stream, head = Utf8Stream(stream, head, encoding), b""
-        buffer, have, got = bytearray(head.ljust(size + 1)), len(head), 1
+            stream = Utf8Stream(stream, head, encoding)
+            head = b""
+        buffer = bytearray(head.ljust(size + 1))
+        have = len(head)
+        got = 1
         while got and have <= size:
             got = stream.readinto(memoryview(buffer)[have:])
             have += got
@@ -144,8 +172,9 @@ def too_long(file: File, line: int | None, hint: str = "") -> DataError:
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
     """Open a file and check that it does not change while it is read.
 
-    Returns the decompressed stream, and the stream whose position is the position on disk. Compression is also
-    recognised by the first bytes if the name has no suffix for it, for example on standard input.
+    Returns the decompressed stream, and the stream whose position is the position on disk.
+    Compression is also recognised by the first bytes if the name has no suffix for it, for example
+    on standard input.
     """
     codec = file.codec
     try:
@@ -181,7 +210,9 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
 
 
 def _other_content(file: File, codec: str) -> str:
-    """Return what a file is that is not compressed as its name says; "" if it is, or cannot be read at all."""
+    """Return what a file is that is not compressed as its name says; "" if it is, or cannot be read
+    at all.
+    """
     from lshfast.readers.contents import HEAD_BYTES, not_compressed
 
     with suppress(OSError), file.source.open() as raw:

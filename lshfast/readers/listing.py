@@ -18,18 +18,41 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.nearest import files_of
 from lshfast.common.suffixes import suffixes_of
 from lshfast.readers.contents import unknown_suffix
-from lshfast.readers.files import COLUMNAR, DataError, File, Format, Layout, codec_of, file_format, reason_of
-from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, is_url, opened_url, remote_errors
+from lshfast.readers.files import (
+    COLUMNAR,
+    DataError,
+    File,
+    Format,
+    Layout,
+    codec_of,
+    file_format,
+    reason_of,
+)
+from lshfast.readers.sources import (
+    LocalFile,
+    RemoteFile,
+    Source,
+    Spool,
+    is_url,
+    opened_url,
+    remote_errors,
+)
 
-_SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_SHARDS = re.compile(
+    r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE
+)
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
 MOST_STATE_BYTES = 16 << 20
-_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
+_KINDS = (
+    ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
+)
 
 
 class _Found(NamedTuple):
-    """A file to read: its name for the user, its location, and an identity that is equal for the same file."""
+    """A file to read: its name for the user, its location, and an identity that is equal for the
+    same file.
+    """
 
     path: str
     name: str
@@ -48,7 +71,10 @@ def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list
             file = _file(found, layout)
             if found.identity in seen:
                 first = seen[found.identity]
-                raise file.fault(None, "input named twice" + ("" if first == file.name else f" (first as {first})"))
+                raise file.fault(
+                    None,
+                    "input named twice" + ("" if first == file.name else f" (first as {first})"),
+                )
             seen[found.identity] = file.name
             files.append(file)
     if not files:
@@ -67,14 +93,18 @@ def _file(found: _Found, layout: Layout) -> File:
         step = unknown_suffix(found.path) or "; format (--format) says what it is"
         raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}{step}")
     if known[0] == "text" and layout.order_column is not None:
-        raise DataError(found.name, None, f"a file of one text has no order column {layout.order_column!r}")
+        raise DataError(
+            found.name, None, f"a file of one text has no order column {layout.order_column!r}"
+        )
     if known[0] == "text" and layout.by is not None:
         raise DataError(found.name, None, f"a file of one text has no column {layout.by!r} (by)")
     try:
         size, version = found.source.state()
     except OSError as error:
         raise DataError(found.name, None, f"cannot be read: {reason_of(error)}") from error
-    return File(found.path, found.name, *known, found.source, size, version, layout, beside=found.beside)
+    return File(
+        found.path, found.name, *known, found.source, size, version, layout, beside=found.beside
+    )
 
 
 def _listed(given: str, layout: Layout) -> Iterator[_Found]:
@@ -86,13 +116,17 @@ def _listed(given: str, layout: Layout) -> Iterator[_Found]:
 def _standard_input(layout: Layout) -> _Found:
     name = "<stdin>"
     if layout.format is None:
-        raise ValueError(f"standard input (-) needs format (--format): one of {', '.join(get_args(Format))}")
+        raise ValueError(
+            f"standard input (-) needs format (--format): one of {', '.join(get_args(Format))}"
+        )
     if sys.stdin is None:
         raise DataError(name, None, "there is no standard input")
     try:
         return _Found("-", name, Spool(sys.stdin.buffer), "-")
     except OSError as error:
-        raise DataError(name, None, f"cannot be copied to a temporary file: {reason_of(error)}") from error
+        raise DataError(
+            name, None, f"cannot be copied to a temporary file: {reason_of(error)}"
+        ) from error
 
 
 def _local(path: str, layout: Layout) -> Iterator[_Found]:
@@ -101,9 +135,13 @@ def _local(path: str, layout: Layout) -> Iterator[_Found]:
         mode = os.stat(path).st_mode
     except OSError as error:
         if isinstance(error, FileNotFoundError) and glob.has_magic(path):
-            matches = [match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)]
+            matches = [
+                match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)
+            ]
             if not matches:
-                raise DataError(name, None, f"no file matches this pattern{files_of(path)}") from None
+                raise DataError(
+                    name, None, f"no file matches this pattern{files_of(path)}"
+                ) from None
             yield from map(_local_file, matches)
             return
         raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
@@ -135,7 +173,9 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
         beside = _left_out(inside, names)
         chosen = [str(Path(path, name)) for name in names]
         chosen = _without_caches(
-            chosen, [str(Path(path, name)) for name in inside], lambda found: LocalFile(found).open()
+            chosen,
+            [str(Path(path, name)) for name in inside],
+            lambda found: LocalFile(found).open(),
         )
     else:
         try:
@@ -148,12 +188,16 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     real = os.path.realpath(path)
     for found in files:
         identity = os.path.join(real, os.path.relpath(found, path))
-        yield _Found(found, printable(found), LocalFile(found), identity, layout.glob is not None, beside)
+        yield _Found(
+            found, printable(found), LocalFile(found), identity, layout.glob is not None, beside
+        )
         beside = {}
 
 
 def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
-    """Select files of a folder by their relative paths: data files, or .txt files if there are no data files."""
+    """Select files of a folder by their relative paths: data files, or .txt files if there are no
+    data files.
+    """
     seen = [path for path in inside if not _HIDDEN.search(path)]
     for suffixes in (_SHARDS, _TEXTS):
         chosen = [path for path in seen if suffixes.search(path)]
@@ -166,9 +210,11 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
 
 
 def left_out_of(files: Iterable[File]) -> dict[str, int]:
-    """Return how many files of the folders that were listed are not read, by the end of their names.
+    """Return how many files of the folders that were listed are not read, by the end of their
+    names.
 
-    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out: it says what is read.
+    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out:
+    it says what is read.
     """
     counts: Counter[str] = Counter()
     for file in files:
@@ -182,24 +228,41 @@ def _left_out(inside: Iterable[str], chosen: Iterable[str]) -> dict[str, int]:
     return suffixes_of(path for path in others if not _HIDDEN.search(path))
 
 
-def _without_caches(chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]) -> list[str]:
-    """Leave out the Arrow files beside the data of a saved dataset, such as its caches; state.json names the data.
+def _without_caches(
+    chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]
+) -> list[str]:
+    """Leave out the Arrow files beside the data of a saved dataset, such as its caches; state.json
+    names the data.
 
     `inside` are all files of the folder, and `opened` opens one of them.
     """
-    states = {os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"}
-    for folder in {os.path.dirname(path) for path in chosen if path.endswith(".arrow")} & states.keys():
+    states = {
+        os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"
+    }
+    for folder in {
+        os.path.dirname(path) for path in chosen if path.endswith(".arrow")
+    } & states.keys():
         names = _data_files(states[folder], opened)
         own = {path: os.path.basename(path) for path in chosen if os.path.dirname(path) == folder}
         missing = names - set(own.values())
         if missing:
-            raise DataError(printable(states[folder]), None, f"names {min(missing)!r}, which is not in this folder")
-        chosen = [path for path in chosen if not (names and own.get(path, "").endswith(".arrow")) or own[path] in names]
+            raise DataError(
+                printable(states[folder]),
+                None,
+                f"names {min(missing)!r}, which is not in this folder",
+            )
+        chosen = [
+            path
+            for path in chosen
+            if not (names and own.get(path, "").endswith(".arrow")) or own[path] in names
+        ]
     return chosen
 
 
 def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
-    """Return the names of the data files in the state of a saved dataset; none if the file is something else."""
+    """Return the names of the data files in the state of a saved dataset; none if the file is
+    something else.
+    """
     try:
         with remote_errors(), opened(path) as stream:
             data = stream.read(MOST_STATE_BYTES)
@@ -211,22 +274,32 @@ def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return set()
     if mapped:
-        raise DataError(printable(path), None, "the dataset is a selection of rows; save it after flatten_indices()")
+        raise DataError(
+            printable(path),
+            None,
+            "the dataset is a selection of rows; save it after flatten_indices()",
+        )
     return names
 
 
 def _nothing(name: str, layout: Layout) -> DataError:
     if layout.glob is not None:
         return DataError(
-            name, None, f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}"
+            name,
+            None,
+            f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}",
         )
     what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
     return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
 
 
 def _unreadable(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed; otherwise its files would be silently missing."""
-    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
+    """Raise an error for a folder that cannot be listed; otherwise its files would be silently
+    missing.
+    """
+    raise DataError(
+        printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
+    ) from error
 
 
 def _remote(url: str, layout: Layout) -> Iterator[_Found]:
@@ -243,12 +316,17 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     for found in paths:
         source = RemoteFile(system, found)
         name = printable(url if paths == [path] else source.url)
-        yield _Found(found, name, source, source.url, found != path and layout.glob is not None, beside)
+        yield _Found(
+            found, name, source, source.url, found != path and layout.glob is not None, beside
+        )
         beside = {}
 
 
-def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> tuple[list[str], Mapping[str, int]]:
-    """List the files to read at a path: the file itself, the files of a folder, or the matches of a pattern.
+def _remote_paths(
+    system: Any, path: str, name: str, layout: Layout
+) -> tuple[list[str], Mapping[str, int]]:
+    """List the files to read at a path: the file itself, the files of a folder, or the matches of a
+    pattern.
 
     With them are the numbers of the files of a folder that are not read; see `left_out_of`.
     """
@@ -265,13 +343,19 @@ def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> tuple[li
     if kind != "directory":
         return [path], beside
     if layout.glob is not None:
-        found = sorted(match for match in system.glob(f"{path.rstrip('/')}/{layout.glob}") if system.isfile(match))
+        found = sorted(
+            match
+            for match in system.glob(f"{path.rstrip('/')}/{layout.glob}")
+            if system.isfile(match)
+        )
     else:
         inside = {posixpath.relpath(member, path): member for member in system.find(path)}
         members = _chosen(list(inside), name, layout)
         beside = _left_out(inside, members)
         chosen = [inside[member] for member in members]
-        found = sorted(_without_caches(chosen, inside.values(), lambda member: system.open(member, "rb")))
+        found = sorted(
+            _without_caches(chosen, inside.values(), lambda member: system.open(member, "rb"))
+        )
     if not found:
         raise _nothing(name, layout)
     return found, beside

@@ -1,7 +1,8 @@
-"""Arrays of numpy, .npy and .npz, as record batches: a row of an array is a row, with a value or a list of numbers.
+"""Arrays of numpy, .npy and .npz, as record batches: a row of an array is a row, with a value or a
+list of numbers.
 
-Files are read in batches, and never as pickles. The array of an .npy file is the column of the items; the arrays of an
-.npz file are columns by their names, all of one length.
+Files are read in batches, and never as pickles. The array of an .npy file is the column of the
+items; the arrays of an .npz file are columns by their names, all of one length.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MOST_COORDINATES = 1 << 24
 MOST_ROWS = 1 << 16
 MOST_FILE_ROWS = (1 << 63) - 1
 
-# The characters of the types that are read, whatever their byte order: those that Arrow has, and strings.
+# The characters of the types that are read, whatever their byte order: those that Arrow has, and
+# strings.
 _TYPES = "?bBhHiIlLqQefdUS"
 
 # The most bytes of the header of an array; numpy writes far fewer.
@@ -59,7 +61,9 @@ class _StoredArray(NamedTuple):
 
     @property
     def decoded_bytes(self) -> int:
-        """The bytes of the values of a row as Python has them, which counts each number as one of 64 bits."""
+        """The bytes of the values of a row as Python has them, which counts each number as one of
+        64 bits.
+        """
         return self.width * max(8, self.dtype.itemsize)
 
 
@@ -71,8 +75,11 @@ def schema_of(file: File) -> Any:
 
 
 def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
-    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position."""
-    pa, row = optional("pyarrow"), 0
+    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`,
+    the position.
+    """
+    pa = optional("pyarrow")
+    row = 0
     with _opened(file) as arrays:
         chosen = [array for array in arrays if names is None or array.name in names]
         rows = chosen[0].shape[0] if chosen else 0
@@ -88,7 +95,9 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
 
 @contextmanager
 def _opened(file: File) -> Iterator[list[_StoredArray]]:
-    """Open the arrays of a file; any error of its format is raised as an error that names the file."""
+    """Open the arrays of a file; any error of its format is raised as an error that names
+    the file.
+    """
     with content_faults(file, _WHAT), steady(file), ExitStack() as stack:
         stream = stack.enter_context(closing(file.source.open()))
         start = stream.read(len(MAGIC))
@@ -97,7 +106,8 @@ def _opened(file: File) -> Iterator[list[_StoredArray]]:
             archive = stack.enter_context(zipfile.ZipFile(stream))
             members = [name for name in archive.namelist() if name.endswith(".npy")]
             arrays = [
-                _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name))) for name in members
+                _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name)))
+                for name in members
             ]
         else:
             arrays = [_array(file, file.layout.column, stream)]
@@ -116,31 +126,46 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
         major, minor = version
-        raise file.fault(None, f"cannot be read as {_WHAT}: version {major}.{minor} of the format is not known")
+        raise file.fault(
+            None, f"cannot be read as {_WHAT}: version {major}.{minor} of the format is not known"
+        )
+    # Numpy parses it as Python: its errors quote it, or name nodes of its syntax.
     try:
         shape, fortran, dtype = _HEADERS[version](stream, max_header_size=MOST_HEADER)
-    except Exception as error:  # numpy parses it as Python: its errors quote it, or name nodes of its syntax
+    except Exception as error:
         damage = f"the header of an array is damaged, cut off or longer than {MOST_HEADER:,} bytes"
         raise file.fault(None, f"cannot be read as {_WHAT}: {damage}") from error
     array = _StoredArray(name, stream, dtype, shape)
     if dtype.hasobject or dtype.names is not None or dtype.char not in _TYPES:
         shown_type = shortened(dtype, str)
         raise file.fault(
-            None, f"array {name!r} has the type {shown_type}: only numbers and strings are read, and no objects"
+            None,
+            f"array {name!r} has the type {shown_type}: only numbers and strings are read, and no "
+            "objects",
         )
     if not 1 <= len(shape) <= 2 or (dtype.kind in "US" and len(shape) > 1):
         shown_shape = shortened(shape)
         raise file.fault(
-            None, f"array {name!r} has the shape {shown_shape}: rows must be numbers, strings, or lists of numbers"
+            None,
+            f"array {name!r} has the shape {shown_shape}: rows must be numbers, strings, or lists "
+            "of numbers",
         )
     if fortran and array.width > 1:
-        raise file.fault(None, f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)")
+        raise file.fault(
+            None, f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)"
+        )
     if not 0 <= shape[0] <= MOST_FILE_ROWS:
         shown_rows = shortened(shape[0])
-        raise file.fault(None, f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}")
+        raise file.fault(
+            None, f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}"
+        )
     if len(shape) == 2 and not 1 <= array.width <= MOST_COORDINATES:
         shown_width = shortened(array.width)
-        raise file.fault(None, f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not {shown_width}")
+        raise file.fault(
+            None,
+            f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not "
+            f"{shown_width}",
+        )
     if not dtype.itemsize:
         raise file.fault(None, f"array {name!r} has the type {dtype}, whose values take no bytes")
     return array
@@ -149,7 +174,8 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
 def _read(file: File, array: _StoredArray, count: int) -> bytes:
     """Read the next rows of an array."""
     wanted = count * array.row_bytes
-    parts, size = [], 0
+    parts = []
+    size = 0
     while size < wanted and (part := array.stream.read(wanted - size)):
         parts.append(part)
         size += len(part)

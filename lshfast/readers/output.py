@@ -27,7 +27,8 @@ class Output(str):
     kind : {"jsonl", "csv", "tsv", "parquet"} or None
         The format, whatever the name says.
     defuse : bool
-        Whether cells of CSV and TSV that a spreadsheet would run as formulas begin with an apostrophe.
+        Whether cells of CSV and TSV that a spreadsheet would run as formulas begin with an
+        apostrophe.
     delimiter : str or None
         What is between the cells of CSV; None for a comma. TSV has tabs in any case.
     bom : bool
@@ -48,8 +49,10 @@ class Output(str):
         bom: bool = False,
     ) -> Output:
         made = super().__new__(cls, path)
-        made.kind, made.defuse = kind, defuse
-        made.delimiter, made.bom = checked_delimiter(delimiter), bom
+        made.kind = kind
+        made.defuse = defuse
+        made.delimiter = checked_delimiter(delimiter)
+        made.bom = bom
         return made
 
     def styled(self, delimiter: str | None, bom: bool) -> Output:
@@ -58,7 +61,9 @@ class Output(str):
 
 
 class CsvStyle(NamedTuple):
-    """How CSV or TSV is written: the delimiter, whether formulas are defused, and whether it has a byte order mark."""
+    """How CSV or TSV is written: the delimiter, whether formulas are defused, and whether it has a
+    byte order mark.
+    """
 
     delimiter: str = ","
     defuse: bool = False
@@ -73,7 +78,9 @@ def csv_style(path: str | os.PathLike[str]) -> CsvStyle:
 
 
 def rejects_beside(path: str | None) -> str | None:
-    """Return the path for the rejected rows of a run with this main output: beside it, or standard error."""
+    """Return the path for the rejected rows of a run with this main output: beside it, or standard
+    error.
+    """
     if path is None or not standard(path):
         return path and f"{path}.rejects.jsonl"
     return Output(STANDARD_ERROR, "jsonl")
@@ -89,8 +96,9 @@ def check_output(
     Parameters
     ----------
     path : path
-        The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet; or an `Output` with a
-        format. ``-`` is standard output; it and a named pipe need a format. It may be a URL, if fsspec can write there.
+        The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet; or an
+        `Output` with a format. ``-`` is standard output; it and a named pipe need a format. It may
+        be a URL, if fsspec can write there.
     inputs : paths
         Files that must never be overwritten, even if `overwrite` is true.
     overwrite : bool
@@ -103,19 +111,27 @@ def check_output(
     FileExistsError
         If the file exists and `overwrite` is false.
     OSError
-        If the folder does not exist or is not writable, or `path` is neither a regular file nor a named pipe.
+        If the folder does not exist or is not writable, or `path` is neither a regular file nor a
+        named pipe.
     """
     if output_format(path)[0] == "parquet" and is_terminal(path):
-        raise ValueError("Parquet is not for a terminal; output_format (--output-format) chooses another format")
+        raise ValueError(
+            "Parquet is not for a terminal; output_format (--output-format) chooses another format"
+        )
     if not is_stream(path):
         check_file(path, inputs, overwrite)
 
 
 def check_outputs(
-    paths: Iterable[str | None], inputs: Iterable[str | os.PathLike[str]] = (), overwrite: bool = False
+    paths: Iterable[str | None],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
 ) -> list[str]:
-    """Check several outputs as `check_output` does, and that they are different; return those that are not None."""
-    files, given = list(inputs), [path for path in paths if path is not None]
+    """Check several outputs as `check_output` does, and that they are different; return those that
+    are not None.
+    """
+    files = list(inputs)
+    given = [path for path in paths if path is not None]
     for path in given:
         check_output(path, files, overwrite)
     check_different(given)
@@ -151,7 +167,8 @@ def check_place(
     overwrite: bool = False,
 ) -> None:
     """Check that a local file can be written, as `check_output` does, but for any suffix."""
-    name, real = printable(os.fspath(path)), os.path.realpath(path)
+    name = printable(os.fspath(path))
+    real = os.path.realpath(path)
     if is_url(os.fspath(path)):
         raise ValueError(f"{name}: this output must be a local file, not a URL")
     folder = os.path.dirname(real)
@@ -179,7 +196,9 @@ def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None
     """Raise ValueError if an output is one of the inputs."""
     place = location_of(path)
     if any(location_of(os.fspath(given)) == place for given in inputs):
-        raise ValueError(f"{printable(path)}: the output is one of the inputs; give it another name")
+        raise ValueError(
+            f"{printable(path)}: the output is one of the inputs; give it another name"
+        )
 
 
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
@@ -188,23 +207,30 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
         return path.kind, None if path.kind == "parquet" else codec_of(path)
     known = file_format(path)
     if known is None and is_stream(path):
-        raise ValueError(f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)")
+        raise ValueError(
+            f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)"
+        )
     if known is None or known[0] in ("text", "arrow", "npy"):
         name = printable(os.fspath(path))
         if os.path.isdir(path):
             raise IsADirectoryError(is_folder(name))
         kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
         raise ValueError(
-            f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) says what it is"
+            f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) says "
+            "what it is"
         )
     return known
 
 
 @contextmanager
-def open_output(path: str | os.PathLike[str], overwrite: bool, at_once: bool = False) -> Iterator[Any]:
+def open_output(
+    path: str | os.PathLike[str], overwrite: bool, at_once: bool = False
+) -> Iterator[Any]:
     """Open an output with `open_file` or `open_stream`, compressed according to its name."""
     _, codec = output_format(path)
-    opened = open_stream(path, at_once) if is_stream(path) else open_file(os.fspath(path), overwrite)
+    opened = (
+        open_stream(path, at_once) if is_stream(path) else open_file(os.fspath(path), overwrite)
+    )
     with opened as raw, _compressed(raw, codec) as stream:
         yield stream
 
@@ -217,7 +243,9 @@ def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def write_behind(stream: Any) -> Iterator[Any]:
-    """Write to a stream in a separate thread, one block behind, so that reading continues during compression."""
+    """Write to a stream in a separate thread, one block behind, so that reading continues during
+    compression.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -230,7 +258,8 @@ class _Behind:
     """The stream of `write_behind`. An error in the thread is raised by the next call."""
 
     def __init__(self, stream: Any, pool: ThreadPoolExecutor) -> None:
-        self._stream, self._pool = stream, pool
+        self._stream = stream
+        self._pool = pool
         self._pending: Future[Any] | None = None
 
     def write(self, data: bytes) -> int:
@@ -239,16 +268,21 @@ class _Behind:
         return len(data)
 
     def wait(self) -> None:
-        pending, self._pending = self._pending, None
+        pending = self._pending
+        self._pending = None
         if pending is not None:
             pending.result()
 
 
 class _Unclosed:
-    """A stream that stays open when its compressor is closed, so that it can be synced afterwards."""
+    """A stream that stays open when its compressor is closed, so that it can be synced
+    afterwards.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.write, self.flush, self.closed = stream.write, stream.flush, False
+        self.write = stream.write
+        self.flush = stream.flush
+        self.closed = False
 
     def close(self) -> None:
         self.flush()

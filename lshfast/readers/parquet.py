@@ -29,8 +29,14 @@ def blocks(file: File) -> Iterator[Block]:
     kinds = {name: type_of(file, schema, name) for name in names}
     if layout.kind == "text" and not _holds_text(kinds[layout.column]):
         others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
-        hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
-        raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
+        hint = (
+            f"columns of strings are: {', '.join(others)}"
+            if others
+            else "there is no column of strings"
+        )
+        raise file.fault(
+            None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}"
+        )
     carried = _carried_texts(layout, schema)
     for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
         texts = column_of(batch, layout.column)
@@ -51,16 +57,29 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def _carried_texts(layout: Layout, schema: Any) -> list[str]:
-    """Return further columns to read in pass one, to reject their bad values before rows are written."""
-    if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet accepts any bytes
+    """Return further columns to read in pass one, to reject their bad values before rows are
+    written.
+    """
+    # Parquet accepts any bytes.
+    if layout.on_error == "stop" or layout.output not in (
+        "jsonl",
+        "csv",
+        "tsv",
+    ):
         return []
-    texts = [field.name for field in schema if re.search("string|binary", str(field.type)) or _holds_times(field.type)]
+    texts = [
+        field.name
+        for field in schema
+        if re.search("string|binary", str(field.type)) or _holds_times(field.type)
+    ]
     read = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
     return [name for name in texts if name not in read]
 
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
+    """
     for batch, position in again(file, wanted, [file.layout.column]):
         texts = column_of(batch, file.layout.column)
         if file.layout.kind == "text":
@@ -70,7 +89,9 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
 
 
 def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
-    """Read these rows, or some of their columns, again, and yield them with the position in the file: pass two."""
+    """Read these rows, or some of their columns, again, and yield them with the position in the
+    file: pass two.
+    """
     for first, batch, position in _batches_of(file, names, wanted):
         low, high = np.searchsorted(wanted, (first, first + len(batch)))
         if high - low == len(batch):
@@ -82,11 +103,15 @@ def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[
 
 
 def batches(file: File) -> Iterator[tuple[int, Any, int]]:
-    """Yield record batches of all columns: the number of the first row from 1, the batch, the position in the file."""
+    """Yield record batches of all columns: the number of the first row from 1, the batch, the
+    position in the file.
+    """
     yield from _batches_of(file, None)
 
 
-def _batches_of(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
+def _batches_of(
+    file: File, names: list[str] | None, wanted: Rows | None = None
+) -> Iterator[tuple[int, Any, int]]:
     """Read record batches of a file in either format, as `_record_batches` does."""
     if file.format == "arrow":
         return arrow_files.record_batches(file, names)
@@ -110,14 +135,21 @@ def schema_of(file: File) -> Any:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
-        return optional("pyarrow").schema([without_views(field) for field in schema], schema.metadata)
+        return optional("pyarrow").schema(
+            [without_views(field) for field in schema], schema.metadata
+        )
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
     """Yield the columns and their types, for CSV cells; a column of nulls has no type."""
-    types, schema = optional("pyarrow").types, schema_of(file)
+    types = optional("pyarrow").types
+    schema = schema_of(file)
     kinds = {field.name: field.type for field in schema}
-    kinds |= {name: kind for name, kind in _leaves(schema) if name in file.layout.keys and name not in kinds}
+    kinds |= {
+        name: kind
+        for name, kind in _leaves(schema)
+        if name in file.layout.keys and name not in kinds
+    }
     for name, kind in kinds.items():
         if types.is_dictionary(kind):
             kind = kind.value_type
@@ -128,7 +160,8 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 
 
 def plain_values(column: Any) -> Any:
-    """Convert dates, times and bytes of a column to strings, so that any output can hold its Python values.
+    """Convert dates, times and bytes of a column to strings, so that any output can hold its Python
+    values.
 
     Times with a time zone are converted to UTC. Bytes that are not UTF-8 raise an Arrow error.
     """
@@ -142,10 +175,14 @@ def plain_values(column: Any) -> Any:
 
 
 def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of Python."""
+    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of
+    Python.
+    """
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
-        yield from ((i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value"))
+        yield from (
+            (i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value")
+        )
     elif not _decodes(column):
         bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
         yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
@@ -155,8 +192,12 @@ def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _holds_times(kind: Any) -> bool:
-    """Return whether there are dates or times in nested values, which become Python's; others become strings."""
-    return optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+    """Return whether there are dates or times in nested values, which become Python's; others
+    become strings.
+    """
+    return (
+        optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+    )
 
 
 def _has_values(column: Any) -> bool:
@@ -186,11 +227,17 @@ def _decodes(column: Any) -> bool:
 
 
 def iso_times(column: Any) -> Any:
-    """Convert dates or times to strings like 2024-05-01 12:00:00.123456; with a time zone, to UTC with a Z."""
+    """Convert dates or times to strings like 2024-05-01 12:00:00.123456; with a time zone, to UTC
+    with a Z.
+    """
     pa = optional("pyarrow")
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
-    if pa.types.is_date(column.type) or pa.types.is_time(column.type) or pa.types.is_timestamp(column.type):
+    if (
+        pa.types.is_date(column.type)
+        or pa.types.is_time(column.type)
+        or pa.types.is_timestamp(column.type)
+    ):
         column = column.cast(pa.string())
     return column
 
@@ -207,7 +254,9 @@ def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
         source = file.path if local else stack.enter_context(file.source.open())
         # Remote files are read ahead: that takes more memory, and fewer requests.
         ahead = not (local or dictionaries)
-        read = pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries)
+        read = pq.ParquetFile(
+            source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries
+        )
         yield stack.enter_context(read)
 
 
@@ -216,19 +265,25 @@ def _faults_of(file: File) -> AbstractContextManager[None]:
     return content_faults(file, file.format.capitalize())
 
 
-def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
-    """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the batch, the position.
+def _record_batches(
+    file: File, names: list[str] | None, wanted: Rows | None = None
+) -> Iterator[tuple[int, Any, int]]:
+    """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the
+    batch, the position.
 
     With `wanted`, row groups without any of these rows are skipped.
     """
     with _opened(file) as source, _opened(file, dictionary_columns(source)) as dictionaries:
-        row, rows = 1, max(1, source.metadata.num_rows)
+        row = 1
+        rows = max(1, source.metadata.num_rows)
         for group in range(source.metadata.num_row_groups):
             many = source.metadata.row_group(group).num_rows
             if wanted is not None and not np.any((wanted >= row) & (wanted < row + many)):
                 row += many
                 continue
-            for batch in bounded_batches(source, dictionaries, group, names, file.layout.batch_bytes):
+            for batch in bounded_batches(
+                source, dictionaries, group, names, file.layout.batch_bytes
+            ):
                 row += len(batch)
                 yield row - len(batch), selectable(batch), file.size * (row - 1) // rows
 
@@ -266,13 +321,17 @@ def column_of(batch: Any, name: str) -> Any:
     return optional("pyarrow.compute").struct_field(batch.column(outer), inner)
 
 
-def replaced_texts(batch: Any, name: str, which: list[int], new_text: Callable[[int, str], str]) -> Any:
+def replaced_texts(
+    batch: Any, name: str, which: list[int], new_text: Callable[[int, str], str]
+) -> Any:
     """Return a batch with new_text(i, text) in some rows of a column, which keeps its type."""
     strings = _as_strings(column_of(batch, name))
     texts = strings.to_pylist()
     for i in which:
         texts[i] = new_text(i, texts[i])
-    outer, inner = (name, []) if name in batch.schema.names else (name.split(".")[0], name.split(".")[1:])
+    outer, inner = (
+        (name, []) if name in batch.schema.names else (name.split(".")[0], name.split(".")[1:])
+    )
     at = batch.schema.names.index(outer)
     column = _with_texts(batch.column(at), inner, optional("pyarrow").array(texts, strings.type))
     return batch.set_column(at, batch.schema.field(at), column)
@@ -280,9 +339,14 @@ def replaced_texts(batch: Any, name: str, which: list[int], new_text: Callable[[
 
 def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
     """Return a column of texts, or of structs with texts inside, with other texts."""
-    pa, kind = optional("pyarrow"), column.type
+    pa = optional("pyarrow")
+    kind = column.type
     if not inner:
-        return strings.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else strings.cast(kind)
+        return (
+            strings.dictionary_encode().cast(kind)
+            if pa.types.is_dictionary(kind)
+            else strings.cast(kind)
+        )
     fields = [kind.field(i) for i in range(kind.num_fields)]
     columns = [
         _with_texts(part, inner[1:], strings) if field.name == inner[0] else part
@@ -307,14 +371,18 @@ def _is_binary(kind: Any) -> bool:
 
 
 def _as_strings(column: Any) -> Any:
-    """Convert a column of text to strings or large strings, without checking that bytes are UTF-8."""
+    """Convert a column of text to strings or large strings, without checking that bytes are
+    UTF-8.
+    """
     pa = optional("pyarrow")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if _is_binary(column.type):
         if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
             column = column.cast(pa.binary())
-        return column.view(pa.large_string() if pa.types.is_large_binary(column.type) else pa.string())
+        return column.view(
+            pa.large_string() if pa.types.is_large_binary(column.type) else pa.string()
+        )
     return column if pa.types.is_large_string(column.type) else column.cast(pa.string())
 
 
@@ -327,7 +395,8 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
     """Return a key column as Python values; rows whose values are not UTF-8 become bad rows."""
     if name is None:
         return [None] * len(batch)
-    pa, column = optional("pyarrow"), column_of(batch, name)
+    pa = optional("pyarrow")
+    column = column_of(batch, name)
     if pa.types.is_timestamp(column.type):  # without the Z, so that 20 seconds sort before 20.5
         column = column.cast(pa.timestamp(column.type.unit))
     elif pa.types.is_decimal(column.type):
@@ -339,20 +408,28 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
             block.bad = bad | block.bad
             good = np.ones(len(column), bool)
             good[list(bad)] = False
-            column = optional("pyarrow.compute").if_else(pa.array(good), column, pa.scalar(None, column.type))
+            column = optional("pyarrow.compute").if_else(
+                pa.array(good), column, pa.scalar(None, column.type)
+            )
     values, undecodable = python_values(iso_times(column))
     block.bad = undecodable | block.bad
     return values
 
 
 def _by_values(batch: Any, name: str | None) -> list[Any]:
-    """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are replaced."""
+    """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are
+    replaced.
+    """
     if name is None:
         return [None] * len(batch)
-    pa, column = optional("pyarrow"), column_of(batch, name)
+    pa = optional("pyarrow")
+    column = column_of(batch, name)
     if _holds_text(column.type):
         column = _as_strings(column).cast(pa.large_binary())
-        return [None if value is None else value.decode("utf-8", "replace") for value in column.to_pylist()]
+        return [
+            None if value is None else value.decode("utf-8", "replace")
+            for value in column.to_pylist()
+        ]
     column = iso_times(column)
     try:
         return list(column.to_pylist())

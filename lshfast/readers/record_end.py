@@ -6,11 +6,14 @@ import re
 from typing import Literal, TypeAlias
 
 _State: TypeAlias = Literal["start of a field", "unquoted", "quoted", "after a quote"]
-_QUOTE, _LF = 34, 10
+_QUOTE = 34
+_LF = 10
 
 
 class RecordEnd:
-    """Search for the end of one record in pieces of bytes, by the rules of the csv module with ``strict=False``."""
+    """Search for the end of one record in pieces of bytes, by the rules of the csv module with
+    ``strict=False``.
+    """
 
     def __init__(self, delimiter: bytes) -> None:
         self.state: _State = "start of a field"
@@ -18,14 +21,18 @@ class RecordEnd:
         self._leave_unquoted = re.compile(b"\n|" + re.escape(delimiter) + rb'(?:"|\Z)')
 
     def search(self, data: bytes | bytearray, at: int, end: int) -> int:
-        """Return the end of the record in ``data[at:end]``, after its LF; -1 if the record continues after it."""
+        """Return the end of the record in ``data[at:end]``, after its LF; -1 if the record
+        continues after it.
+        """
         while at < end:
             if self.state == "quoted":
                 at = data.find(b'"', at, end) + 1
                 if not at:
                     return -1
                 self.state = "after a quote"
-            elif self.state == "unquoted" or (self.state == "start of a field" and data[at] != _QUOTE):
+            elif self.state == "unquoted" or (
+                self.state == "start of a field" and data[at] != _QUOTE
+            ):
                 match = self._leave_unquoted.search(data, at, end)
                 if match is None:
                     self.state = "unquoted"
@@ -38,6 +45,12 @@ class RecordEnd:
                 return at + 1
             else:
                 quotes = data[at] == _QUOTE
-                self.state = "quoted" if quotes else "start of a field" if data[at] == self._delimiter else "unquoted"
+                self.state = (
+                    "quoted"
+                    if quotes
+                    else "start of a field"
+                    if data[at] == self._delimiter
+                    else "unquoted"
+                )
                 at += 1
         return -1

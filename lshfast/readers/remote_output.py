@@ -1,7 +1,7 @@
 """Outputs that are URLs: files of other file systems, by fsspec.
 
-The bytes are in a temporary file until the run has succeeded, and are uploaded then. Under its own name a file is
-complete or absent.
+The bytes are in a temporary file until the run has succeeded, and are uploaded then. Under its own
+name a file is complete or absent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 from lshfast.common.atomic_files import printable, publish_at_end
 from lshfast.readers.sources import RemoteFile, is_url, opened_url, remote_errors
 
-# Where an object appears when it was uploaded to its end. Elsewhere a file is uploaded under a hidden name and renamed.
+# Where an object appears when it was uploaded to its end. Elsewhere a file is uploaded under a
+# hidden name and renamed.
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "hf", "memory"})
 
 # Schemes of URLs that are not written to.
@@ -30,11 +31,15 @@ def location_of(path: str) -> str:
         system, inside = opened_url(path)
     except (ImportError, ValueError):  # fsspec alone cannot open it
         return path
-    return os.path.realpath(inside) if "file" in _protocols(system) else RemoteFile(system, inside).url
+    return (
+        os.path.realpath(inside) if "file" in _protocols(system) else RemoteFile(system, inside).url
+    )
 
 
 def local_path(url: str) -> str | None:
-    """Return the path of a URL of a local file; None for another URL. Raise OSError if none can be written."""
+    """Return the path of a URL of a local file; None for another URL. Raise OSError if none can be
+    written.
+    """
     if "::" in url or url.partition("://")[0].lower() in _READ_ONLY:
         raise OSError(f"{printable(url)}: a URL of this kind cannot be written to")
     system, inside = opened_url(url)
@@ -42,7 +47,8 @@ def local_path(url: str) -> str | None:
 
 
 def check_remote(url: str, overwrite: bool) -> None:
-    """Check that a file can be uploaded, before the work that produces it, as far as the file system tells.
+    """Check that a file can be uploaded, before the work that produces it, as far as the file
+    system tells.
 
     Raises
     ------
@@ -65,7 +71,8 @@ def check_remote(url: str, overwrite: bool) -> None:
 
 @contextmanager
 def open_remote(url: str, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open a file that is uploaded when the block, or that of `all_or_none` around it, ends without an error.
+    """Open a file that is uploaded when the block, or that of `all_or_none` around it, ends without
+    an error.
 
     Raises
     ------
@@ -89,8 +96,11 @@ class _Upload:
         import tempfile
 
         self._system, self._path = opened_url(url)
-        self._name, self._overwrite = printable(url), overwrite
-        number, self._held = tempfile.mkstemp(prefix="lshfast-", suffix=f"-{posixpath.basename(self._path)[-80:]}")
+        self._name = printable(url)
+        self._overwrite = overwrite
+        number, self._held = tempfile.mkstemp(
+            prefix="lshfast-", suffix=f"-{posixpath.basename(self._path)[-80:]}"
+        )
         self.file = open(number, "w+b")  # noqa: SIM115
         self._keep = False
 
@@ -146,8 +156,12 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _check_hugging_face(system: Any, path: str) -> None:
-    """Raise an exception if a repository of the Hugging Face Hub does not exist, or the user may not write to it."""
+    """Raise an exception if a repository of the Hugging Face Hub does not exist, or the user may
+    not write to it.
+    """
     from huggingface_hub import HfApi
 
     place = system.resolve_path(path)
-    HfApi(endpoint=system.endpoint, token=system.token).auth_check(place.repo_id, repo_type=place.repo_type, write=True)
+    HfApi(endpoint=system.endpoint, token=system.token).auth_check(
+        place.repo_id, repo_type=place.repo_type, write=True
+    )

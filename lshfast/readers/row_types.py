@@ -1,8 +1,9 @@
-"""What the rows of JSONL that were accepted so far need of an output, and whether it can hold the next row.
+"""What the rows of JSONL that were accepted so far need of an output, and whether it can hold the
+next row.
 
-A row is judged by itself and by the rows before it, so the decision does not depend on batches or threads, and any
-selection of the accepted rows can be written. The columns of an output are those of all rows together, and each row
-takes a cell in each column; so their number is limited.
+A row is judged by itself and by the rows before it, so the decision does not depend on batches or
+threads, and any selection of the accepted rows can be written. The columns of an output are those
+of all rows together, and each row takes a cell in each column; so their number is limited.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ _KINDS = {bool: "bool", int: "int64", float: "double", str: "string", list: "lis
 class ColumnType:
     """The type of the values of a column of Parquet; "null" until there is a value.
 
-    `members` are those of structs, and `item` is the type of the items of lists. `wide` tells whether integers have
-    occurred that no double equals. `arrow` is set for types of Parquet inputs that JSON has not.
+    `members` are those of structs, and `item` is the type of the items of lists. `wide` tells
+    whether integers have occurred that no double equals. `arrow` is set for types of Parquet inputs
+    that JSON has not.
     """
 
     __slots__ = ("arrow", "item", "kind", "members", "wide")
@@ -54,7 +56,11 @@ class ColumnType:
 def column_type(arrow: Any) -> ColumnType:
     """Return the type of a column that other inputs have, from its Arrow type."""
     types = optional("pyarrow").types
-    for check, kind in ((types.is_boolean, "bool"), (types.is_integer, "int64"), (types.is_floating, "double")):
+    for check, kind in (
+        (types.is_boolean, "bool"),
+        (types.is_integer, "int64"),
+        (types.is_floating, "double"),
+    ):
         if check(arrow):
             return ColumnType(kind)
     if str(arrow) in ("null", "string", "large_string"):
@@ -62,7 +68,10 @@ def column_type(arrow: Any) -> ColumnType:
     found = ColumnType("other", arrow)
     if types.is_struct(arrow):
         found = ColumnType("struct")
-        found.members = {field.name: column_type(field.type) for field in map(arrow.field, range(arrow.num_fields))}
+        found.members = {
+            field.name: column_type(field.type)
+            for field in map(arrow.field, range(arrow.num_fields))
+        }
     elif types.is_list(arrow) or types.is_large_list(arrow):
         found = ColumnType("list")
         found.item = column_type(arrow.value_type)
@@ -75,7 +84,9 @@ def columns(file: File) -> list[str]:
 
 
 def columns_with_types(file: File, names: Sequence[str], types: Mapping[str, CellType]) -> Any:
-    """Return the Arrow schema of a file that is not JSONL, from its columns and the types of cells."""
+    """Return the Arrow schema of a file that is not JSONL, from its columns and the types
+    of cells.
+    """
     if file.columnar:
         return parquet.schema_of(file)
     pa = optional("pyarrow")
@@ -95,12 +106,17 @@ class RowTypes:
         The types of their cells of CSV.
     """
 
-    def __init__(self, layout: Layout, others: Sequence[File], types: Mapping[str, CellType]) -> None:
-        self._added, self._most, self._output = layout.added, layout.max_columns, layout.output
+    def __init__(
+        self, layout: Layout, others: Sequence[File], types: Mapping[str, CellType]
+    ) -> None:
+        self._added = layout.added
+        self._most = layout.max_columns
+        self._output = layout.output
         self._columns: dict[str, ColumnType] = {}
         self._undo: list[Callable[[], object]] = []
         if layout.output == "parquet" and others:
-            pa, parts = optional("pyarrow"), [columns_with_types(file, columns(file), types) for file in others]
+            pa = optional("pyarrow")
+            parts = [columns_with_types(file, columns(file), types) for file in others]
             with suppress(pa.ArrowException):  # the writer reports columns that have no common type
                 known = pa.unify_schemas(parts, promote_options="permissive")
                 self._columns = {field.name: column_type(field.type) for field in known}
@@ -131,7 +147,9 @@ class RowTypes:
         while self._undo:
             self._undo.pop()()
 
-    def _take_members(self, known: dict[str, ColumnType], values: dict[str, Any], prefix: str, level: int) -> None:
+    def _take_members(
+        self, known: dict[str, ColumnType], values: dict[str, Any], prefix: str, level: int
+    ) -> None:
         for name, value in values.items():
             kind = known.get(name)
             if kind is None:
@@ -155,7 +173,10 @@ class RowTypes:
 
     def _take(self, kind: ColumnType, value: Any, name: str, level: int) -> None:
         if level > MOST_LEVELS:
-            raise ValueError(f"column {shortened(name)} is nested deeper than the {MOST_LEVELS} levels of Parquet")
+            raise ValueError(
+                f"column {shortened(name)} is nested deeper than the {MOST_LEVELS} levels of "
+                "Parquet"
+            )
         if value is None:
             return
         new = _KINDS[type(value)]
@@ -166,14 +187,18 @@ class RowTypes:
             if kind.kind != "null" and (new, kind.kind) != ("double", "int64"):
                 raise ValueError(clash(name, new, kind.kind))
             if kind.wide:
-                raise ValueError(f"column {shortened(name)} holds a fraction, but {_WIDE} in the rows before")
+                raise ValueError(
+                    f"column {shortened(name)} holds a fraction, but {_WIDE} in the rows before"
+                )
             self._set(kind, "kind", new)
         if new == "int64":
             if not is_int64(value):
                 raise ValueError(f"column {shortened(name)} holds an integer beyond 64 bits")
             if not kind.wide and not -_EXACT <= value <= _EXACT:
                 if kind.kind == "double":
-                    raise ValueError(f"column {shortened(name)} holds {_WIDE}, but fractions in the rows before")
+                    raise ValueError(
+                        f"column {shortened(name)} holds {_WIDE}, but fractions in the rows before"
+                    )
                 self._set(kind, "wide", True)
         elif new == "struct":
             self._take_members(kind.members, value, f"{name}.", level + 1)
@@ -199,7 +224,9 @@ def _names(line: bytes) -> dict[str, Any]:
 
 
 def _common_type(arrow: Any, value: Any, name: str) -> Any:
-    """Return the type that holds the values of a type and a value; raise ValueError if there is none."""
+    """Return the type that holds the values of a type and a value; raise ValueError if there is
+    none.
+    """
     pa = optional("pyarrow")
     new = pa.array([value]).type
     try:
@@ -213,7 +240,10 @@ def _common_type(arrow: Any, value: Any, name: str) -> Any:
 
 def clash(name: str, new: object, known: object) -> str:
     """Return the message that a column has values of two types."""
-    return f"column {shortened(name)} is {new}, but {known} in the rows before; a .jsonl output holds both"
+    return (
+        f"column {shortened(name)} is {new}, but {known} in the rows before; a .jsonl output "
+        "holds both"
+    )
 
 
 def taken(name: str) -> str:
@@ -227,7 +257,9 @@ def too_many(most: int) -> str:
 
 
 def cell(name: str, value: Any) -> str:
-    """Return a value as a cell of CSV; raise ValueError if it is a list, an object or an integer beyond 64 bits."""
+    """Return a value as a cell of CSV; raise ValueError if it is a list, an object or an integer
+    beyond 64 bits.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or isinstance(value, str):

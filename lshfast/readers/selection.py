@@ -23,10 +23,11 @@ from lshfast.readers.row_types import columns, taken, too_many
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
-Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
+# Returns the error for a value of the i-th of the current rows.
+Misfit: TypeAlias = Callable[[int, str], DataError]
 
-# The bytes of lines of JSON, and of columns, that are converted at a time: as Python values they take up to 30 times as
-# much. Each line counts ROW_BYTES more.
+# The bytes of lines of JSON, and of columns, that are converted at a time: as Python values they
+# take up to 30 times as much. Each line counts ROW_BYTES more.
 PARSED_BYTES = 1 << 20
 ROW_BYTES = 64
 
@@ -45,7 +46,9 @@ class SparseColumn:
     """
 
     def __init__(self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int) -> None:
-        self._rows, self._values, self._length = rows, values, length
+        self._rows = rows
+        self._values = values
+        self._length = length
 
     def __len__(self) -> int:
         return self._length
@@ -80,8 +83,14 @@ class Selection:
         kinds: Mapping[str, str] | None = None,
         edits: Edits | None = None,
     ) -> None:
-        self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
-        self.kinds, self._edits = kinds or {}, edits
+        self.corpus, self.out, self.keep, self.annotations = (
+            corpus,
+            printable(os.fspath(out)),
+            keep,
+            annotations,
+        )
+        self.kinds = kinds or {}
+        self._edits = edits
         self._format = output_format(out)[0]
         self.style: CsvStyle = csv_style(out)
         typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
@@ -107,7 +116,9 @@ class Selection:
             self._tick(file.size - done)
 
     def ahead(self) -> Iterator[tuple[File, Rows, Any]]:
-        """Read what determines the columns: the rows of JSONL, if known; other files are yielded once without rows."""
+        """Read what determines the columns: the rows of JSONL, if known; other files are yielded
+        once without rows.
+        """
         for index, file in enumerate(self.corpus.files):
             if file.format != "jsonl":
                 yield file, np.zeros(0, np.int64), None
@@ -128,9 +139,13 @@ class Selection:
             raise self.corpus.files[index].fault(None, "changed while it was in use")
 
     def _parts(self, chunk: Any) -> Iterator[Any]:
-        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet may stay Parquet."""
+        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet
+        may stay Parquet.
+        """
         if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
-            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64)
+            ends = np.cumsum(
+                np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64
+            )
             cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
             return (chunk[at:end] for at, end in pairwise(cuts))
         if self._format == "parquet" or not hasattr(chunk, "num_columns"):
@@ -144,7 +159,9 @@ class Selection:
         return lambda i, reason: self.corpus.fault(int(rows[i]), reason)
 
     def names(self, file: File) -> list[str]:
-        """Return the column names of a file that is not JSONL; an empty list if the file is empty."""
+        """Return the column names of a file that is not JSONL; an empty list if the file is
+        empty.
+        """
         if file.path not in self._names:
             names = columns(file)
             if len(set(names)) < len(names):
@@ -156,13 +173,18 @@ class Selection:
         """Raise `DataError` if the columns of a file make the rows of other inputs too wide."""
         files = self.corpus.files
         names = [[] if file.format == "jsonl" else self.names(file) for file in files]
-        widths, total = list(map(len, names)), len(set().union(*names))
+        widths = list(map(len, names))
+        total = len(set().union(*names))
         if total > max(self.corpus.layout.max_columns, min(widths)):
-            raise files[widths.index(max(widths))].fault(None, too_many(self.corpus.layout.max_columns))
+            raise files[widths.index(max(widths))].fault(
+                None, too_many(self.corpus.layout.max_columns)
+            )
 
     def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
         """Return the column names of JSON rows, in order of first occurrence."""
-        return self._not_taken(file, list(dict.fromkeys(name for record in records for name in record)))
+        return self._not_taken(
+            file, list(dict.fromkeys(name for record in records for name in record))
+        )
 
     def _not_taken(self, file: File, names: list[str]) -> list[str]:
         for name in self.annotations:
@@ -173,7 +195,9 @@ class Selection:
     def added(self, rows: Rows) -> list[dict[str, Any]]:
         """Return the annotations of some rows."""
         columns = self.added_columns(rows).values()
-        added = [dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)]
+        added = [
+            dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
         return added or [{} for _ in rows]
 
     def added_columns(self, rows: Rows) -> dict[str, list[Any]]:
@@ -183,11 +207,19 @@ class Selection:
             if isinstance(values, SparseColumn):
                 found[name] = values.at(rows)
             else:
-                found[name] = plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
+                found[name] = plain(
+                    values[rows]
+                    if isinstance(values, np.ndarray)
+                    else [values[row] for row in rows]
+                )
         return found
 
-    def records(self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]) -> list[dict[str, Any]]:
-        """Return rows as Python values; `cast` converts a column of Parquet to one that the output can hold."""
+    def records(
+        self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]
+    ) -> list[dict[str, Any]]:
+        """Return rows as Python values; `cast` converts a column of Parquet to one that the output
+        can hold.
+        """
         if file.format == "jsonl":
             return list(each(exact_object, chunk, self.misfit(rows)))
         names = self.names(file)

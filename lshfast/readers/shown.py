@@ -14,7 +14,9 @@ MOST_SHOWN = 100
 
 
 def values_of(file: File, wanted: Rows, column: str) -> Iterator[list[str]]:
-    """Read a column of some rows, ascending, and yield what is shown of its values: "" where a row has none."""
+    """Read a column of some rows, ascending, and yield what is shown of its values: "" where a row
+    has none.
+    """
     if file.columnar:
         for batch, _ in parquet.again(file, wanted, [column]):
             yield [shown(value) for value in python_values(parquet.column_of(batch, column))[0]]
@@ -40,13 +42,17 @@ def check_column(file: File, column: str) -> None:
 
 
 def column_names(file: File) -> list[str]:
-    """Return the names of the columns of a file; of JSONL those of its first good row, and none of other files."""
+    """Return the names of the columns of a file; of JSONL those of its first good row, and none of
+    other files.
+    """
     if file.columnar:
         return parquet.columns(file)
     if file.delimited:
         return csv_files.columns(file)
     if file.format == "jsonl":
-        return next((list(record) for _, record, reason, _ in jsonl.records(file) if reason is None), [])
+        return next(
+            (list(record) for _, record, reason, _ in jsonl.records(file) if reason is None), []
+        )
     return []
 
 
@@ -58,11 +64,18 @@ def _member(record: Any, column: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is shown: bytes as hexadecimal digits, the first elements of lists, "" for None.
+    """Return a value as it is shown: bytes as hexadecimal digits, the first elements of lists, ""
+    for None.
 
     Examples
     --------
-    >>> shown([0.25, 1 / 3]), shown([("red", 2), ("blue", 1)]), shown(b"ab"), shown({"red": 2}), shown(None)
+    >>> (
+    ...     shown([0.25, 1 / 3]),
+    ...     shown([("red", 2), ("blue", 1)]),
+    ...     shown(b"ab"),
+    ...     shown({"red": 2}),
+    ...     shown(None),
+    ... )
     ('0.25, 0.3333', 'red 2, blue 1', '6162', 'red 2', '')
     """
     if value is None:

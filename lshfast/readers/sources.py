@@ -53,7 +53,9 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """The URL of the file. It may lack what names the file system; then `source_of` gives another file."""
+        """The URL of the file. It may lack what names the file system; then `source_of` gives
+        another file.
+        """
         return str(self.system.unstrip_protocol(self.path))
 
     def state(self) -> tuple[int, object]:
@@ -79,7 +81,9 @@ def opened_url(url: str) -> tuple[Any, str]:
     try:
         system, path = core.url_to_fs(url)
     except ImportError as error:
-        raise ImportError(f"{printable(url)}: {error}; install it beside lshfast[remote]") from error
+        raise ImportError(
+            f"{printable(url)}: {error}; install it beside lshfast[remote]"
+        ) from error
     except ValueError as error:
         raise ValueError(f"{printable(url)}: {error}") from error
     return system, path
@@ -124,7 +128,9 @@ class _RemoteStream(io.RawIOBase):
 
 @contextmanager
 def remote_errors() -> Iterator[None]:
-    """Convert any exception of a remote file system to OSError; a missing package stays an ImportError."""
+    """Convert any exception of a remote file system to OSError; a missing package stays an
+    ImportError.
+    """
     try:
         yield
     except (OSError, ImportError):
@@ -167,7 +173,8 @@ class _SpoolStream(io.RawIOBase):
     """A reader of a spool with its own position."""
 
     def __init__(self, spool: Spool) -> None:
-        self._spool, self._at = spool, 0
+        self._spool = spool
+        self._at = 0
 
     def readable(self) -> bool:
         return True

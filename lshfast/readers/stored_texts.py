@@ -1,4 +1,6 @@
-"""Texts that are read again where they are in a file, so that they need not be held between the stages of a run."""
+"""Texts that are read again where they are in a file, so that they need not be held between the
+stages of a run.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ class LinesOfFile(NamedTuple):
 class StoredTexts:
     """Texts in files, with the methods of `Texts`.
 
-    Each text takes 24 bytes of memory. All methods raise DataError if a file has changed. Immutable, and safe to share
-    between threads.
+    Each text takes 24 bytes of memory. All methods raise DataError if a file has changed.
+    Immutable, and safe to share between threads.
 
     Parameters
     ----------
@@ -74,7 +76,9 @@ class StoredTexts:
         wanted = np.flatnonzero(out)
         for part in pieces(2 * self.lengths[left[wanted]], COMPARED_BYTES):
             chosen = wanted[part]
-            rows, places = np.unique(np.concatenate([left[chosen], right[chosen]]), return_inverse=True)
+            rows, places = np.unique(
+                np.concatenate([left[chosen], right[chosen]]), return_inverse=True
+            )
             one, other = np.split(places.reshape(-1).astype(np.int64), 2)
             out[chosen] = self.take(rows).equal(one, other)
         return np.asarray(out)
@@ -91,7 +95,11 @@ class StoredTexts:
             lines = [part for part in same if isinstance(part, LinesOfFile)]
             if lines:
                 starts = np.concatenate([part.starts for part in lines])
-                joined.append(LinesOfFile(lines[0].file, starts, np.concatenate([part.stops for part in lines])))
+                joined.append(
+                    LinesOfFile(
+                        lines[0].file, starts, np.concatenate([part.stops for part in lines])
+                    )
+                )
             else:
                 joined += same
         return StoredTexts(joined, np.concatenate([column.lengths for column in several]))

@@ -1,7 +1,7 @@
 """Standard output and named pipes as outputs.
 
-They get nothing before the run has succeeded up to the writing of rows. What is found during the run is held in a
-temporary file until then. A terminal gets control characters as escapes.
+They get nothing before the run has succeeded up to the writing of rows. What is found during the
+run is held in a temporary file until then. A terminal gets control characters as escapes.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 def open_stream(path: str | os.PathLike[str], at_once: bool) -> Iterator[Any]:
     """Open a standard stream or a named pipe for writing.
 
-    With `at_once`, bytes are written immediately. Otherwise, they are written when the block, or the block of
-    `all_or_none` around it, ends without an error.
+    With `at_once`, bytes are written immediately. Otherwise, they are written when the block, or
+    the block of `all_or_none` around it, ends without an error.
     """
     if at_once:
         with _opened(path) as out:
@@ -75,16 +75,20 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     if text is None:
         raise OSError(f"there is no {name}")
     text.flush()
-    stream = _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer  # with PYTHONUNBUFFERED
+    # With PYTHONUNBUFFERED.
+    stream = _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer
     yield _Terminal(stream) if is_terminal(path) else stream
     stream.flush()
 
 
 class _Whole:
-    """A stream without a buffer, whose writes take all bytes or fail: a write of a file may take some of them only."""
+    """A stream without a buffer, whose writes take all bytes or fail: a write of a file may take
+    some of them only.
+    """
 
     def __init__(self, stream: io.RawIOBase) -> None:
-        self._stream, self.flush = stream, stream.flush
+        self._stream = stream
+        self.flush = stream.flush
 
     def write(self, data: Any) -> int:
         write_all(self._stream, data)
@@ -95,7 +99,8 @@ class _Terminal:
     """A stream that shows the control characters of UTF-8 as escapes."""
 
     def __init__(self, stream: BinaryIO | _Whole) -> None:
-        self._stream, self.flush = stream, stream.flush
+        self._stream = stream
+        self.flush = stream.flush
         self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
 
     def write(self, data: Any) -> int:
@@ -107,7 +112,8 @@ class _Held:
     """The bytes for a stream, in a temporary file."""
 
     def __init__(self, path: str | os.PathLike[str], file: Any) -> None:
-        self.file, self._path = file, path
+        self.file = file
+        self._path = path
 
     def publish(self) -> None:
         """Write all bytes to the stream."""
@@ -126,8 +132,10 @@ class _Counted:
     """A stream that knows its position, which pyarrow asks for, and that its user cannot close."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._at = stream, 0
-        self.closed, self.flush = False, stream.flush
+        self._stream = stream
+        self._at = 0
+        self.closed = False
+        self.flush = stream.flush
 
     def write(self, data: Any) -> int:
         size = memoryview(data).nbytes

@@ -25,8 +25,10 @@ from lshfast.readers.files import Reject
 # Bytes that are held before they are written.
 HELD_BYTES = 1 << 16
 
-# Words of 8 bytes of the strings that are read at a time while they are ranked, and the most of a string.
-RANKED_WORDS, MOST_WORDS = 1 << 21, 8
+# Words of 8 bytes of the strings that are read at a time while they are ranked, and the most of a
+# string.
+RANKED_WORDS = 1 << 21
+MOST_WORDS = 8
 
 
 class _Appended:
@@ -48,7 +50,9 @@ class _Appended:
     def flush(self) -> None:
         """Write what is held."""
         if self._held:
-            left, self._held, self._size = memoryview(b"".join(self._held)), [], 0
+            left = memoryview(b"".join(self._held))
+            self._held = []
+            self._size = 0
             with _named_errors(self.path):
                 self.file.seek(0, os.SEEK_END)
                 while len(left):
@@ -99,12 +103,15 @@ class StringFile(Sequence[str]):
         return [texts[i].decode(errors="surrogatepass") for i in range(len(texts))]
 
     def ranks(self) -> Int64Array:
-        """Return numbers in the order of the strings by characters, which is that of their bytes in UTF-8.
+        """Return numbers in the order of the strings by characters, which is that of their bytes in
+        UTF-8.
 
-        Strings with equal beginnings are compared by their next bytes, until all are different or at their ends.
+        Strings with equal beginnings are compared by their next bytes, until all are different or
+        at their ends.
         """
         ranks = np.zeros(len(self), np.int64)
-        rest, depth = np.arange(len(self), dtype=np.int64), 0
+        rest = np.arange(len(self), dtype=np.int64)
+        depth = 0
         while len(rest):
             count = min(MOST_WORDS, max(1, RANKED_WORDS // len(rest)))
             keys = [ranks[rest], *self._words(rest, depth, count)]
@@ -116,14 +123,17 @@ class StringFile(Sequence[str]):
             for key in (*keys, left):
                 begin |= _begins(key[order])
             equal = np.maximum.accumulate(np.where(begin, np.arange(len(rest), dtype=np.int64), 0))
-            rest, left = rest[order], left[order]
+            rest = rest[order]
+            left = left[order]
             ranks[rest] += equal - first
             several = np.bincount(equal, minlength=len(rest))[equal] > 1
             rest = rest[several & (left > 0)]
         return ranks
 
     def _words(self, rows: Int64Array, depth: int, count: int) -> list[UInt64Array]:
-        """Return words of 8 bytes of some strings, filled up with zeros, as numbers in the order of their bytes."""
+        """Return words of 8 bytes of some strings, filled up with zeros, as numbers in the order of
+        their bytes.
+        """
         words = [np.empty(len(rows), np.uint64) for _ in range(count)]
         for at in range(0, len(rows), RANKED_WORDS // count):
             part = slice(at, at + RANKED_WORDS // count)
@@ -134,8 +144,12 @@ class StringFile(Sequence[str]):
                 word[part] = column
         return words
 
-    def _read(self, rows: Int64Array, depth: int, most: int | None) -> tuple[npt.NDArray[np.uint8], Int64Array]:
-        """Return the bytes of some strings from `depth` on, at most `most` of each, and how many these are."""
+    def _read(
+        self, rows: Int64Array, depth: int, most: int | None
+    ) -> tuple[npt.NDArray[np.uint8], Int64Array]:
+        """Return the bytes of some strings from `depth` on, at most `most` of each, and how many
+        these are.
+        """
         self._file.flush()
         sizes = np.clip(self.lengths(rows) - depth, 0, most)
         starts = np.frombuffer(self._ends, np.int64)[rows] + depth
@@ -158,7 +172,8 @@ class RejectFile:
     """
 
     def __init__(self, path: str, count: int | None = None) -> None:
-        self._file, self._count = _Appended(path, count is not None), count or 0
+        self._file = _Appended(path, count is not None)
+        self._count = count or 0
 
     def __len__(self) -> int:
         return self._count
@@ -182,13 +197,15 @@ class RejectFile:
 class HashedKeys:
     """The rows of keys, found by hashes of 64 bits: 16 bytes a key.
 
-    The hashes have a secret key, so nobody can choose keys whose hashes are equal. The key of a row that is found must
-    be compared.
+    The hashes have a secret key, so nobody can choose keys whose hashes are equal. The key of a row
+    that is found must be compared.
     """
 
     def __init__(self) -> None:
         self._secret = draw_hash_key()
-        self._runs: list[tuple[UInt64Array, Int64Array]] = []  # sorted; each at least twice as long as the next
+        self._runs: list[
+            tuple[UInt64Array, Int64Array]
+        ] = []  # sorted; each at least twice as long as the next
 
     def add(self, keys: Sequence[Any], rows: Int64Array) -> None:
         """Add keys with their rows."""
@@ -196,14 +213,16 @@ class HashedKeys:
             return
         self._runs.append(_sorted_run(self._hashes(keys), rows))
         while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
-            one, other = self._runs.pop(), self._runs.pop()
+            one = self._runs.pop()
+            other = self._runs.pop()
             hashes, rows = (np.concatenate(parts) for parts in zip(one, other, strict=True))
             del one, other
             self._runs.append(_sorted_run(hashes, rows))
 
     def find(self, keys: Sequence[Any]) -> Int64Array:
         """Return for each key a row whose key has the same hash, or -1."""
-        hashes, found = self._hashes(keys), np.full(len(keys), -1, np.int64)
+        hashes = self._hashes(keys)
+        found = np.full(len(keys), -1, np.int64)
         order = np.argsort(hashes)
         for own, rows in self._runs:
             places = np.searchsorted(own, hashes[order])
@@ -213,7 +232,9 @@ class HashedKeys:
         return found
 
     def _hashes(self, keys: Sequence[Any]) -> UInt64Array:
-        return tokens_of_texts(Texts([str(key).encode(errors="surrogatepass") for key in keys]), self._secret)
+        return tokens_of_texts(
+            Texts([str(key).encode(errors="surrogatepass") for key in keys]), self._secret
+        )
 
 
 def _sorted_run(hashes: UInt64Array, rows: Int64Array) -> tuple[UInt64Array, Int64Array]:
@@ -228,7 +249,9 @@ def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 def _first_of_equal(values: npt.NDArray[Any]) -> Int64Array:
     """Return for each value where its run of equal values begins."""
-    return np.maximum.accumulate(np.where(_begins(values), np.arange(len(values), dtype=np.int64), 0))
+    return np.maximum.accumulate(
+        np.where(_begins(values), np.arange(len(values), dtype=np.int64), 0)
+    )
 
 
 @contextmanager

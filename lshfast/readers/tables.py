@@ -25,7 +25,10 @@ AT_ONCE = 4096
 
 
 def write_table(
-    path: str | os.PathLike[str], columns: Columns, overwrite: bool = False, kinds: Mapping[str, str] | None = None
+    path: str | os.PathLike[str],
+    columns: Columns,
+    overwrite: bool = False,
+    kinds: Mapping[str, str] | None = None,
 ) -> None:
     """Write a small table as .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
 
@@ -38,7 +41,8 @@ def write_table(
     overwrite : bool
         Whether an existing file is replaced.
     kinds : mapping of str to str, optional
-        Arrow's names for the types of columns in Parquet, as for `write_rows`. An array has the type of its dtype.
+        Arrow's names for the types of columns in Parquet, as for `write_rows`. An array has the
+        type of its dtype.
 
     Raises
     ------
@@ -59,11 +63,12 @@ def write_tables(
 ) -> None:
     """Write one table from an iterable of one or more parts; only one part is in memory at a time.
 
-    The first part determines the names of the columns, and their types in Parquet. `metadata` is stored in Parquet
-    only. The other arguments and the errors are those of `write_table`.
+    The first part determines the names of the columns, and their types in Parquet. `metadata` is
+    stored in Parquet only. The other arguments and the errors are those of `write_table`.
     """
     check_output(path, overwrite=overwrite)
-    kind, name = output_format(path)[0], printable(os.fspath(path))
+    kind = output_format(path)[0]
+    name = printable(os.fspath(path))
     done = 0
 
     def misfit(i: int, reason: str) -> DataError:
@@ -77,7 +82,10 @@ def write_tables(
                 raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
             if kind == "parquet":
                 known = kinds or {}
-                arrays = {key: typed_array(values, known.get(key), key, misfit) for key, values in columns.items()}
+                arrays = {
+                    key: typed_array(values, known.get(key), key, misfit)
+                    for key, values in columns.items()
+                }
                 table = optional("pyarrow").table(arrays, metadata=metadata)
                 if writer is None:
                     writer = open_writers.enter_context(parquet_writer(stream, table.schema, name))
@@ -89,7 +97,9 @@ def write_tables(
             done += max(lengths, default=0)
 
 
-def _line_writer(kind: str, stream: Any, first: Columns, style: CsvStyle) -> Callable[[Columns, Misfit], None]:
+def _line_writer(
+    kind: str, stream: Any, first: Columns, style: CsvStyle
+) -> Callable[[Columns, Misfit], None]:
     """Return a function that writes tables as lines; for CSV, write the header immediately."""
     line: Callable[[dict[str, Any]], bytes] = _json_row
     if kind in ("csv", "tsv"):
@@ -99,7 +109,11 @@ def _line_writer(kind: str, stream: Any, first: Columns, style: CsvStyle) -> Cal
     def write(columns: Columns, misfit: Misfit) -> None:
         starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)
         parts = ([plain(values[at : at + AT_ONCE]) for values in columns.values()] for at in starts)
-        rows = (dict(zip(columns, row, strict=True)) for part in parts for row in zip(*part, strict=True))
+        rows = (
+            dict(zip(columns, row, strict=True))
+            for part in parts
+            for row in zip(*part, strict=True)
+        )
         write_lines(stream, each(line, rows, misfit))
 
     return write
@@ -109,8 +123,11 @@ def _json_row(row: dict[str, Any]) -> bytes:
     return json_line(row) + b"\n"
 
 
-def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
-    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`.
+def write_rejects(
+    path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False
+) -> None:
+    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of
+    `write_table`.
 
     On standard error, they are printable ASCII, since it may be a terminal.
     """
@@ -121,7 +138,8 @@ def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], over
         return
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
-    left, names = iter(rejected), ("file", "line", "reason")
+    left = iter(rejected)
+    names = ("file", "line", "reason")
 
     def tables() -> Iterator[Columns]:
         yield {name: [] for name in names}

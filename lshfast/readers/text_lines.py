@@ -1,4 +1,6 @@
-"""Files with one text a line, format "lines". Each line is a row, blank lines as well; its only column is the text."""
+"""Files with one text a line, format "lines". Each line is a row, blank lines as well; its only
+column is the text.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _PIECE = 1 << 16  # bytes that are divided at a time: 64 KB of line ends take 1 
 
 
 class _TextLines(NamedTuple):
-    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, position in the file."""
+    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, position in
+    the file.
+    """
 
     first: int
     texts: Texts
@@ -46,12 +50,16 @@ def blocks(file: File) -> Iterator[Block]:
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
         if layout.keyed:
             none = [None] * len(texts)
-            block.ids, block.orders, block.values = (_strings(texts) if own else none for own in wanted)
+            block.ids, block.orders, block.values = (
+                _strings(texts) if own else none for own in wanted
+            )
         yield block
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file: pass two."""
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
     for texts, position in texts_of(file, wanted):
         yield _strings(texts), position
 
@@ -72,7 +80,8 @@ def _strings(texts: Texts) -> list[str]:
 
 
 def _parts(file: File) -> Iterator[_TextLines]:
-    read, line = Lines(file, file.layout.batch_bytes), 1
+    read = Lines(file, file.layout.batch_bytes)
+    line = 1
     for buffer, start, end, position in whole_lines(read):
         if not end:
             yield _TextLines(line, Texts([b""]), {0: long_row(file)}, position)
@@ -81,7 +90,8 @@ def _parts(file: File) -> Iterator[_TextLines]:
             stop = buffer.find(b"\n", min(start + _PIECE, end) - 1, end) + 1 or end
             texts, bad = _divided(bytes(memoryview(buffer)[start:stop]), read.encoding)
             yield _TextLines(line, texts, bad, position)
-            start, line = stop, line + len(texts)
+            start = stop
+            line = line + len(texts)
         read.count = line - 1
 
 
@@ -90,7 +100,8 @@ def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
     data = data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n")
     ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
     offsets = np.append(0, ends - np.arange(len(ends), dtype=np.int64))
-    texts, bad = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64)), dict[int, str]()
+    texts = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64))
+    bad = dict[int, str]()
     try:
         data.decode()
     except UnicodeDecodeError:

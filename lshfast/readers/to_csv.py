@@ -1,6 +1,8 @@
-"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an object.
+"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an
+object.
 
-Lines are quoted by this code, since Python 3.10's csv fails on NUL, and CR is not quoted before 3.13.
+Lines are quoted by this code, since Python 3.10's csv fails on NUL, and CR is not quoted before
+3.13.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from lshfast.readers.parquet import plain_values, schema_of
 from lshfast.readers.row_types import cell
 from lshfast.readers.selection import Selection, each, write_lines
 
-_FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four are full-width forms of the first four
+# The last four are full-width forms of the first four.
+_FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def check(selection: Selection) -> list[str]:
-    """Return the columns of the inputs; raise `DataError` if they are not compatible with each other or with CSV."""
+    """Return the columns of the inputs; raise `DataError` if they are not compatible with each
+    other or with CSV.
+    """
     only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
     selection.check_width()
@@ -31,10 +36,14 @@ def check(selection: Selection) -> list[str]:
         else:
             names = selection.names(file)
             if only_csv and columns and names and names != columns:
-                raise file.fault(1, f"the header is not that of the inputs before: {', '.join(columns)}")
+                raise file.fault(
+                    1, f"the header is not that of the inputs before: {', '.join(columns)}"
+                )
             for field in schema_of(file) if file.columnar else ():
                 if not _fits(field.type, field.name == file.layout.column):
-                    raise file.fault(None, f"column {field.name!r} is {field.type}: CSV output cannot hold it")
+                    raise file.fault(
+                        None, f"column {field.name!r} is {field.type}: CSV output cannot hold it"
+                    )
         columns = list(dict.fromkeys([*columns, *names]))
     return columns
 
@@ -46,14 +55,21 @@ def write(selection: Selection, stream: Any) -> None:
         stream.write(csv_header(columns, selection.style))
     line = csv_writer(columns, selection.style)
     for file, rows, chunk in selection.chunks():
-        pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
-        write_lines(stream, each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)))
+        pairs = zip(
+            selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True
+        )
+        write_lines(
+            stream,
+            each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)),
+        )
 
 
 def csv_writer(columns: Sequence[str], style: CsvStyle) -> Callable[[dict[str, Any]], bytes]:
-    """Return a function that makes a row of values a line with these columns; values may be missing.
+    """Return a function that makes a row of values a line with these columns; values may be
+    missing.
 
-    If formulas are defused, strings that a spreadsheet would run begin with an apostrophe; numbers do not.
+    If formulas are defused, strings that a spreadsheet would run begin with an apostrophe; numbers
+    do not.
     """
     delimiter, defuse, _ = style
     places = {name: place for place, name in enumerate(columns)}
@@ -63,9 +79,16 @@ def csv_writer(columns: Sequence[str], style: CsvStyle) -> Callable[[dict[str, A
         cells = [""] * len(places)
         for name, value in row.items():
             text = cell(name, value)
-            if defuse and isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+            if (
+                defuse
+                and isinstance(value, str)
+                and _FORMULA.match(text)
+                and not _NUMBER.fullmatch(text)
+            ):
                 text = f"'{text}"
-            cells[places[name]] = '"' + text.replace('"', '""') + '"' if special.search(text) else text
+            cells[places[name]] = (
+                '"' + text.replace('"', '""') + '"' if special.search(text) else text
+            )
         return ((delimiter.join(cells) or '""') + "\n").encode()
 
     return line

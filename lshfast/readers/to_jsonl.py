@@ -1,4 +1,6 @@
-"""Write rows as JSONL: lines of JSONL are copied byte for byte, other rows are converted to objects."""
+"""Write rows as JSONL: lines of JSONL are copied byte for byte, other rows are converted to
+objects.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,14 @@ def write(selection: Selection, stream: Any) -> None:
             continue
         lines = chunk
         if file.format != "jsonl":
-            pairs = zip(selection.records(file, rows, chunk, plain_values), selection.added(rows), strict=True)
-            lines = each(json_line, ({**record, **more} for record, more in pairs), selection.misfit(rows))
+            pairs = zip(
+                selection.records(file, rows, chunk, plain_values),
+                selection.added(rows),
+                strict=True,
+            )
+            lines = each(
+                json_line, ({**record, **more} for record, more in pairs), selection.misfit(rows)
+            )
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)
             lines = each(splice, pairs, selection.misfit(rows))
@@ -39,12 +47,18 @@ def write(selection: Selection, stream: Any) -> None:
 
 
 def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], bytes]:
-    """Return a function that adds members to the line of a non-empty JSON object and leaves the rest unchanged.
+    """Return a function that adds members to the line of a non-empty JSON object and leaves the
+    rest unchanged.
 
-    A line is parsed, to check for existing members with these names, only if it contains one of the names in UTF-8 or
-    as ASCII with escapes. A name with unnecessary escapes (``"\\u0061"`` for ``"a"``) is not detected.
+    A line is parsed, to check for existing members with these names, only if it contains one of the
+    names in UTF-8 or as ASCII with escapes. A name with unnecessary escapes (``"\\u0061"`` for
+    ``"a"``) is not detected.
     """
-    spelled = {json.dumps(name, ensure_ascii=ascii_only).encode() for name in names for ascii_only in (True, False)}
+    spelled = {
+        json.dumps(name, ensure_ascii=ascii_only).encode()
+        for name in names
+        for ascii_only in (True, False)
+    }
 
     def splice(pair: tuple[bytes, dict[str, Any]]) -> bytes:
         line, more = pair
@@ -69,7 +83,9 @@ def _check_free(line: bytes, more: dict[str, Any]) -> None:
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """Return a row as a JSON object without a line end; raise ValueError naming a column that JSON cannot hold."""
+    """Return a row as a JSON object without a line end; raise ValueError naming a column that JSON
+    cannot hold.
+    """
     try:
         return dumps(record).encode()
     except TypeError:
@@ -77,5 +93,7 @@ def json_line(record: dict[str, Any]) -> bytes:
             try:
                 dumps(value)
             except TypeError as error:
-                raise ValueError(f"column {name!r} holds {kind_of(value)}, which JSONL cannot: {error}") from error
+                raise ValueError(
+                    f"column {name!r} holds {kind_of(value)}, which JSONL cannot: {error}"
+                ) from error
         raise

@@ -1,4 +1,6 @@
-"""Write rows as Parquet: batches of Parquet are copied, other rows are converted to columns of one schema."""
+"""Write rows as Parquet: batches of Parquet are copied, other rows are converted to columns of one
+schema.
+"""
 
 from __future__ import annotations
 
@@ -27,24 +29,38 @@ def check(selection: Selection) -> Any:
     schema = pa.schema([])
     selection.check_width()
     for file, rows, chunk in selection.ahead():
-        records, misfit = [], selection.misfit(rows)
+        records = []
+        misfit = selection.misfit(rows)
         if chunk is not None:
             records = selection.records(file, rows, chunk, iso_times)
             selection.record_names(file, records)
-            part = pa.schema([(name, values.array(None, misfit).type) for name, values in _sparse(records).items()])
+            part = pa.schema(
+                [
+                    (name, values.array(None, misfit).type)
+                    for name, values in _sparse(records).items()
+                ]
+            )
         else:
             part = columns_with_types(file, selection.names(file), selection.types)
         try:
-            schema = pa.unify_schemas([schema, part], promote_options="permissive") if len(schema) else part
+            schema = (
+                pa.unify_schemas([schema, part], promote_options="permissive")
+                if len(schema)
+                else part
+            )
         except pa.ArrowException:
             name, reason = _clash(schema, part)
             holders = (i for i, record in enumerate(records) if record.get(name) is not None)
             raise misfit(next(holders), reason) if records else file.fault(None, reason) from None
-    return pa.schema([column.with_type(_with_members(column.type)) for column in schema], schema.metadata)
+    return pa.schema(
+        [column.with_type(_with_members(column.type)) for column in schema], schema.metadata
+    )
 
 
 def _with_members(kind: Any) -> Any:
-    """Return the type of a column for Parquet, which has no structs without members: they get one that is null."""
+    """Return the type of a column for Parquet, which has no structs without members: they get one
+    that is null.
+    """
     pa = optional("pyarrow")
     if pa.types.is_struct(kind):
         members = [kind.field(i) for i in range(kind.num_fields)] or [pa.field("", pa.null())]
@@ -64,14 +80,17 @@ class _Sparse:
 
     def array(self, kind: Any, misfit: Misfit) -> Any:
         """Return the values as an Arrow array."""
-        return array_of(self.values, kind, self.name, lambda i, reason: misfit(self.rows[i], reason))
+        return array_of(
+            self.values, kind, self.name, lambda i, reason: misfit(self.rows[i], reason)
+        )
 
     def column(self, kind: Any, count: int, misfit: Misfit) -> Any:
         """Return an Arrow array of all rows, null for those without a value."""
         array = self.array(kind, misfit)
         if len(array) == count:
             return array
-        pa, places = optional("pyarrow"), np.full(count, -1, np.int64)
+        pa = optional("pyarrow")
+        places = np.full(count, -1, np.int64)
         places[self.rows] = np.arange(len(array), dtype=np.int64)
         return array.take(pa.array(places, mask=places < 0))
 
@@ -100,14 +119,20 @@ def write(selection: Selection, stream: Any) -> None:
         for file, rows, chunk in _pieces(selection, len(whole)):
             present = _fitted(selection, file, rows, chunk, schema)
             for name, values in selection.added_columns(rows).items():
-                present[name] = array_of(values, whole.field(name).type, name, selection.misfit(rows))
-            nulls = {kind: pa.nulls(len(rows), kind) for kind in {f.type for f in whole if f.name not in present}}
+                present[name] = array_of(
+                    values, whole.field(name).type, name, selection.misfit(rows)
+                )
+            nulls = {
+                kind: pa.nulls(len(rows), kind)
+                for kind in {f.type for f in whole if f.name not in present}
+            }
             arrays = [present[f.name] if f.name in present else nulls[f.type] for f in whole]
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=whole))
             size += sum(array.nbytes for array in present.values())
             if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_batches(batches))
-                batches, size = [], 0
+                batches = []
+                size = 0
         if batches:
             writer.write_table(pa.Table.from_batches(batches))
 
@@ -124,7 +149,9 @@ def _annotation_type(selection: Selection, name: str) -> Any:
 def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
     """Open a Parquet file for writing; `name` is its name in messages."""
     try:
-        with optional("pyarrow.parquet").ParquetWriter(stream, schema, compression="zstd") as writer:
+        with optional("pyarrow.parquet").ParquetWriter(
+            stream, schema, compression="zstd"
+        ) as writer:
             yield writer
     except MemoryError:
         raise
@@ -140,20 +167,28 @@ def id_kind(corpus: Corpus) -> str:
     if corpus.ids:
         return "int64" if isinstance(corpus.ids[0], int) else "string"
     kinds = (type_of(file, schema_of(file), name) for file in corpus.files if file.columnar)
-    return "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
+    return (
+        "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
+    )
 
 
 def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any:
-    """Return an Arrow array of the named type, else of the values' dtype, else of a type inferred from the values."""
+    """Return an Arrow array of the named type, else of the values' dtype, else of a type inferred
+    from the values.
+    """
     pa = optional("pyarrow")
     if kind is not None:
         return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
     typed = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
-    return array_of(plain(values), pa.from_numpy_dtype(values.dtype) if typed else None, name, misfit)
+    return array_of(
+        plain(values), pa.from_numpy_dtype(values.dtype) if typed else None, name, misfit
+    )
 
 
 def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
-    """Return an Arrow array, or raise an error that names the first value that is not compatible with the others."""
+    """Return an Arrow array, or raise an error that names the first value that is not compatible
+    with the others.
+    """
     pa = optional("pyarrow")
 
     def fault(many: int) -> str:
@@ -167,7 +202,9 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
     def check_depth(array: Any) -> Any:
         if _levels(array.type) > MOST_LEVELS:
-            raise ValueError(f"nested deeper than the {MOST_LEVELS} levels that Parquet's readers take")
+            raise ValueError(
+                f"nested deeper than the {MOST_LEVELS} levels that Parquet's readers take"
+            )
         return array
 
     try:
@@ -181,7 +218,9 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
 def _levels(kind: Any) -> int:
     """Return the number of levels of Parquet's schema that a type takes."""
-    types, levels, left = optional("pyarrow").types, 0, [(kind, 1)]
+    types = optional("pyarrow").types
+    levels = 0
+    left = [(kind, 1)]
     while left:
         kind, level = left.pop()
         levels = max(levels, level)
@@ -203,19 +242,27 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
 
 
 def _pieces(selection: Selection, width: int) -> Iterator[tuple[File, Rows, Any]]:
-    """Read the rows to keep; rows that are converted come in pieces of limited cells, which are arrays all at once."""
+    """Read the rows to keep; rows that are converted come in pieces of limited cells, which are
+    arrays all at once.
+    """
     for file, rows, chunk in selection.chunks():
         step = max(1, len(rows) if file.columnar else _CELLS // max(1, width))
         for at in range(0, len(rows), step):
             yield file, rows[at : at + step], chunk[at : at + step]
 
 
-def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> dict[str, Any]:
+def _fitted(
+    selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any
+) -> dict[str, Any]:
     """Convert rows to columns of the schema; the columns that they lack are left out."""
-    pa, misfit = optional("pyarrow"), selection.misfit(rows)
+    pa = optional("pyarrow")
+    misfit = selection.misfit(rows)
     if not file.columnar:
         found = _sparse(selection.records(file, rows, chunk, iso_times))
-        return {name: values.column(schema.field(name).type, len(rows), misfit) for name, values in found.items()}
+        return {
+            name: values.column(schema.field(name).type, len(rows), misfit)
+            for name, values in found.items()
+        }
     arrays = {}
     for name, column in zip(selection.names(file), chunk.columns, strict=True):
         kind = schema.field(name).type

@@ -1,4 +1,6 @@
-"""String views and binary views of Arrow, of which pyarrow cannot take some rows, become strings and bytes."""
+"""String views and binary views of Arrow, of which pyarrow cannot take some rows, become strings
+and bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def selectable(batch: Any, which: Callable[[Any], bool] = bool) -> Any:
     fields = [without_views(field) if which(field.type) else field for field in batch.schema]
     if [field.type for field in fields] == batch.schema.types:
         return batch
-    columns = [_converted(column, field.type) for column, field in zip(batch.columns, fields, strict=True)]
+    columns = [
+        _converted(column, field.type) for column, field in zip(batch.columns, fields, strict=True)
+    ]
     schema = optional("pyarrow").schema(fields, batch.schema.metadata)
     return optional("pyarrow").RecordBatch.from_arrays(columns, schema=schema)
 
@@ -35,7 +39,8 @@ def holds_dictionary(kind: Any) -> bool:
 
 def _converted(column: Any, kind: Any) -> Any:
     """Convert the views in a column; pyarrow's cast does not convert the values of dictionaries."""
-    pa, types = optional("pyarrow"), optional("pyarrow").types
+    pa = optional("pyarrow")
+    types = optional("pyarrow").types
     if column.type == kind:
         return column
     if not holds_dictionary(kind):
@@ -48,16 +53,21 @@ def _converted(column: Any, kind: Any) -> Any:
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
     if types.is_fixed_size_list(kind):
         values = column.values.slice(column.offset * kind.list_size, len(column) * kind.list_size)
-        return pa.FixedSizeListArray.from_arrays(_converted(values, kind.value_type), type=kind, mask=column.is_null())
+        return pa.FixedSizeListArray.from_arrays(
+            _converted(values, kind.value_type), type=kind, mask=column.is_null()
+        )
     if types.is_map(kind):
         entries = pa.struct([kind.key_field, kind.item_field])
         stored = column.cast(pa.list_(pa.struct([column.type.key_field, column.type.item_field])))
         pairs = _converted(stored, pa.list_(entries))
-        keys, items = pairs.values.field(0), pairs.values.field(1)
+        keys = pairs.values.field(0)
+        items = pairs.values.field(1)
         return pa.MapArray.from_arrays(pairs.offsets, keys, items, type=kind, mask=column.is_null())
     lengths = optional("pyarrow.compute").list_value_length(column).fill_null(0).to_numpy()
     offsets = pa.array(np.append(0, np.cumsum(lengths, dtype=np.int64)))
     values = _converted(column.flatten(), kind.value_type)
     if types.is_large_list(kind):
         return pa.LargeListArray.from_arrays(offsets, values, type=kind, mask=column.is_null())
-    return pa.ListArray.from_arrays(offsets.cast(pa.int32()), values, type=kind, mask=column.is_null())
+    return pa.ListArray.from_arrays(
+        offsets.cast(pa.int32()), values, type=kind, mask=column.is_null()
+    )

@@ -15,7 +15,17 @@ from lshfast.common.nearest import no_column
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising, delimiter_advice
 from lshfast.readers.delimiters import other_delimiters
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject, kind_of, shortened
+from lshfast.readers.files import (
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    File,
+    Format,
+    Layout,
+    OnError,
+    Reject,
+    kind_of,
+    shortened,
+)
 from lshfast.readers.json_text import dumps
 from lshfast.readers.keys import RowKeys, writable
 from lshfast.readers.listing import list_files
@@ -30,9 +40,9 @@ class WholeTable:
     Attributes
     ----------
     columns : dict of str to list
-        The values of each column, None where a row has none. White space around the names in the header of CSV is
-        removed; cells of CSV are strings. Objects and arrays of JSONL and lists of Parquet are strings of JSON. Other
-        nested values, dates and times of Parquet are strings.
+        The values of each column, None where a row has none. White space around the names in the
+        header of CSV is removed; cells of CSV are strings. Objects and arrays of JSONL and lists of
+        Parquet are strings of JSON. Other nested values, dates and times of Parquet are strings.
     files : list of File
         All input files.
     rejected : list of Reject
@@ -44,7 +54,9 @@ class WholeTable:
     rejected: list[Reject]
 
     def __init__(self, layout: Layout, files: list[File]) -> None:
-        self.columns, self.files, self.rejected = {}, files, []
+        self.columns = {}
+        self.files = files
+        self.rejected = []
         self._layout, self._lines = layout, array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = RowKeys(layout, self._place)
@@ -64,31 +76,51 @@ class WholeTable:
 
     @property
     def advice(self) -> str:
-        """The delimiter to try if all rows are in one column whose name holds a delimiter, otherwise ""."""
-        return next(filter(None, map(delimiter_advice, self.files)), "") if len(self.columns) == 1 else ""
+        """The delimiter to try if all rows are in one column whose name holds a delimiter,
+        otherwise "".
+        """
+        return (
+            next(filter(None, map(delimiter_advice, self.files)), "")
+            if len(self.columns) == 1
+            else ""
+        )
 
     @property
     def ids(self) -> Sequence[Any]:
         """The id of each row, or FILE:LINE without an id column."""
-        return self._keys.ids if self._layout.id_column is not None else _RowNames(self._place, len(self))
+        return (
+            self._keys.ids
+            if self._layout.id_column is not None
+            else _RowNames(self._place, len(self))
+        )
 
     def _place(self, row: int) -> tuple[str, int | None]:
         return self.files[bisect_right(self._first, row) - 1].name, self._lines[row]
 
     def read_all(self, progress: ReadProgress | None) -> None:
         """Read all files; see `read_whole`."""
-        total, done = sum(file.size for file in self.files), 0
+        total = sum(file.size for file in self.files)
+        done = 0
         for file in self.files:
             self._first.append(len(self))
             if file.format in ("text", "lines"):
-                raise file.fault(None, "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow")
+                raise file.fault(
+                    None,
+                    "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow",
+                )
 
             def tell(position: int, before: int = done) -> None:
                 if progress:
                     progress(before + position, total)
 
             with advising(file):
-                (self._parquet if file.columnar else self._jsonl if file.format == "jsonl" else self._csv)(file, tell)
+                (
+                    self._parquet
+                    if file.columnar
+                    else self._jsonl
+                    if file.format == "jsonl"
+                    else self._csv
+                )(file, tell)
             done += file.size
         for values in self.columns.values():
             values.extend([None] * (len(self) - len(values)))
@@ -116,7 +148,9 @@ class WholeTable:
         self._append(dict(zip(names, map(list, parts), strict=True)), len(chosen))
 
     def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
-        found, count, wanted = dict[str, list[Any]](), 0, self._layout.id_column
+        found = dict[str, list[Any]]()
+        count = 0
+        wanted = self._layout.id_column
         for line, record, reason, position in jsonl.records(file):
             identity = None if wanted is None else record.get(wanted)
             new = record.keys() - found.keys()
@@ -152,8 +186,11 @@ class WholeTable:
             values = []
             for column in map(parquet.plain_values, part.columns):
                 nested = pa.types.is_nested(column.type)
-                values.append([_as_text(value) if nested else value for value in column.to_pylist()])
-            places, good = dict(zip(decoded, range(len(decoded)), strict=True)), []
+                values.append(
+                    [_as_text(value) if nested else value for value in column.to_pylist()]
+                )
+            places = dict(zip(decoded, range(len(decoded)), strict=True))
+            good = []
             for row in range(len(batch)):
                 reason = bad.get(row)
                 if reason is None and identity is not None:
@@ -199,17 +236,26 @@ TELL_EVERY = 10_000  # rows between calls of `progress`
 def _unwritable(names: Iterable[str]) -> str | None:
     """Return the reason if a name cannot be written, as the name of a column of scores."""
     lone = [name for name in names if not writable(name)]
-    return f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character" if lone else None
+    return (
+        f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character"
+        if lone
+        else None
+    )
 
 
 def _flatten(record: dict[str, Any]) -> str | None:
-    """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be written."""
+    """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be
+    written.
+    """
     for name, value in record.items():
         if isinstance(value, (dict, list)):
             try:
                 record[name] = dumps(value)
             except TypeError as error:
-                return f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: {error}"
+                return (
+                    f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: "
+                    f"{error}"
+                )
     return None
 
 
@@ -223,7 +269,8 @@ class _RowNames(Sequence[str]):
     """FILE:LINE of each row, created on access."""
 
     def __init__(self, place: Callable[[int], tuple[str, int | None]], rows: int) -> None:
-        self._place, self._rows = place, rows
+        self._place = place
+        self._rows = rows
 
     def __len__(self) -> int:
         return self._rows
@@ -248,14 +295,15 @@ def read_whole(
 ) -> WholeTable:
     """Read all columns of the rows of some inputs.
 
-    The parameters are those of `open_corpus`; `progress` is called with the bytes of input read and the total bytes.
-    `max_columns` limits the columns of all rows, and a row of JSONL with a further name is bad.
+    The parameters are those of `open_corpus`; `progress` is called with the bytes of input read and
+    the total bytes. `max_columns` limits the columns of all rows, and a row of JSONL with a further
+    name is bad.
 
     Raises
     ------
     DataError
-        At the first bad row if ``on_error="stop"``; a row with an earlier row's id is bad. Always if a file cannot be
-        read to its end, lacks the id column, or holds one text.
+        At the first bad row if ``on_error="stop"``; a row with an earlier row's id is bad. Always
+        if a file cannot be read to its end, lacks the id column, or holds one text.
 
     Examples
     --------
@@ -268,9 +316,17 @@ def read_whole(
     (['Ann', ''], ['7', '8'])
     """
     layout = Layout(
-        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format,
-        max_row_bytes=max_row_bytes, delimiter=delimiter, max_columns=max_columns,
-    )  # fmt: skip
-    table = WholeTable(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
+        id_column=id_column,
+        glob=glob,
+        on_error=on_error,
+        encoding=encoding,
+        format=format,
+        max_row_bytes=max_row_bytes,
+        delimiter=delimiter,
+        max_columns=max_columns,
+    )
+    table = WholeTable(
+        layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout)
+    )
     table.read_all(progress)
     return table

@@ -1,4 +1,6 @@
-"""Diagrams as inline SVG: steps of a sum, graphs, and maps of two texts. Their colours are in style.css."""
+"""Diagrams as inline SVG: steps of a sum, graphs, and maps of two texts. Their colours are in
+style.css.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,17 @@ from typing import Any, NamedTuple
 
 from lshfast.reports.svg import WIDTH, element, picture
 
-# Units of the diagrams: a step is drawn in a line of text; the radius of a node, and the room around a graph; the width
-# and the height of a graph; the heights of the text in a map and between two texts.
-STEP_WIDTH, STEP_HEIGHT = 160, 16
-NODE, AROUND = 11, 30
-GRAPH_WIDTH, GRAPH_HEIGHT = 300, 240
-STRIPE, BETWEEN = 16, 46
+# Units of the diagrams: a step is drawn in a line of text; the radius of a node, and the room
+# around a graph; the width and the height of a graph; the heights of the text in a map and between
+# two texts.
+STEP_WIDTH = 160
+STEP_HEIGHT = 16
+NODE = 11
+AROUND = 30
+GRAPH_WIDTH = 300
+GRAPH_HEIGHT = 240
+STRIPE = 16
+BETWEEN = 46
 
 
 class Scale(NamedTuple):
@@ -29,7 +36,9 @@ class Scale(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """An edge of a graph between two nodes, with its label; `kind` is a class of style.css: edge or cut."""
+    """An edge of a graph between two nodes, with its label; `kind` is a class of style.css: edge or
+    cut.
+    """
 
     first: int
     second: int
@@ -38,7 +47,9 @@ class Edge(NamedTuple):
 
 
 class SharedPart(NamedTuple):
-    """A passage in two texts: where it begins and ends in each, as parts of them in [0, 1], and its label."""
+    """A passage in two texts: where it begins and ends in each, as parts of them in [0, 1], and its
+    label.
+    """
 
     left: tuple[float, float]
     right: tuple[float, float]
@@ -46,10 +57,21 @@ class SharedPart(NamedTuple):
 
 
 def step(start: float, end: float, scale: Scale) -> Any:
-    """Return one step of a sum, from one value to another, as a bar on an axis that all steps share."""
+    """Return one step of a sum, from one value to another, as a bar on an axis that all steps
+    share.
+    """
     first, second = sorted((scale.at(start, STEP_WIDTH), scale.at(end, STEP_WIDTH)))
     kind = "kept" if end >= start else "removed"
-    drawn = [element("rect", x=first, y=3, width=max(second - first, 1.0), height=STEP_HEIGHT - 6, class_=kind)]
+    drawn = [
+        element(
+            "rect",
+            x=first,
+            y=3,
+            width=max(second - first, 1.0),
+            height=STEP_HEIGHT - 6,
+            class_=kind,
+        )
+    ]
     for value, name in ((0.0, "grid"), (scale.mark, "mark")):
         if value is not None and scale.low <= value <= scale.high:
             place = scale.at(value, STEP_WIDTH)
@@ -59,13 +81,18 @@ def step(start: float, end: float, scale: Scale) -> Any:
 
 
 def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
-    """Return a graph with its nodes on a circle, clockwise from the top; edges of few nodes have their labels."""
+    """Return a graph with its nodes on a circle, clockwise from the top; edges of few nodes have
+    their labels.
+    """
     places = [_on_circle(number, len(names)) for number in range(len(names))]
     drawn = []
     for edge in edges:
-        (x1, y1), (x2, y2) = places[edge.first], places[edge.second]
+        (x1, y1) = places[edge.first]
+        (x2, y2) = places[edge.second]
         text = f"{names[edge.first]} - {names[edge.second]}: {edge.label}"
-        drawn.append(element("line", element("title", text), x1=x1, y1=y1, x2=x2, y2=y2, class_=edge.kind))
+        drawn.append(
+            element("line", element("title", text), x1=x1, y1=y1, x2=x2, y2=y2, class_=edge.kind)
+        )
     if len(edges) <= 6:
         drawn += [_edge_label(edge, places) for edge in edges]
     for name, (x, y) in zip(names, places, strict=True):
@@ -76,25 +103,48 @@ def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
 
 def _on_circle(number: int, size: int) -> tuple[float, float]:
     angle = 2 * pi * number / max(size, 1) - pi / 2
-    across, up = GRAPH_WIDTH / 2 - AROUND, GRAPH_HEIGHT / 2 - AROUND
+    across = GRAPH_WIDTH / 2 - AROUND
+    up = GRAPH_HEIGHT / 2 - AROUND
     return GRAPH_WIDTH / 2 + across * cos(angle), GRAPH_HEIGHT / 2 + up * sin(angle)
 
 
 def _edge_label(edge: Edge, places: Sequence[tuple[float, float]]) -> Any:
-    """Return the label of an edge, nearer to its first node, so that labels of crossing edges are apart."""
-    (x1, y1), (x2, y2) = places[edge.first], places[edge.second]
-    return element("text", edge.label, x=x1 + 0.42 * (x2 - x1), y=y1 + 0.42 * (y2 - y1) - 4, class_="middle tick")
+    """Return the label of an edge, nearer to its first node, so that labels of crossing edges are
+    apart.
+    """
+    (x1, y1) = places[edge.first]
+    (x2, y2) = places[edge.second]
+    return element(
+        "text",
+        edge.label,
+        x=x1 + 0.42 * (x2 - x1),
+        y=y1 + 0.42 * (y2 - y1) - 4,
+        class_="middle tick",
+    )
 
 
 def text_map(left: str, right: str, passages: Sequence[SharedPart], title: str) -> Any:
-    """Return two texts as stripes of equal length, with bands between the places of their passages."""
-    top, below = STRIPE + 6.0, STRIPE + 6.0 + STRIPE + BETWEEN
-    drawn = [element("rect", x=0, y=y, width=WIDTH, height=STRIPE, rx=2, class_="empty") for y in (top, below)]
+    """Return two texts as stripes of equal length, with bands between the places of their
+    passages.
+    """
+    top = STRIPE + 6.0
+    below = STRIPE + 6.0 + STRIPE + BETWEEN
+    drawn = [
+        element("rect", x=0, y=y, width=WIDTH, height=STRIPE, rx=2, class_="empty")
+        for y in (top, below)
+    ]
     for passage in passages:
         (a, b), (c, d) = (_stretch(part) for part in passage[:2])
         points = [(a, top + STRIPE), (b, top + STRIPE), (d, below), (c, below)]
         band = element("title", passage.label)
-        drawn.append(element("polygon", band, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="band"))
+        drawn.append(
+            element(
+                "polygon",
+                band,
+                points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points),
+                class_="band",
+            )
+        )
         drawn.append(element("rect", x=a, y=top, width=b - a, height=STRIPE, class_="removed"))
         drawn.append(element("rect", x=c, y=below, width=d - c, height=STRIPE, class_="removed"))
     drawn.append(element("text", left, x=0, y=STRIPE, class_="label"))
@@ -103,11 +153,20 @@ def text_map(left: str, right: str, passages: Sequence[SharedPart], title: str) 
 
 
 def covered(parts: Sequence[tuple[float, float]]) -> Any:
-    """Return a text as a short stripe on which the parts that passages cover, in [0, 1], are filled."""
+    """Return a text as a short stripe on which the parts that passages cover, in [0, 1], are
+    filled.
+    """
     drawn = [element("rect", x=0, y=3, width=100, height=8, class_="empty")]
     for start, end in parts:
         drawn.append(
-            element("rect", x=100 * start, y=3, width=max(100 * (end - start), 0.5), height=8, class_="removed")
+            element(
+                "rect",
+                x=100 * start,
+                y=3,
+                width=max(100 * (end - start), 0.5),
+                height=8,
+                class_="removed",
+            )
         )
     return element("svg", *drawn, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
 

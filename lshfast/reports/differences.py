@@ -1,7 +1,8 @@
 """Two texts beside each other: what one has and the other has not, word by word.
 
-The work and the size of what is shown are limited, whatever the texts are: words are cut, texts are compared from their
-first difference on for MOST_WORDS words, and only what surrounds differences is shown.
+The work and the size of what is shown are limited, whatever the texts are: words are cut, texts are
+compared from their first difference on for MOST_WORDS words, and only what surrounds differences is
+shown.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from lshfast.common.extras import optional
 
-# Words of each text that are compared, words shown around a difference, characters shown of a text, and the words that
-# a passage must have to count as moved.
+# Words of each text that are compared, words shown around a difference, characters shown of a text,
+# and the words that a passage must have to count as moved.
 MOST_WORDS = 4000
 AROUND = 12
 MOST_CHARACTERS = 3000
@@ -57,7 +58,8 @@ def compare(left: str, right: str) -> Differences:
     --------
     >>> from lshfast.reports.differences import compare
     >>> compare("a red rose", "a white rose").right
-    [Span(kind='same', text='a '), Span(kind='other', text='white'), Span(kind='same', text=' rose')]
+    [Span(kind='same', text='a '), Span(kind='other', text='white'), Span(kind='same', text='
+    rose')]
     """
     skipped = _common_start(left, right)
     words, cut = zip(*(_words(text, skipped) for text in (left, right)), strict=True)
@@ -78,10 +80,13 @@ def excerpt(text: str) -> list[Span]:
 
 
 def _common_start(left: str, right: str) -> int:
-    """Return how many characters at the start need no comparison: equal ones, up to some words before a difference."""
+    """Return how many characters at the start need no comparison: equal ones, up to some words
+    before a difference.
+    """
     if left == right:
         return 0
-    low, high = 0, min(len(left), len(right))
+    low = 0
+    high = min(len(left), len(right))
     while low < high:  # the equal start has low..high characters
         middle = (low + high + 1) // 2
         if left[low:middle] == right[low:middle]:
@@ -95,7 +100,8 @@ def _words(text: str, start: int) -> tuple[list[str], int]:
     """Return the words that are compared, and how many characters follow them."""
     words: list[str] = []
     end = start
-    for found in re.compile(_WORD).finditer(text, start):  # compiled when it is first used, and kept by re
+    # Compiled when it is first used, and kept by re.
+    for found in re.compile(_WORD).finditer(text, start):
         if len(words) == MOST_WORDS:
             break
         words.append(found[0])
@@ -114,7 +120,9 @@ def _mark_moved(words: Sequence[list[str]], kinds: Sequence[list[Kind]]) -> None
 
 
 def _grams(words: list[str], kinds: list[Kind]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield runs of MOVED words, with what is between them, that are in one text only, and where they start."""
+    """Yield runs of MOVED words, with what is between them, that are in one text only, and where
+    they start.
+    """
     size = 2 * MOVED - 1
     for start in range(len(words) - size + 1):
         if words[start].strip() and all(kind == "other" for kind in kinds[start : start + size]):
@@ -127,7 +135,8 @@ def _spans(words: list[str], kinds: list[Kind], skipped: int, cut: int) -> list[
     reach = 2 * AROUND  # words and what is between them
     changed = [place for place, kind in enumerate(kinds) if kind != "same"] or [0]
     for place in changed:
-        start, end = max(0, place - reach), place + reach + 1
+        start = max(0, place - reach)
+        end = place + reach + 1
         shown[start:end] = [True] * (min(end, len(words)) - start)
     spans = _gap(skipped, "character")
     length = left_out = 0

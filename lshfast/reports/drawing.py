@@ -1,4 +1,6 @@
-"""Pictures outside a page: in a notebook, or in a file of their own. They carry their colours, those of a page."""
+"""Pictures outside a page: in a notebook, or in a file of their own. They carry their colours,
+those of a page.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.extras import optional
 from lshfast.reports.svg import WIDTH, element
 
-CAPTION, AROUND = 30, 10  # units of a picture: the height of the line above it, and the margin around all of them
+# units of a picture: the height of the line above it, and the margin around all of them
+CAPTION = 30
+AROUND = 10
 
 
 class Panel(NamedTuple):
@@ -40,20 +44,35 @@ class Drawing:
         return f"<Drawing: {'; '.join(panel.caption for panel in self._panels)}>"
 
     def _repr_svg_(self) -> str:
-        inside, top = [], float(AROUND)
+        inside = []
+        top = float(AROUND)
         for panel in self._panels:
             inside += [
                 element("text", panel.caption, x=AROUND, y=top + 14, class_="caption"),
-                element("svg", panel.picture, x=AROUND, y=top + CAPTION, width=WIDTH, height=panel.height),
+                element(
+                    "svg",
+                    panel.picture,
+                    x=AROUND,
+                    y=top + CAPTION,
+                    width=WIDTH,
+                    height=panel.height,
+                ),
             ]
             top += CAPTION + panel.height + AROUND
         wide = WIDTH + 2 * AROUND
         ground = element("rect", width=wide, height=top, class_="ground")
         style = element("style", optional("markupsafe").Markup(_style()))
         drawn: str = element(
-            "svg", style, ground, *inside, xmlns="http://www.w3.org/2000/svg", width=wide, height=top,
-            viewBox=f"0 0 {wide} {top:g}", class_="lshfast",
-        )  # fmt: skip
+            "svg",
+            style,
+            ground,
+            *inside,
+            xmlns="http://www.w3.org/2000/svg",
+            width=wide,
+            height=top,
+            viewBox=f"0 0 {wide} {top:g}",
+            class_="lshfast",
+        )
         return str(drawn)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -82,13 +101,18 @@ class Drawing:
 def _style() -> str:
     """Return the rules for pictures, for light and for dark.
 
-    They name their colours, for programs that know no variables of CSS. They apply to drawings only, since a notebook
-    has them in its own page.
+    They name their colours, for programs that know no variables of CSS. They apply to drawings
+    only, since a notebook has them in its own page.
     """
     folder = resources.files("lshfast.reports") / "templates"
-    light, dark = re.findall(r":root \{(.*?)\}", (folder / "style.css").read_text(encoding="utf-8"), re.DOTALL)
+    light, dark = re.findall(
+        r":root \{(.*?)\}", (folder / "style.css").read_text(encoding="utf-8"), re.DOTALL
+    )
     rules = (folder / "pictures.css").read_text(encoding="utf-8")
-    rules += "svg .ground { fill: var(--ground); }\nsvg .caption { font-weight: 600; font-size: 14px; }\n"
+    rules += (
+        "svg .ground { fill: var(--ground); }\nsvg .caption { font-weight: 600; font-size: "
+        "14px; }\n"
+    )
 
     def colored(colors: str) -> str:
         values = dict(re.findall(r"--(\w+): (#\w+)", colors))

@@ -30,14 +30,17 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
     styles : sequence of str
         Names of style sheets in `templates` that only this page has.
     **values
-        What the template names. Strings are escaped, and their control characters and marks of bidirectional text are
-        shown as escapes; what is `markupsafe.Markup` stays as it is.
+        What the template names. Strings are escaped, and their control characters and marks of
+        bidirectional text are shown as escapes; what is `markupsafe.Markup` stays as it is.
     """
     import hashlib  # with OpenSSL, which takes time at each start
 
     environment = _environment()
     folder = resources.files("lshfast.reports") / "templates"
-    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("style.css", "pictures.css", *styles))
+    style = "".join(
+        (folder / name).read_text(encoding="utf-8")
+        for name in ("style.css", "pictures.css", *styles)
+    )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page: str = environment.get_template(template).render(
         **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()
@@ -46,7 +49,9 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a page cannot be written: its name ends otherwise, or a package is missing."""
+    """Raise an error if a page cannot be written: its name ends otherwise, or a package is
+    missing.
+    """
     name = printable(os.fspath(path))
     if not name.lower().endswith((".html", ".htm")):
         raise ValueError(f"{name}: a page (html) must be named .html")
@@ -82,14 +87,28 @@ def _date() -> str:
 
 @cache
 def _environment() -> Any:
-    jinja2, markup = optional("jinja2"), optional("markupsafe").Markup
+    jinja2 = optional("jinja2")
+    markup = optional("markupsafe").Markup
 
     def shown(value: Any) -> Any:
-        return visible(value, lines=True) if isinstance(value, str) and not isinstance(value, markup) else value
+        return (
+            visible(value, lines=True)
+            if isinstance(value, str) and not isinstance(value, markup)
+            else value
+        )
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lshfast.reports"), autoescape=True, undefined=jinja2.StrictUndefined,
-        finalize=shown, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"number": "{:,}".format, "share": "{:.1%}".format, "short": short, "gauge": gauge}
+        loader=jinja2.PackageLoader("lshfast.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": "{:,}".format,
+        "share": "{:.1%}".format,
+        "short": short,
+        "gauge": gauge,
+    }
     return environment

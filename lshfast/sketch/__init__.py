@@ -6,8 +6,9 @@
 >>> bool(abs(hasher.similarity(signatures[0], signatures[1]) - 0.6) < 0.1)
 True
 
-`MinHasher` and `WeightedMinHasher` estimate similarities of sets, `SimHasher` and `SignSketcher` angles,
-`DistinctCounter` numbers of different items; `BBits` and `OnePermutation` are smaller or faster signatures.
+`MinHasher` and `WeightedMinHasher` estimate similarities of sets, `SimHasher` and `SignSketcher`
+angles, `DistinctCounter` numbers of different items; `BBits` and `OnePermutation` are smaller or
+faster signatures.
 """
 
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "bits": "BBits",
-            "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes registers_from_bytes size_error",
+            "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes "
+            "registers_from_bytes size_error",
             "minhash": "MinHasher",
             "one_permutation": "OnePermutation",
             "signs": "SignSketcher",

@@ -1,4 +1,6 @@
-"""Arrays that store the sketcher that made them, so that sketches of a different sketcher can be refused."""
+"""Arrays that store the sketcher that made them, so that sketches of a different sketcher can be
+refused.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ from lshfast.tokens import TokenSets
 class SketchArray(np.ndarray[Any, np.dtype[Any]]):
     """An array of sketches with one row per set, and the sketcher that made it.
 
-    Rows and slices have the same sketcher. The result of a computation is a plain array. Functions that take sketches
-    refuse those of a different sketcher; they cannot check plain arrays. The attribute does not change if the array is
-    written to, so write to a plain copy, ``np.array(signatures)``, instead.
+    Rows and slices have the same sketcher. The result of a computation is a plain array. Functions
+    that take sketches refuse those of a different sketcher; they cannot check plain arrays. The
+    attribute does not change if the array is written to, so write to a plain copy,
+    ``np.array(signatures)``, instead.
 
     Attributes
     ----------
@@ -46,7 +49,9 @@ class SketchArray(np.ndarray[Any, np.dtype[Any]]):
         return made_by, (self.hasher, np.asarray(self), type(self))
 
 
-def made_by(hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray) -> npt.NDArray[Any]:
+def made_by(
+    hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray
+) -> npt.NDArray[Any]:
     """Return an array as a `SketchArray` of this sketcher."""
     made = np.asarray(array).view(kind)
     made.hasher = hasher
@@ -54,9 +59,16 @@ def made_by(hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = Sket
 
 
 def checked(
-    values: npt.ArrayLike, name: str, maker: Any, dtype: type[np.generic], width: int, kind: str, unit: str
+    values: npt.ArrayLike,
+    name: str,
+    maker: Any,
+    dtype: type[np.generic],
+    width: int,
+    kind: str,
+    unit: str,
 ) -> npt.NDArray[Any]:
-    """Return sketches, (..., width), as a plain array, or raise an error if they are not those of a sketcher.
+    """Return sketches, (..., width), as a plain array, or raise an error if they are not those of a
+    sketcher.
 
     Parameters
     ----------

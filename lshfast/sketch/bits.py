@@ -1,4 +1,6 @@
-"""b-bit MinHash: signatures with a few bits per slot, which are smaller and faster to compare than full ones."""
+"""b-bit MinHash: signatures with a few bits per slot, which are smaller and faster to compare than
+full ones.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +29,22 @@ PIECE_SETS = 1 << 12
 
 @dataclass(frozen=True)
 class BBits:
-    """Pack MinHash signatures into b bits per slot, and estimate similarities from the packed signatures.
+    """Pack MinHash signatures into b bits per slot, and estimate similarities from the packed
+    signatures.
 
-    A packed slot stores the lowest b bits of the mixed value of a slot. Different slots therefore agree by chance with
-    probability C = 2**-b, for all sets. At Jaccard similarity s, a packed slot agrees with probability
-    P = C + (1 - C) s. If the share p of the slots agrees, the unbiased estimate of s is (p - C) / (1 - C). At s = 1/2,
-    a signature of 1 bit per slot needs three times as many slots as one of 64 bits for the same error, which is
-    21 times less memory.
+    A packed slot stores the lowest b bits of the mixed value of a slot. Different slots therefore
+    agree by chance with probability C = 2**-b, for all sets. At Jaccard similarity s, a packed slot
+    agrees with probability P = C + (1 - C) s. If the share p of the slots agrees, the unbiased
+    estimate of s is (p - C) / (1 - C). At s = 1/2, a signature of 1 bit per slot needs three times
+    as many slots as one of 64 bits for the same error, which is 21 times less memory.
 
     Parameters
     ----------
     bits : {1, 2, 4, 8, 16}
         Bits per slot, b.
     hasher : MinHasher, default MinHasher()
-        Sketcher of the signatures, with any scheme, length and seed. Signatures of a different sketcher are refused.
+        Sketcher of the signatures, with any scheme, length and seed. Signatures of a different
+        sketcher are refused.
 
     Raises
     ------
@@ -54,9 +58,9 @@ class BBits:
 
     Notes
     -----
-    An empty set is not similar to any set, not even to another empty set; its words are all 2**64 - 1. Packed
-    signatures cannot be merged, because the bits do not tell which of two slots is smaller, and they cannot be banded.
-    Merge and band the full signatures, then pack them.
+    An empty set is not similar to any set, not even to another empty set; its words are all 2**64 -
+    1. Packed signatures cannot be merged, because the bits do not tell which of two slots is
+    smaller, and they cannot be banded. Merge and band the full signatures, then pack them.
 
     References
     ----------
@@ -67,7 +71,9 @@ class BBits:
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.sketch import BBits
     >>> packer = BBits(2, MinHasher(1024))
-    >>> packed = packer.sketch(TokenSets.from_sets([range(0, 80), range(20, 100), range(500, 600), []]))
+    >>> packed = packer.sketch(
+    ...     TokenSets.from_sets([range(0, 80), range(20, 100), range(500, 600), []])
+    ... )
     >>> packed.shape, packed.dtype
     ((4, 32), dtype('uint64'))
     >>> bool(abs(packer.similarity(packed[0], packed[1]) - 0.6) < 4 * packer.standard_error(0.6))
@@ -110,7 +116,8 @@ class BBits:
         sets : TokenSets
             n rows.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -149,7 +156,8 @@ class BBits:
         signatures : array_like of uint64, shape (n, num_perm) or (num_perm,)
             Signatures of `hasher`. The sketcher of plain arrays cannot be checked.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -200,16 +208,16 @@ class BBits:
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            At most 1. It is negative if fewer slots agree than are expected by chance, so that the estimate is
-            unbiased. It is 0 if either set is empty.
+            At most 1. It is negative if fewer slots agree than are expected by chance, so that the
+            estimate is unbiased. It is 0 if either set is empty.
 
         Raises
         ------
         TypeError
             If the packed signatures are not uint64.
         ValueError
-            If they have a different number of words, their numbers of rows do not match, or a different BBits made
-            them.
+            If they have a different number of words, their numbers of rows do not match, or a
+            different BBits made them.
 
         Examples
         --------
@@ -223,7 +231,12 @@ class BBits:
         return self._estimates(self._equal(self._packed(a, "a"), self._packed(b, "b")))
 
     def top(
-        self, queries: npt.ArrayLike, packed: npt.ArrayLike, most: int, *, threads: int | None = None
+        self,
+        queries: npt.ArrayLike,
+        packed: npt.ArrayLike,
+        most: int,
+        *,
+        threads: int | None = None,
     ) -> tuple[Int64Array, Float64Array]:
         """Find the rows that are most similar to each query, by comparing each query with all rows.
 
@@ -236,13 +249,14 @@ class BBits:
         most : int
             Rows to return per query, at least 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         rows : ndarray of int64, shape (min(most, n),) or (m, min(most, n))
-            The most similar row first; of equally similar rows, the smaller row first. Empty sets are not returned. If
-            there are fewer rows, the answer is filled with -1.
+            The most similar row first; of equally similar rows, the smaller row first. Empty sets
+            are not returned. If there are fewer rows, the answer is filled with -1.
         similarity : ndarray of float64, of the same shape
             Estimates as in `similarity`; 0 for -1.
 
@@ -251,7 +265,8 @@ class BBits:
         TypeError
             If `most` is not an int, or the packed signatures are not uint64.
         ValueError
-            If `most` is less than 1, or the packed signatures have wrong dimensions or a different BBits made them.
+            If `most` is less than 1, or the packed signatures have wrong dimensions or a different
+            BBits made them.
 
         Examples
         --------
@@ -262,10 +277,12 @@ class BBits:
         >>> packer.top(packed[2], packed, 2)[0].tolist()
         [0, 2]
         """
-        queries, packed = self._packed(queries, "queries"), self._packed(packed, "packed")
+        queries = self._packed(queries, "queries")
+        packed = self._packed(packed, "packed")
         if queries.ndim > 2 or packed.ndim != 2:
             raise ValueError(
-                f"queries must have one or two dimensions and packed two, not {queries.ndim} and {packed.ndim}"
+                f"queries must have one or two dimensions and packed two, not {queries.ndim} and "
+                f"{packed.ndim}"
             )
         check_int("most", most, 1)
         asked = queries.reshape(-1, self.words)
@@ -291,7 +308,8 @@ class BBits:
     def variance(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the variance of the estimate, P (1 - P) / (k (1 - C)**2) with P = C + (1 - C) s.
 
-        This is exact for the scheme ``classic``, whose slots are independent, and an upper bound for ``fast``.
+        This is exact for the scheme ``classic``, whose slots are independent, and an upper bound
+        for ``fast``.
 
         Parameters
         ----------
@@ -370,7 +388,8 @@ class BBits:
         (4,)
         """
         raise TypeError(
-            f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not tell which slot is "
+            f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not "
+            "tell which slot is "
             "smaller: merge the signatures that they were packed from"
         )
 
@@ -387,4 +406,6 @@ class BBits:
         return np.asarray(np.where(equal < 0, 0.0, (share - self.chance) / (1 - self.chance)))[()]
 
     def _packed(self, packed: npt.ArrayLike, name: str) -> UInt64Array:
-        return checked(packed, name, self, np.uint64, self.words, "packed signatures of ", "words a signature")
+        return checked(
+            packed, name, self, np.uint64, self.words, "packed signatures of ", "words a signature"
+        )

@@ -1,7 +1,9 @@
-"""Numbers of distinct tokens, estimated from MinHash signatures or from the registers of HyperLogLog.
+"""Numbers of distinct tokens, estimated from MinHash signatures or from the registers of
+HyperLogLog.
 
-A signature of 128 slots has a standard error of 9 %, and also estimates similarities. 16,384 registers of one byte have
-a standard error of 0.8 %. Both need one pass over the tokens, in any order, and both can be merged.
+A signature of 128 slots has a standard error of 9 %, and also estimates similarities. 16,384
+registers of one byte have a standard error of 0.8 %. Both need one pass over the tokens, in any
+order, and both can be merged.
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ from lshfast.tokens import TokenSets
 
 UInt8Array = npt.NDArray[np.uint8]
 
-# Tokens that a thread hashes into its own registers. They are so many that clearing and merging registers takes almost
-# no time in comparison.
+# Tokens that a thread hashes into its own registers. They are so many that clearing and merging
+# registers takes almost no time in comparison.
 UPDATE_TOKENS = 1 << 20
 
 _MAGIC = b"LSHFHLL\0"
 _VERSION = 1
-_HEADER = struct.Struct("<8sIIQQ")  # magic, version, p, seed, rows; the checksum comes after the registers
+# Magic, version, p, seed, rows; the checksum comes after the registers.
+_HEADER = struct.Struct("<8sIIQQ")
 
 
 class Overlap(NamedTuple):
@@ -66,14 +69,18 @@ class Overlap(NamedTuple):
 @overload
 def estimate_sizes(signatures: AnyShape[np.uint64], hasher: MinHasher | None = None) -> Any: ...
 @overload
-def estimate_sizes(signatures: Vector[np.uint64], hasher: MinHasher | None = None) -> np.float64: ...
+def estimate_sizes(
+    signatures: Vector[np.uint64], hasher: MinHasher | None = None
+) -> np.float64: ...
 @overload
 def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> Float64Array: ...
-def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> np.float64 | Float64Array:
+def estimate_sizes(
+    signatures: npt.ArrayLike, hasher: MinHasher | None = None
+) -> np.float64 | Float64Array:
     """Estimate the number of distinct tokens of each set from its MinHash signature.
 
-    With at least 16 slots, the bias is at most 2 % of the standard error (see `size_error`). With `fast` signatures of
-    3 slots, it is up to 11 % of the standard error.
+    With at least 16 slots, the bias is at most 2 % of the standard error (see `size_error`). With
+    `fast` signatures of 3 slots, it is up to 11 % of the standard error.
 
     Parameters
     ----------
@@ -118,8 +125,9 @@ def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -
 def size_error(n: float, hasher: MinHasher) -> float:
     """Return the standard error of `estimate_sizes` for a set of n distinct tokens, in tokens.
 
-    For `classic` signatures of k slots it is n / sqrt(k - 2). For `fast` signatures it is smaller by a factor down to
-    sqrt(1/2) if n is less than about k; with fewer than 16 slots it is only an approximation.
+    For `classic` signatures of k slots it is n / sqrt(k - 2). For `fast` signatures it is smaller
+    by a factor down to sqrt(1/2) if n is less than about k; with fewer than 16 slots it is only an
+    approximation.
 
     Parameters
     ----------
@@ -154,7 +162,9 @@ def size_error(n: float, hasher: MinHasher) -> float:
     if not 0 <= n < math.inf:
         raise ValueError(f"n must be finite and at least 0, not {n}")
     if hasher.num_perm < kernels.MIN_NUM_PERM:
-        raise ValueError(f"num_perm must be at least {kernels.MIN_NUM_PERM} to count, not {hasher.num_perm}")
+        raise ValueError(
+            f"num_perm must be at least {kernels.MIN_NUM_PERM} to count, not {hasher.num_perm}"
+        )
     if n == 0:
         return 0.0
     variance = kernels.fast_variance(n, hasher.num_perm) if hasher.scheme == "fast" else 1.0
@@ -171,7 +181,8 @@ def estimate_overlap(
 ) -> Overlap:
     """Estimate intersection, union, similarity and containment of pairs of sets, row by row.
 
-    If m of k slots are equal, the intersection is m (|a| + |b|) / (k + m), and at most the size of the smaller set.
+    If m of k slots are equal, the intersection is m (|a| + |b|) / (k + m), and at most the size of
+    the smaller set.
 
     Parameters
     ----------
@@ -180,8 +191,8 @@ def estimate_overlap(
     hasher : MinHasher, optional
         The sketcher of the signatures. It is required if both are plain arrays.
     sizes_a, sizes_b : array_like of numbers, shape () or (n,), optional
-        Known numbers of distinct tokens, in 0..2**64: one for all rows, or one per row. The default is the estimate of
-        `estimate_sizes`, which is less accurate.
+        Known numbers of distinct tokens, in 0..2**64: one for all rows, or one per row. The default
+        is the estimate of `estimate_sizes`, which is less accurate.
 
     Returns
     -------
@@ -191,11 +202,11 @@ def estimate_overlap(
     Raises
     ------
     TypeError
-        If the signatures are not uint64, the sizes are not numbers, or both signatures are plain arrays and `hasher` is
-        not given.
+        If the signatures are not uint64, the sizes are not numbers, or both signatures are plain
+        arrays and `hasher` is not given.
     ValueError
-        If a different sketcher made the signatures; they have fewer than 3 slots and sizes must be estimated; the
-        numbers of rows or sizes do not match; or a size is out of range.
+        If a different sketcher made the signatures; they have fewer than 3 slots and sizes must be
+        estimated; the numbers of rows or sizes do not match; or a size is out of range.
 
     See Also
     --------
@@ -206,13 +217,16 @@ def estimate_overlap(
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.sketch.cardinality import estimate_overlap
-    >>> signatures = MinHasher(num_perm=1024).sketch(TokenSets.from_sets([range(4000), range(2000, 10000)]))
+    >>> signatures = MinHasher(num_perm=1024).sketch(
+    ...     TokenSets.from_sets([range(4000), range(2000, 10000)])
+    ... )
     >>> found = estimate_overlap(*signatures, sizes_a=4000, sizes_b=8000)
     >>> [round(float(value), 1) for value in (found.similarity, found.containment)]
     [0.2, 0.5]
     """
     hasher = _hasher_of(hasher, a, b)
-    left, right = check_signatures(a, hasher, "a"), check_signatures(b, hasher, "b")
+    left = check_signatures(a, hasher, "a")
+    right = check_signatures(b, hasher, "b")
     shape = fitted(left, right)
     n = estimate_sizes(left, hasher) if sizes_a is None else _sizes(sizes_a, "sizes_a", shape)
     x = estimate_sizes(right, hasher) if sizes_b is None else _sizes(sizes_b, "sizes_b", shape)
@@ -226,7 +240,9 @@ def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHashe
     if hasher is None:
         hasher = next(filter(None, (getattr(some, "hasher", None) for some in signatures)), None)
         if hasher is None:
-            raise TypeError("plain arrays of signatures need the MinHasher that made them: hasher=...")
+            raise TypeError(
+                "plain arrays of signatures need the MinHasher that made them: hasher=..."
+            )
     if not isinstance(hasher, MinHasher):
         raise TypeError(f"hasher must be a MinHasher, not {hasher!r}")
     return hasher
@@ -235,12 +251,16 @@ def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHashe
 def _sizes(sizes: npt.ArrayLike, name: str, rows: tuple[int, ...]) -> Float64Array:
     array = numbers_of(sizes, name, 0, 2**64)
     if array.shape not in ((), (1,), rows):
-        raise ValueError(f"{name} must be one number, or one per row, shape {rows}, not shape {array.shape}")
+        raise ValueError(
+            f"{name} must be one number, or one per row, shape {rows}, not shape {array.shape}"
+        )
     return array
 
 
 def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overlap:
-    """Return the estimates of an `Overlap`; if all three sizes are infinite, similarity and containment are 1."""
+    """Return the estimates of an `Overlap`; if all three sizes are infinite, similarity and
+    containment are 1.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         similarity = np.where(both > 0, np.fmin(both / union, 1), 0.0)
         containment = np.where(both > 0, np.fmin(both / a, 1), 0.0)
@@ -269,17 +289,19 @@ class Registers(SketchArray):
 class DistinctCounter:
     """Count distinct tokens with HyperLogLog, in 2**p registers of one byte per set.
 
-    Hashes have 64 bits, so sets of any size can be counted. The estimator is Ertl's improved raw estimator with an
-    additional correction of its bias, which is of order 1 / 2**p. It is valid for all sizes, without tables and without
-    a change of formula. The relative standard error is 1.04 / sqrt(2**p), and .71 to .79 / sqrt(2**p) for up to 2**p
-    tokens. Registers with different p or seed cannot be compared or merged.
+    Hashes have 64 bits, so sets of any size can be counted. The estimator is Ertl's improved raw
+    estimator with an additional correction of its bias, which is of order 1 / 2**p. It is valid for
+    all sizes, without tables and without a change of formula. The relative standard error is 1.04 /
+    sqrt(2**p), and .71 to .79 / sqrt(2**p) for up to 2**p tokens. Registers with different p or
+    seed cannot be compared or merged.
 
     Parameters
     ----------
     p : int, default 14
         Binary logarithm of the number of registers, in 4..18.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -293,8 +315,8 @@ class DistinctCounter:
 
     References
     ----------
-    P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, "HyperLogLog", AofA 2007; O. Ertl, "New cardinality estimation
-    algorithms for HyperLogLog sketches", 2017.
+    P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, "HyperLogLog", AofA 2007; O. Ertl, "New
+    cardinality estimation algorithms for HyperLogLog sketches", 2017.
 
     Examples
     --------
@@ -363,7 +385,8 @@ class DistinctCounter:
         sets : TokenSets
             n rows. The order of the tokens in a row, and repetitions, do not change the registers.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -392,11 +415,13 @@ class DistinctCounter:
         for_each_piece(work, sets.counts, PIECE_TOKENS, threads)
         return made_by(self, registers, Registers)
 
-    def update(self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None) -> None:
+    def update(
+        self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None
+    ) -> None:
         """Add tokens to the registers of one set, in place.
 
-        There is no lock. While one thread updates registers, no other thread may update or read them. To count in
-        several threads, use separate registers for each thread, and merge them.
+        There is no lock. While one thread updates registers, no other thread may update or read
+        them. To count in several threads, use separate registers for each thread, and merge them.
 
         Parameters
         ----------
@@ -405,15 +430,17 @@ class DistinctCounter:
         tokens : array_like of integers, shape (m,)
             Tokens as in TokenSets, in 0..2**64 - 1.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Raises
         ------
         TypeError
             If the registers are not uint8, or the tokens are not integers.
         ValueError
-            If the registers are not those of one set, are not writable or contiguous, or a different counter made
-            them; or if a token is negative. The registers are then unchanged.
+            If the registers are not those of one set, are not writable or contiguous, or a
+            different counter made them; or if a token is negative. The registers are then
+            unchanged.
 
         Examples
         --------
@@ -427,11 +454,19 @@ class DistinctCounter:
         """
         array = self._check(registers, "registers")
         if array.ndim != 1:
-            raise ValueError(f"registers must be those of one set, ({2**self.p},), not of shape {array.shape}")
-        if not (array.flags.writeable and array.flags.c_contiguous and isinstance(registers, np.ndarray)):
-            raise ValueError("registers must be a writable and contiguous array, to be changed in place")
+            raise ValueError(
+                f"registers must be those of one set, ({2**self.p},), not of shape {array.shape}"
+            )
+        if not (
+            array.flags.writeable and array.flags.c_contiguous and isinstance(registers, np.ndarray)
+        ):
+            raise ValueError(
+                "registers must be a writable and contiguous array, to be changed in place"
+            )
         held = TokenSets(np.zeros(1, np.int64), tokens).tokens
-        parts = [held[start : start + UPDATE_TOKENS] for start in range(0, len(held), UPDATE_TOKENS)]
+        parts = [
+            held[start : start + UPDATE_TOKENS] for start in range(0, len(held), UPDATE_TOKENS)
+        ]
         if len(parts) < 2:
             kernels.update(held, self._constant, array)
             return
@@ -445,7 +480,8 @@ class DistinctCounter:
             np.maximum(array, own, out=array)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt8Array:
-        """Merge registers row by row, by the element-wise maximum: the result is the registers of the union.
+        """Merge registers row by row, by the element-wise maximum: the result is the registers of
+        the union.
 
         Parameters
         ----------
@@ -462,8 +498,8 @@ class DistinctCounter:
         TypeError
             If the registers are not uint8.
         ValueError
-            If there are not 2**p registers per set, a register is greater than 65 - p, the numbers of rows do not
-            match, or a different counter made them.
+            If there are not 2**p registers per set, a register is greater than 65 - p, the numbers
+            of rows do not match, or a different counter made them.
 
         Examples
         --------
@@ -473,7 +509,8 @@ class DistinctCounter:
         >>> bool((counter.merge(a, b) == both).all())
         True
         """
-        left, right = self._check(a, "a"), self._check(b, "b")
+        left = self._check(a, "a")
+        right = self._check(b, "b")
         fitted(left, right, "merged")
         return made_by(self, np.maximum(left, right), Registers)
 
@@ -493,8 +530,8 @@ class DistinctCounter:
         Returns
         -------
         float64 or ndarray of float64, shape () or (n,)
-            At least 0. It is 0 for an empty set, and inf if each register has its greatest value. The relative standard
-            error is `error`.
+            At least 0. It is 0 for an empty set, and inf if each register has its greatest value.
+            The relative standard error is `error`.
 
         Raises
         ------
@@ -516,10 +553,11 @@ class DistinctCounter:
     def overlap(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Overlap:
         """Estimate intersection, union, similarity and containment of pairs of sets, row by row.
 
-        The estimate of the union has the error of a count. The intersection is |a| + |b| - |a or b|, at least 0 and at
-        most the size of the smaller set. Its standard error is proportional to the size of the *union*, by a factor of
-        at most about 1.04 / sqrt(2**p). With p = 14, an intersection of less than about 3 % of the union cannot be
-        estimated; use MinHash signatures instead. If a count is infinite, the intersection is the smaller set.
+        The estimate of the union has the error of a count. The intersection is |a| + |b| - |a or
+        b|, at least 0 and at most the size of the smaller set. Its standard error is proportional
+        to the size of the *union*, by a factor of at most about 1.04 / sqrt(2**p). With p = 14, an
+        intersection of less than about 3 % of the union cannot be estimated; use MinHash signatures
+        instead. If a count is infinite, the intersection is the smaller set.
 
         Parameters
         ----------
@@ -534,7 +572,8 @@ class DistinctCounter:
         Raises
         ------
         TypeError, ValueError
-            If these are not registers of this counter, or the numbers of rows do not match, as for `merge`.
+            If these are not registers of this counter, or the numbers of rows do not match, as for
+            `merge`.
 
         Examples
         --------
@@ -545,15 +584,19 @@ class DistinctCounter:
         >>> float(found.union.round(-3)), float(found.containment.round(1))
         (9000.0, 0.5)
         """
-        left, right = self._check(a, "a"), self._check(b, "b")
+        left = self._check(a, "a")
+        right = self._check(b, "b")
         fitted(left, right)
-        n, x, union = self.count(left), self.count(right), self.count(np.maximum(left, right))
+        n = self.count(left)
+        x = self.count(right)
+        union = self.count(np.maximum(left, right))
         with np.errstate(invalid="ignore"):
             both = np.fmin(np.maximum(n + x - union, 0), np.minimum(n, x))
         return _overlap(both, union, n)
 
     def to_bytes(self, registers: npt.ArrayLike) -> bytes:
-        """Serialize registers for `lshfast.sketch.registers_from_bytes`: a header, the registers, and a checksum.
+        """Serialize registers for `lshfast.sketch.registers_from_bytes`: a header, the registers,
+        and a checksum.
 
         Parameters
         ----------
@@ -576,15 +619,29 @@ class DistinctCounter:
         56
         """
         array = np.ascontiguousarray(np.atleast_2d(self._check(registers, "registers")))
-        return sealed(_HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes())
+        return sealed(
+            _HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes()
+        )
 
     def _check(self, registers: npt.ArrayLike, name: str) -> UInt8Array:
-        array = checked(registers, name, self, np.uint8, 2**self.p, "registers of ", f"= 2**{self.p} registers a set")
+        array = checked(
+            registers,
+            name,
+            self,
+            np.uint8,
+            2**self.p,
+            "registers of ",
+            f"= 2**{self.p} registers a set",
+        )
         if array.ndim > 2:
-            raise ValueError(f"{name} must have shape ({2**self.p},) or (n, {2**self.p}), not {array.shape}")
+            raise ValueError(
+                f"{name} must have shape ({2**self.p},) or (n, {2**self.p}), not {array.shape}"
+            )
         highest = array.max(initial=0)
         if highest > 65 - self.p:
-            raise ValueError(f"{name} hold {highest}; with p = {self.p} registers are at most {65 - self.p}")
+            raise ValueError(
+                f"{name} hold {highest}; with p = {self.p} registers are at most {65 - self.p}"
+            )
         return array
 
 
@@ -616,21 +673,27 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
     >>> from lshfast import TokenSets
     >>> from lshfast.sketch.cardinality import DistinctCounter, registers_from_bytes
     >>> counter = DistinctCounter(p=4, seed=7)
-    >>> registers = registers_from_bytes(counter.to_bytes(counter.sketch(TokenSets.from_sets([["a"], []]))))
+    >>> registers = registers_from_bytes(
+    ...     counter.to_bytes(counter.sketch(TokenSets.from_sets([["a"], []])))
+    ... )
     >>> registers.counter, registers.counter.count(registers).round(2).tolist()
     (DistinctCounter(p=4, seed=7), [1.0, 0.0])
     """
     try:
         view = memoryview(data).cast("B")
     except (TypeError, ValueError):
-        raise TypeError(f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}") from None
+        raise TypeError(
+            f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}"
+        ) from None
     if len(view) < _HEADER.size or view[: len(_MAGIC)] != _MAGIC:
         raise ValueError("not registers that lshfast wrote: the first bytes are wrong")
     _, version, p, seed, rows = _HEADER.unpack_from(view)
     if version != _VERSION:
         raise ValueError(f"registers of version {version}, where this library reads {_VERSION}")
     if not kernels.MIN_P <= p <= kernels.MAX_P or len(view) != _HEADER.size + (rows << p) + 8:
-        raise ValueError(f"registers are damaged: {len(view)} bytes do not hold {rows} sets with p = {p}")
+        raise ValueError(
+            f"registers are damaged: {len(view)} bytes do not hold {rows} sets with p = {p}"
+        )
     if not is_sealed(view):
         raise ValueError("registers are damaged: their checksum is wrong")
     counter = DistinctCounter(p, seed)

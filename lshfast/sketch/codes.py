@@ -24,7 +24,9 @@ PIECE_TOKENS = 1 << 19
 
 
 class CodeSketcher:
-    """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit first."""
+    """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit
+    first.
+    """
 
     bits: int
     not_for_bands: ClassVar[str] = (
@@ -97,8 +99,8 @@ class CodeSketcher:
         TypeError
             If the codes are not uint64.
         ValueError
-            If they have a different number of words, their numbers of rows do not match, or a different sketcher made
-            them.
+            If they have a different number of words, their numbers of rows do not match, or a
+            different sketcher made them.
 
         Examples
         --------
@@ -108,7 +110,8 @@ class CodeSketcher:
         >>> hasher.distance(codes[0], codes).tolist()
         [0, 0, 65]
         """
-        a, b = self._codes(a, "a"), self._codes(b, "b")
+        a = self._codes(a, "a")
+        b = self._codes(b, "b")
 
         def kernel(one: UInt64Array, rows: UInt64Array, distances: Int32Array) -> None:
             kernels.distances(one, rows, self.bits, distances)
@@ -258,7 +261,8 @@ class CodeSketcher:
     @overload
     def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array: ...
     def cosine_error(self, cosine: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the standard error of `cosine` to first order, pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
+        """Return the standard error of `cosine` to first order, pi sqrt(1 - c**2) sqrt(q (1 - q) /
+        bits).
 
         q = arccos(c) / pi is the probability that a bit differs.
 
@@ -291,7 +295,8 @@ class CodeSketcher:
 
     def _settled(self, dots: npt.NDArray[Any], zero: Zero, seed: int) -> UInt64Array:
         """Return the codes of dot products, (n, bits)."""
-        codes, zeros = packed(dots > 0, self.words), packed(dots == 0, self.words)
+        codes = packed(dots > 0, self.words)
+        zeros = packed(dots == 0, self.words)
         kernels.settle(codes, zeros, self.bits, ZEROS.index(zero), seed)
         return codes
 
@@ -307,7 +312,10 @@ def check_sums(offsets: Int64Array, numbers: Int64Array, name: str) -> None:
     """Raise ValueError if the absolute values of some row add up to 2**63 or more."""
     row = kernels.overflowing(offsets, numbers)
     if row >= 0:
-        raise ValueError(f"the absolute values of {name} must add up to less than 2**63, but those of row {row} do not")
+        raise ValueError(
+            f"the absolute values of {name} must add up to less than 2**63, but those of row "
+            f"{row} do not"
+        )
 
 
 def packed(bits: BoolArray, words: int) -> UInt64Array:

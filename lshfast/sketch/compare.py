@@ -23,8 +23,9 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
     Parameters
     ----------
     kernel : callable
-        Called with one row, (1, width), or n rows, (n, width), with n rows, (n, width), and with `counts` arrays of
-        int32, (n,), which it fills. It must be symmetric in the first two arguments.
+        Called with one row, (1, width), or n rows, (n, width), with n rows, (n, width), and with
+        `counts` arrays of int32, (n,), which it fills. It must be symmetric in the first two
+        arguments.
     a, b : ndarray of uint64, shape (..., width)
     counts : int
         Numbers that the kernel computes for each pair.
@@ -45,7 +46,9 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
 
 
 def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> tuple[int, ...]:
-    """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError if they do not match."""
+    """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError if they do
+    not match.
+    """
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
     try:
@@ -65,7 +68,9 @@ def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Arra
         kernel(_rows(a, width), _rows(b, width), *[each.reshape(-1) for each in out])
         return
     for i in range(len(out[0])):
-        own, other = (side[min(i, len(side) - 1)] if side.ndim > out[0].ndim else side for side in (a, b))
+        own, other = (
+            side[min(i, len(side) - 1)] if side.ndim > out[0].ndim else side for side in (a, b)
+        )
         _compare(kernel, own, other, [each[i : i + 1].reshape(each.shape[1:]) for each in out])
 
 
@@ -75,7 +80,8 @@ def _rows(array: UInt64Array, width: int) -> UInt64Array:
 
 
 def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
-    """Return the numbers of equal slots of signatures; slots without a value (all ones) do not count.
+    """Return the numbers of equal slots of signatures; slots without a value (all ones) do not
+    count.
 
     Examples
     --------
@@ -89,7 +95,8 @@ def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
 
 
 def best_rows(equal: Int32Array, most: int) -> Int64Array:
-    """Return the rows with the greatest counts, the greatest first; of equal counts, the smaller row first.
+    """Return the rows with the greatest counts, the greatest first; of equal counts, the smaller
+    row first.
 
     Rows with a negative count are omitted, so there may be fewer than `most`.
 
@@ -100,8 +107,14 @@ def best_rows(equal: Int32Array, most: int) -> Int64Array:
     >>> best_rows(np.array([3, 9, -1, 3, 9, 3], np.int32), 4).tolist()
     [1, 4, 0, 3]
     """
-    least = int(np.partition(equal, len(equal) - most)[len(equal) - most]) if 0 < most < len(equal) else 0
+    least = (
+        int(np.partition(equal, len(equal) - most)[len(equal) - most])
+        if 0 < most < len(equal)
+        else 0
+    )
     better = np.flatnonzero(equal > max(least, -1))
     if least >= 0:
-        better = np.concatenate([better, np.flatnonzero(equal == least)[: max(most - len(better), 0)]])
+        better = np.concatenate(
+            [better, np.flatnonzero(equal == least)[: max(most - len(better), 0)]]
+        )
     return np.asarray(better[np.argsort(-equal[better], kind="stable")][:most])

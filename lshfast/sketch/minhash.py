@@ -1,4 +1,6 @@
-"""MinHash: signatures whose slots are equal with a probability that is the Jaccard similarity of the sets."""
+"""MinHash: signatures whose slots are equal with a probability that is the Jaccard similarity of
+the sets.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,20 @@ UINT64 = np.dtype(np.uint64)
 
 
 def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None:
-    """Raise ValueError, with the reason, if the sketcher of signatures says that they cannot be banded or indexed."""
+    """Raise ValueError, with the reason, if the sketcher of signatures says that they cannot be
+    banded or indexed.
+    """
     hasher = getattr(signatures, "hasher", None)
     reason = getattr(hasher, "not_for_bands", None)
     if reason is not None:
         raise ValueError(f"{name} are of {hasher}: {reason}")
 
 
-def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures") -> UInt64Array:
-    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or raise an error.
+def check_signatures(
+    signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures"
+) -> UInt64Array:
+    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or raise an
+    error.
 
     Raises
     ------
@@ -43,19 +50,27 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     plain = type(signatures) is np.ndarray
     if not plain:
         check_for_bands(signatures, name)
-    if isinstance(signatures, TokenSets):  # numpy would convert them to an array if all rows had the same size
-        raise TypeError(f"{name} must be uint64, not TokenSets: sketch them first, hasher.sketch(sets)")
+    # Numpy would convert them to an array if all rows had the same size.
+    if isinstance(signatures, TokenSets):
+        raise TypeError(
+            f"{name} must be uint64, not TokenSets: sketch them first, hasher.sketch(sets)"
+        )
     array = array_of(signatures, name)
     if array.dtype is not UINT64 and array.dtype != UINT64:
         kind = kind_of_values(signatures)
-        advice = ": sketch them first, hasher.sketch(lshfast.shingle(texts))" if kind == "texts" else ""
+        advice = (
+            ": sketch them first, hasher.sketch(lshfast.shingle(texts))" if kind == "texts" else ""
+        )
         raise TypeError(f"{name} must be uint64, not {kind}{advice}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
-        raise ValueError(f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}")
+        raise ValueError(
+            f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}"
+        )
     other = None if plain else getattr(signatures, "hasher", None)
     if other is not None and other != hasher:
         for what in ("scheme", "seed"):
-            mine, theirs = getattr(hasher, what), getattr(other, what, None)
+            mine = getattr(hasher, what)
+            theirs = getattr(other, what, None)
             if mine != theirs:
                 raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
         raise ValueError(f"{name} are of {other}, not of {hasher}")
@@ -64,11 +79,17 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
 
 
 def kind_of_values(values: Any) -> str:
-    """Describe values that are not signatures: "texts", the dtype of an array or of numbers, or the type."""
+    """Describe values that are not signatures: "texts", the dtype of an array or of numbers, or the
+    type.
+    """
     if values is None:
         return "None"
     array = np.asarray(values)
-    if array.dtype.kind in "OUS" and are_texts(values) and (isinstance(values, (str, bytes)) or len(array)):
+    if (
+        array.dtype.kind in "OUS"
+        and are_texts(values)
+        and (isinstance(values, (str, bytes)) or len(array))
+    ):
         return "texts"
     if isinstance(values, np.ndarray) or (array.dtype.kind in "biuf" and array.size):
         return str(array.dtype)
@@ -79,18 +100,21 @@ def kind_of_values(values: Any) -> str:
 class MinHasher(SlotSketcher[TokenSets]):
     """Compute MinHash signatures of token sets.
 
-    Both schemes have 64-bit slots and give an unbiased estimate of the Jaccard similarity. Signatures are merged by the
-    slot-wise minimum. ``fast`` takes O(n + k log k) steps for a set of n tokens; its variance is half that of
-    ``classic`` for n <= k. ``classic`` uses k independent functions a x + b mod 2**61 - 1 and takes n k steps.
-    Signatures with different schemes, lengths or seeds cannot be compared.
+    Both schemes have 64-bit slots and give an unbiased estimate of the Jaccard similarity.
+    Signatures are merged by the slot-wise minimum. ``fast`` takes O(n + k log k) steps for a set of
+    n tokens; its variance is half that of ``classic`` for n <= k. ``classic`` uses k independent
+    functions a x + b mod 2**61 - 1 and takes n k steps. Signatures with different schemes, lengths
+    or seeds cannot be compared.
 
     Parameters
     ----------
     num_perm : int, default 128
-        Slots of a signature, k, in 1..65,536. The standard error at similarity s is at most sqrt(s (1 - s) / k).
+        Slots of a signature, k, in 1..65,536. The standard error at similarity s is at most sqrt(s
+        (1 - s) / k).
     scheme : {"fast", "classic"}, default "fast"
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -107,8 +131,9 @@ class MinHasher(SlotSketcher[TokenSets]):
 
     References
     ----------
-    ``fast``: S. Dahlgaard, M. B. T. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS 2017, with a bounded number
-    of rounds. ``classic``: A. Z. Broder, "On the resemblance and containment of documents", 1997.
+    ``fast``: S. Dahlgaard, M. B. T. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS 2017,
+    with a bounded number of rounds. ``classic``: A. Z. Broder, "On the resemblance and containment
+    of documents", 1997.
 
     Examples
     --------
@@ -128,7 +153,9 @@ class MinHasher(SlotSketcher[TokenSets]):
     _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM))
+        object.__setattr__(
+            self, "num_perm", check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
+        )
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants

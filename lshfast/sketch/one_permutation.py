@@ -1,4 +1,6 @@
-"""One-permutation hashing: signatures that need one hash per token, for estimates but not for banding."""
+"""One-permutation hashing: signatures that need one hash per token, for estimates but not for
+banding.
+"""
 
 from __future__ import annotations
 
@@ -20,26 +22,30 @@ from lshfast.tokens import TokenSets
 class OnePermutation(SlotSketcher[TokenSets]):
     """Compute one-permutation signatures of token sets.
 
-    The hash of a token selects one of k groups, and a value. A slot is the least value in its group. If the group has
-    no token, the slot has no value: it is 2**64 - 1. A slot without a value in both signatures does not count. A slot
-    with a value in only one signature counts as not equal. The share of equal slots among those that count is an
-    unbiased estimate of the Jaccard similarity s. Its variance is
+    The hash of a token selects one of k groups, and a value. A slot is the least value in its
+    group. If the group has no token, the slot has no value: it is 2**64 - 1. A slot without a value
+    in both signatures does not count. A slot with a value in only one signature counts as not
+    equal. The share of equal slots among those that count is an unbiased estimate of the Jaccard
+    similarity s. Its variance is
 
         s (1 - s) (E[1 / m] f / (f - 1) - 1 / (f - 1)),
 
-    where f > 1 is the size of the union of both sets, and m is the number of groups that contain a token of the union.
-    This is at most s (1 - s) / k, the variance of k independent functions. A set of n tokens takes O(n + k) steps.
+    where f > 1 is the size of the union of both sets, and m is the number of groups that contain a
+    token of the union. This is at most s (1 - s) / k, the variance of k independent functions. A
+    set of n tokens takes O(n + k) steps.
 
-    Signatures are merged by the slot-wise minimum. They cannot be banded: two small sets without a common token have
-    many slots without a value in both, and these slots would put them into the same buckets. Indexes refuse such
-    signatures. Use ``MinHasher(scheme="fast")``, in which every slot of a non-empty set has a value.
+    Signatures are merged by the slot-wise minimum. They cannot be banded: two small sets without a
+    common token have many slots without a value in both, and these slots would put them into the
+    same buckets. Indexes refuse such signatures. Use ``MinHasher(scheme="fast")``, in which every
+    slot of a non-empty set has a value.
 
     Parameters
     ----------
     num_perm : int, default 128
         Slots of a signature, k, in 1..65,536.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -73,7 +79,8 @@ class OnePermutation(SlotSketcher[TokenSets]):
 
     scheme: ClassVar[str] = "one_permutation"
     not_for_bands: ClassVar[str] = (
-        "their slots without a value would match in sets that share nothing, so they are for estimates only; "
+        "their slots without a value would match in sets that share nothing, so they are for "
+        "estimates only; "
         "MinHasher makes signatures for buckets"
     )
 
@@ -89,4 +96,6 @@ class OnePermutation(SlotSketcher[TokenSets]):
         return sets.counts + self.num_perm
 
     def _fill(self, sets: TokenSets, rows: slice, signatures: UInt64Array) -> None:
-        kernels.groups(sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures)
+        kernels.groups(
+            sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures
+        )

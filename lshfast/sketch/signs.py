@@ -14,22 +14,33 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import made_by
-from lshfast.sketch.codes import PIECE_TOKENS, ZEROS, CodeSketcher, Zero, as_int64, check_sums, packed, unpacked
+from lshfast.sketch.codes import (
+    PIECE_TOKENS,
+    ZEROS,
+    CodeSketcher,
+    Zero,
+    as_int64,
+    check_sums,
+    packed,
+    unpacked,
+)
 
 MAX_DIM = 2**24
 
 
 @dataclass(frozen=True)
 class SignSketcher(CodeSketcher):
-    """Compute codes of dense vectors: the signs of their dot products with random or given vectors of ±1.
+    """Compute codes of dense vectors: the signs of their dot products with random or given vectors
+    of ±1.
 
-    Coordinate j of the random vector of a bit is +1 if the hash of token j, as computed by a `SimHasher` with the same
-    seed, has the bit. So the code of a vector x of integers is the SimHash code of the tokens 0..dim - 1 with
-    weights x. Dot products of integers are exact. Dot products of floats are added in float64 from the first to the
-    last coordinate, so they are equal on all machines.
+    Coordinate j of the random vector of a bit is +1 if the hash of token j, as computed by a
+    `SimHasher` with the same seed, has the bit. So the code of a vector x of integers is the
+    SimHash code of the tokens 0..dim - 1 with weights x. Dot products of integers are exact. Dot
+    products of floats are added in float64 from the first to the last coordinate, so they are equal
+    on all machines.
 
-    The code of a vector of zeros, and of a vector whose dot products are all zero, is all ones. No other vector has
-    this code.
+    The code of a vector of zeros, and of a vector whose dot products are all zero, is all ones. No
+    other vector has this code.
 
     Parameters
     ----------
@@ -38,10 +49,12 @@ class SignSketcher(CodeSketcher):
     bits : int, default 64
         Bits of a code, which is the number of vectors of ±1, in 1..4,096.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
     zero : {"minus", "plus", "random"}, default "minus"
-        The sign of a dot product of zero. Random signs are derived from the signs of the other dot products of the
-        vector. Parallel vectors therefore have equal codes, and opposite vectors have opposite codes.
+        The sign of a dot product of zero. Random signs are derived from the signs of the other dot
+        products of the vector. Parallel vectors therefore have equal codes, and opposite vectors
+        have opposite codes.
 
     Raises
     ------
@@ -55,8 +68,8 @@ class SignSketcher(CodeSketcher):
 
     References
     ----------
-    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; D. Achlioptas,
-    "Database-friendly random projections", 2003: vectors of ±1.
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; D.
+    Achlioptas, "Database-friendly random projections", 2003: vectors of ±1.
 
     Examples
     --------
@@ -89,15 +102,21 @@ class SignSketcher(CodeSketcher):
             hashed = [kernels.hashes(tokens, constant) for constant in constants]
             masks = np.ascontiguousarray(np.stack(hashed, axis=1))
         else:
-            masks = np.frombuffer(self._given, "<u8").astype(np.uint64).reshape(self.dim, self.words)
+            masks = (
+                np.frombuffer(self._given, "<u8").astype(np.uint64).reshape(self.dim, self.words)
+            )
         object.__setattr__(self, "_masks", masks)
 
     def __repr__(self) -> str:
-        drawn = f"SignSketcher(dim={self.dim}, bits={self.bits}, seed={self.seed}, zero={self.zero!r})"
+        drawn = (
+            f"SignSketcher(dim={self.dim}, bits={self.bits}, seed={self.seed}, zero={self.zero!r})"
+        )
         return drawn if self._given is None else f"{drawn} of vectors {checksum(self._given):016x}"
 
     @classmethod
-    def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: Seed = 1) -> SignSketcher:
+    def of_vectors(
+        cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: Seed = 1
+    ) -> SignSketcher:
         """Create a sketcher from given vectors of ±1.
 
         Parameters
@@ -118,8 +137,8 @@ class SignSketcher(CodeSketcher):
         TypeError
             If the vectors are not numbers.
         ValueError
-            If they do not have two dimensions, contain a number other than +1 and -1, or `bits` or `dim` is out of
-            range.
+            If they do not have two dimensions, contain a number other than +1 and -1, or `bits` or
+            `dim` is out of range.
 
         Examples
         --------
@@ -138,7 +157,9 @@ class SignSketcher(CodeSketcher):
             raise ValueError(f"vectors must be of +1 and -1, and {at} is {array[at]}")
         bits, dim = array.shape
         check_int("bits", bits, 1, kernels.MAX_BITS)
-        return cls(dim, bits, seed, zero, packed(array.T > 0, -(-bits // 64)).astype("<u8").tobytes())
+        return cls(
+            dim, bits, seed, zero, packed(array.T > 0, -(-bits // 64)).astype("<u8").tobytes()
+        )
 
     @property
     def vectors(self) -> npt.NDArray[np.int8]:
@@ -146,21 +167,31 @@ class SignSketcher(CodeSketcher):
         return np.ascontiguousarray(unpacked(self._masks, self.bits).T)
 
     @overload
-    def dots(self, vectors: npt.NDArray[np.integer[Any]], *, threads: int | None = None) -> Int64Array: ...
+    def dots(
+        self, vectors: npt.NDArray[np.integer[Any]], *, threads: int | None = None
+    ) -> Int64Array: ...
     @overload
-    def dots(self, vectors: npt.NDArray[np.floating[Any]], *, threads: int | None = None) -> Float64Array: ...
+    def dots(
+        self, vectors: npt.NDArray[np.floating[Any]], *, threads: int | None = None
+    ) -> Float64Array: ...
     @overload
-    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array: ...
-    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array:
+    def dots(
+        self, vectors: npt.ArrayLike, *, threads: int | None = None
+    ) -> Int64Array | Float64Array: ...
+    def dots(
+        self, vectors: npt.ArrayLike, *, threads: int | None = None
+    ) -> Int64Array | Float64Array:
         """Compute the dot products of vectors with the vectors of ±1.
 
         Parameters
         ----------
         vectors : array_like of integers or floats, shape (n, dim) or (dim,)
-            The absolute values of integers in a row must add up to less than 2**63. Floats must be finite; their
-            absolute values must be at most (1 - 2**-28) times the largest float64 / dim, so that no sum overflows.
+            The absolute values of integers in a row must add up to less than 2**63. Floats must be
+            finite; their absolute values must be at most (1 - 2**-28) times the largest float64 /
+            dim, so that no sum overflows.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -171,7 +202,8 @@ class SignSketcher(CodeSketcher):
         TypeError
             If the vectors are neither integers nor floats of at most 64 bits.
         ValueError
-            If they have a different shape, or a coordinate or the sum of a row is out of range. NaN is out of range.
+            If they have a different shape, or a coordinate or the sum of a row is out of range. NaN
+            is out of range.
 
         Examples
         --------
@@ -186,7 +218,9 @@ class SignSketcher(CodeSketcher):
         def work(part: slice) -> None:
             dots[part] = self._dots(rows[part])
 
-        for_each_piece(work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads)
+        for_each_piece(
+            work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads
+        )
         return dots.reshape(*array.shape[:-1], self.bits)
 
     def sketch(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
@@ -221,7 +255,9 @@ class SignSketcher(CodeSketcher):
         def work(part: slice) -> None:
             codes[part] = self._settled(self._dots(rows[part]), self.zero, self.seed)
 
-        for_each_piece(work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads)
+        for_each_piece(
+            work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads
+        )
         return made_by(self, codes.reshape(*array.shape[:-1], self.words))
 
     def signs(self, codes: npt.ArrayLike) -> npt.NDArray[np.int8]:
@@ -256,23 +292,34 @@ class SignSketcher(CodeSketcher):
 
     def _dots(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         dots = np.empty((len(rows), 64 * self.words), rows.dtype)
-        (kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles)(rows, self._masks, dots)
+        (kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles)(
+            rows, self._masks, dots
+        )
         return dots[:, : self.bits]
 
     def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return vectors as a contiguous array of int64 or float64, or raise an error if dot products may overflow."""
+        """Return vectors as a contiguous array of int64 or float64, or raise an error if dot
+        products may overflow.
+        """
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-            raise TypeError(f"vectors must be integers or floats of up to 64 bits, not {array.dtype}")
+            raise TypeError(
+                f"vectors must be integers or floats of up to 64 bits, not {array.dtype}"
+            )
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
-            raise ValueError(f"vectors must have shape (n, {self.dim}) or ({self.dim},), not {array.shape}")
+            raise ValueError(
+                f"vectors must have shape (n, {self.dim}) or ({self.dim},), not {array.shape}"
+            )
         if array.dtype.kind == "f":
             array = np.ascontiguousarray(array, np.float64)
-            most = np.finfo(np.float64).max / self.dim * (1 - 2**-28)  # rounding adds at most 2**-29 of a sum
+            # Rounding adds at most 2**-29 of a sum.
+            most = np.finfo(np.float64).max / self.dim * (1 - 2**-28)
             wrong = np.argwhere(~(np.abs(array) <= most))
             if len(wrong):
                 at = tuple(wrong[0].tolist())
-                raise ValueError(f"vectors must be in -{most:.4g}..{most:.4g}, and {at} is {array[at]}")
+                raise ValueError(
+                    f"vectors must be in -{most:.4g}..{most:.4g}, and {at} is {array[at]}"
+                )
             return array
         array = as_int64(array, "vectors")
         offsets = np.arange(array.size // self.dim + 1, dtype=np.int64) * self.dim

@@ -1,6 +1,8 @@
-"""SimHash: codes whose bits are the signs of dot products with vectors of ±1, which estimate angles.
+"""SimHash: codes whose bits are the signs of dot products with vectors of ±1, which estimate
+angles.
 
-The dot products of a token set, its counters, are integers. Counters can be added and subtracted; codes cannot.
+The dot products of a token set, its counters, are integers. Counters can be added and subtracted;
+codes cannot.
 """
 
 from __future__ import annotations
@@ -25,23 +27,27 @@ from lshfast.tokens import TokenSets
 class SimHasher(CodeSketcher):
     """Compute SimHash codes of token sets.
 
-    Each token's hash defines a vector of ±1, one component per bit. The counters of a row are the sum of these vectors,
-    each multiplied by the weight of its token. A bit of the code is one if the counter is above zero, and zero
-    otherwise. A repeated token counts each time; ``sketch(sets.distinct())`` counts it once. Two codes differ in a bit
-    with a probability of about angle / pi, where the angle is that between the vectors of the token weights. The
-    similarity of rows with a small, even number of tokens is overestimated, because counters of zero are frequent and
-    give equal bits. For example, two rows of two tokens each, without a common token, have 5/8 equal bits.
+    Each token's hash defines a vector of ±1, one component per bit. The counters of a row are the
+    sum of these vectors, each multiplied by the weight of its token. A bit of the code is one if
+    the counter is above zero, and zero otherwise. A repeated token counts each time;
+    ``sketch(sets.distinct())`` counts it once. Two codes differ in a bit with a probability of
+    about angle / pi, where the angle is that between the vectors of the token weights. The
+    similarity of rows with a small, even number of tokens is overestimated, because counters of
+    zero are frequent and give equal bits. For example, two rows of two tokens each, without a
+    common token, have 5/8 equal bits.
 
-    The code of an empty row, and of a row whose counters are all zero, is all ones. No other row has this code: if it
-    is the result, the lowest bit is set to zero. The methods treat such a row as different from every row, also from
-    another empty one. Other software does not, so call `is_empty` before you pass codes to it.
+    The code of an empty row, and of a row whose counters are all zero, is all ones. No other row
+    has this code: if it is the result, the lowest bit is set to zero. The methods treat such a row
+    as different from every row, also from another empty one. Other software does not, so call
+    `is_empty` before you pass codes to it.
 
     Parameters
     ----------
     bits : int, default 64
         Bits of a code, a multiple of 64 in 64..4,096.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -56,8 +62,8 @@ class SimHasher(CodeSketcher):
 
     References
     ----------
-    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; G. S. Manku, A. Jain,
-    A. Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; G. S.
+    Manku, A. Jain, A. Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
 
     Examples
     --------
@@ -67,7 +73,10 @@ class SimHasher(CodeSketcher):
     >>> codes = hasher.sketch(sets)
     >>> codes.shape, codes.dtype
     ((4, 4), dtype('uint64'))
-    >>> bool(abs(hasher.cosine(codes[0], codes[1]) - 0.9) < 0.15), bool(abs(hasher.cosine(codes[0], codes[2])) < 0.4)
+    >>> (
+    ...     bool(abs(hasher.cosine(codes[0], codes[1]) - 0.9) < 0.15),
+    ...     bool(abs(hasher.cosine(codes[0], codes[2])) < 0.4),
+    ... )
     (True, True)
     >>> hasher.is_empty(codes).tolist()
     [False, False, False, True]
@@ -100,11 +109,12 @@ class SimHasher(CodeSketcher):
         sets : TokenSets
             n rows. The order of the tokens in a row does not change its code.
         weights : array_like of integers, shape (m,), optional
-            One weight for each of the m elements of ``sets.tokens``; the default is 1. Weights may be negative or zero.
-            The absolute weights of a row must add up to less than 2**63. Floats are refused: multiply them by a power
-            of two and round them.
+            One weight for each of the m elements of ``sets.tokens``; the default is 1. Weights may
+            be negative or zero. The absolute weights of a row must add up to less than 2**63.
+            Floats are refused: multiply them by a power of two and round them.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -138,7 +148,9 @@ class SimHasher(CodeSketcher):
             kernels.counters(offsets, sets.tokens, weighed, self._constants, counters)
             codes[rows] = self._settled(counters, "minus", 0)
 
-        for_each_piece(work, sets.counts if weighed is None else sets.counts + self.bits, PIECE_TOKENS, threads)
+        for_each_piece(
+            work, sets.counts if weighed is None else sets.counts + self.bits, PIECE_TOKENS, threads
+        )
         return made_by(self, codes)
 
     def counters(
@@ -154,8 +166,8 @@ class SimHasher(CodeSketcher):
         Returns
         -------
         SketchArray, an ndarray of int64, shape (n, bits)
-            For each bit, the weights of the tokens whose hash has the bit, minus the weights of the other tokens. All
-            zero if a row is empty.
+            For each bit, the weights of the tokens whose hash has the bit, minus the weights of the
+            other tokens. All zero if a row is empty.
 
         Raises
         ------
@@ -228,8 +240,8 @@ class SimHasher(CodeSketcher):
         TypeError
             If the counters are not int64.
         ValueError
-            If a sum is outside -2**63..2**63 - 1, there are not `bits` counters per row, the numbers of rows do not
-            match, or a different sketcher made them.
+            If a sum is outside -2**63..2**63 - 1, there are not `bits` counters per row, the
+            numbers of rows do not match, or a different sketcher made them.
 
         Examples
         --------
@@ -239,17 +251,20 @@ class SimHasher(CodeSketcher):
         >>> bool((hasher.merge(a, b) == both).all()), bool((hasher.subtract(both, b) == a).all())
         (True, True)
         """
-        a, b = self._counters(a, "a"), self._counters(b, "b")
+        a = self._counters(a, "a")
+        b = self._counters(b, "b")
         fitted(a, b, "merged")
         return self._unless_wrapped(a + b, a, b, "+")
 
     def subtract(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
-        """Subtract counters row by row: the result is the counters of the rows of a without the tokens of b.
+        """Subtract counters row by row: the result is the counters of the rows of a without the
+        tokens of b.
 
         Parameters
         ----------
         a, b : array_like of int64, shape (..., bits)
-            Counters. Their leading dimensions are broadcast. It is not checked that a contains the tokens of b.
+            Counters. Their leading dimensions are broadcast. It is not checked that a contains the
+            tokens of b.
 
         Returns
         -------
@@ -269,12 +284,17 @@ class SimHasher(CodeSketcher):
         >>> bool((hasher.subtract(a, b) == rest).all())
         True
         """
-        a, b = self._counters(a, "a"), self._counters(b, "b")
+        a = self._counters(a, "a")
+        b = self._counters(b, "b")
         fitted(a, b, "subtracted")
         return self._unless_wrapped(a - b, a, ~b, "-")
 
-    def _unless_wrapped(self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str) -> Int64Array:
-        """Return counters, or raise ValueError if one overflowed; its sign then differs from that of both operands."""
+    def _unless_wrapped(
+        self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str
+    ) -> Int64Array:
+        """Return counters, or raise ValueError if one overflowed; its sign then differs from that
+        of both operands.
+        """
         wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
         if len(wrapped):
             raise ValueError(f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}")
@@ -291,9 +311,14 @@ def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | 
         return None
     array = array_of(weights, "weights")
     if array.shape != sets.tokens.shape:
-        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
+        raise ValueError(
+            f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}"
+        )
     if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"weights must be integers, not {array.dtype}: multiply floats by a power of two and round")
+        raise TypeError(
+            f"weights must be integers, not {array.dtype}: multiply floats by a power of two and "
+            "round"
+        )
     array = as_int64(array, "weights")
     check_sums(sets.offsets, array, "weights")
     return array

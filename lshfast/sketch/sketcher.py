@@ -22,11 +22,14 @@ PIECE_TOKENS = 1 << 17
 def check_token_sets(sets: Any) -> None:
     """Raise TypeError, with advice, if these are not TokenSets."""
     if not isinstance(sets, TokenSets):
-        raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+        raise TypeError(
+            f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}"
+        )
 
 
 class SlotSketcher(Generic[Sets]):
-    """Base class of sketchers with `num_perm` slots per signature; the share of equal slots estimates a similarity.
+    """Base class of sketchers with `num_perm` slots per signature; the share of equal slots
+    estimates a similarity.
 
     A subclass defines which sets it takes, the cost of a row, and how signatures are computed.
     """
@@ -39,9 +42,11 @@ class SlotSketcher(Generic[Sets]):
         Parameters
         ----------
         sets : TokenSets, or WeightedSets for a `WeightedMinHasher`
-            n rows. The order of the tokens in a row, and repetitions in TokenSets, do not change the signature.
+            n rows. The order of the tokens in a row, and repetitions in TokenSets, do not change
+            the signature.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -63,14 +68,19 @@ class SlotSketcher(Generic[Sets]):
         """
         self._check_sets(sets)
         signatures = np.empty((len(sets), self.num_perm), np.uint64)
-        for_each_piece(lambda rows: self._fill(sets, rows, signatures[rows]), self._costs(sets), PIECE_TOKENS, threads)
+        for_each_piece(
+            lambda rows: self._fill(sets, rows, signatures[rows]),
+            self._costs(sets),
+            PIECE_TOKENS,
+            threads,
+        )
         return made_by(self, signatures)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
         """Merge signatures row by row, by the slot-wise minimum.
 
-        The result is the signature of the union of two sets. For weighted sets, it is the signature of the set with the
-        greater weight of each token.
+        The result is the signature of the union of two sets. For weighted sets, it is the signature
+        of the set with the greater weight of each token.
 
         Parameters
         ----------
@@ -87,8 +97,8 @@ class SlotSketcher(Generic[Sets]):
         TypeError
             If the signatures are not uint64.
         ValueError
-            If they have a different number of slots, their numbers of rows do not match, a different sketcher made
-            them, or signatures of this scheme cannot be merged.
+            If they have a different number of slots, their numbers of rows do not match, a
+            different sketcher made them, or signatures of this scheme cannot be merged.
 
         Examples
         --------
@@ -98,7 +108,8 @@ class SlotSketcher(Generic[Sets]):
         >>> bool((sketcher.merge(a, b) == both).all())
         True
         """
-        left, right = self._own(a, "a"), self._own(b, "b")
+        left = self._own(a, "a")
+        right = self._own(b, "b")
         fitted(left, right, "merged")
         return made_by(self, np.minimum(left, right))
 
@@ -113,8 +124,8 @@ class SlotSketcher(Generic[Sets]):
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Estimate the similarity of signatures, row by row, by the share of equal slots.
 
-        For sets it is the Jaccard similarity, for weighted sets sum min / sum max of the weights. A `OnePermutation`
-        ignores slots that have no value in both signatures.
+        For sets it is the Jaccard similarity, for weighted sets sum min / sum max of the weights. A
+        `OnePermutation` ignores slots that have no value in both signatures.
 
         Parameters
         ----------
@@ -131,8 +142,8 @@ class SlotSketcher(Generic[Sets]):
         TypeError
             If the signatures are not uint64.
         ValueError
-            If they have a different number of slots, their numbers of rows do not match, or a different sketcher made
-            them.
+            If they have a different number of slots, their numbers of rows do not match, or a
+            different sketcher made them.
 
         Examples
         --------
@@ -160,5 +171,9 @@ class SlotSketcher(Generic[Sets]):
         return equal_slots(a, b) / self.num_perm
 
     def _own(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        """Return signatures, (..., num_perm), as a plain array, or raise an error if they are not of this sketcher."""
-        return checked(signatures, name, self, np.uint64, self.num_perm, "signatures of ", "slots a signature")
+        """Return signatures, (..., num_perm), as a plain array, or raise an error if they are not
+        of this sketcher.
+        """
+        return checked(
+            signatures, name, self, np.uint64, self.num_perm, "signatures of ", "slots a signature"
+        )

@@ -1,4 +1,6 @@
-"""Weighted sets, and signatures whose slots are equal with probability sum min / sum max of the weights."""
+"""Weighted sets, and signatures whose slots are equal with probability sum min / sum max of the
+weights.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,18 @@ from lshfast.tokens import TokenSets
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
-# The most pairs of all rows together that multisets are expanded into: 2 GiB of tokens if they are in one row.
+# The most pairs of all rows together that multisets are expanded into: 2 GiB of tokens if they are
+# in one row.
 MOST_PAIRS = 1 << 28
 
 
 class WeightedSets:
-    """Store rows of 64-bit tokens with weights; row i is the slice ``offsets[i]:offsets[i + 1]`` of both arrays.
+    """Store rows of 64-bit tokens with weights; row i is the slice ``offsets[i]:offsets[i + 1]`` of
+    both arrays.
 
-    If a row repeats a token, its weights are added. Tokens of weight 0 are removed. So each row has distinct tokens
-    with weights above 0. The object is immutable and can be shared between threads. The arrays are copied, so later
-    writes to the original arrays have no effect.
+    If a row repeats a token, its weights are added. Tokens of weight 0 are removed. So each row has
+    distinct tokens with weights above 0. The object is immutable and can be shared between threads.
+    The arrays are copied, so later writes to the original arrays have no effect.
 
     Parameters
     ----------
@@ -55,8 +59,8 @@ class WeightedSets:
     TypeError
         If the weights are not numbers, or the other arrays do not contain integers.
     ValueError
-        If a weight is NaN, negative or infinite (the error names its row and position), the weights of a token add up
-        to more than a float64 can hold, or the offsets are not valid.
+        If a weight is NaN, negative or infinite (the error names its row and position), the weights
+        of a token add up to more than a float64 can hold, or the offsets are not valid.
 
     See Also
     --------
@@ -77,7 +81,9 @@ class WeightedSets:
     tokens: UInt64Array
     weights: Float64Array
 
-    def __init__(self, offsets: npt.ArrayLike, tokens: npt.ArrayLike, weights: npt.ArrayLike) -> None:
+    def __init__(
+        self, offsets: npt.ArrayLike, tokens: npt.ArrayLike, weights: npt.ArrayLike
+    ) -> None:
         sets = TokenSets(offsets, tokens)
         sets = TokenSets(sets.offsets.copy(), sets.tokens.copy())
         kept = _add_up(*_without_zeros(sets, _checked_weights(sets, weights)))
@@ -102,8 +108,8 @@ class WeightedSets:
         Parameters
         ----------
         rows : iterable of mappings
-            Each row maps elements (str, bytes or int, hashed as in `TokenSets.from_sets`) to weights, which are finite
-            and at least 0.
+            Each row maps elements (str, bytes or int, hashed as in `TokenSets.from_sets`) to
+            weights, which are finite and at least 0.
         seed : int, default 1
             Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared.
 
@@ -130,7 +136,10 @@ class WeightedSets:
         held = list(rows)
         for number, row in enumerate(held):
             if not isinstance(row, Mapping):
-                raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not a mapping of elements to weights")
+                raise TypeError(
+                    f"rows[{number}] is of type {type(row).__name__}, not a mapping of elements "
+                    "to weights"
+                )
         sets = TokenSets.from_sets([list(row) for row in held], seed=seed)
         return cls(sets.offsets, sets.tokens, [weight for row in held for weight in row.values()])
 
@@ -153,8 +162,8 @@ class WeightedSets:
         TypeError
             If the weights are not numbers.
         ValueError
-            If the matrix does not have two dimensions, or a weight is NaN, negative or infinite. The error names its
-            row and its position among the non-zero weights of the row.
+            If the matrix does not have two dimensions, or a weight is NaN, negative or infinite.
+            The error names its row and its position among the non-zero weights of the row.
 
         Examples
         --------
@@ -170,7 +179,9 @@ class WeightedSets:
         if dense.ndim != 2:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
-        offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1), dtype=np.int64)])
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.count_nonzero(present, axis=1), dtype=np.int64)]
+        )
         return cls(offsets, np.nonzero(present)[1], dense[present])
 
     @classmethod
@@ -210,10 +221,14 @@ class WeightedSets:
 
     @property
     def totals(self) -> Float64Array:
-        """Sum of the weights of each row: float64 (n,); inf if it is more than a float64 can hold."""
+        """Sum of the weights of each row: float64 (n,); inf if it is more than a float64
+        can hold.
+        """
         totals = np.zeros(len(self))
         with np.errstate(over="ignore"):
-            np.add.at(totals, np.repeat(np.arange(len(self), dtype=np.int64), self.counts), self.weights)
+            np.add.at(
+                totals, np.repeat(np.arange(len(self), dtype=np.int64), self.counts), self.weights
+            )
         return totals
 
     def __len__(self) -> int:
@@ -223,11 +238,12 @@ class WeightedSets:
         return f"WeightedSets({len(self)} rows, {len(self.tokens)} tokens)"
 
     def pairs(self, *, most: int = MOST_PAIRS) -> TokenSets:
-        """Expand each token x of weight w into the pairs (x, 1), ..., (x, w), and return these as sets of tokens.
+        """Expand each token x of weight w into the pairs (x, 1), ..., (x, w), and return these as
+        sets of tokens.
 
-        The Jaccard similarity of two such sets is sum min / sum max of the weights. Their union has the greater weight
-        of each token. All functions on sets can be used. The pair (x, 1) is the token x itself, so rows whose weights
-        are all 1 do not change.
+        The Jaccard similarity of two such sets is sum min / sum max of the weights. Their union has
+        the greater weight of each token. All functions on sets can be used. The pair (x, 1) is the
+        token x itself, so rows whose weights are all 1 do not change.
 
         Parameters
         ----------
@@ -243,7 +259,8 @@ class WeightedSets:
         TypeError
             If `most` is not an int.
         ValueError
-            If `most` is out of range, a weight is not a whole number, or there are more than `most` pairs.
+            If `most` is out of range, a weight is not a whole number, or there are more than `most`
+            pairs.
 
         Examples
         --------
@@ -259,12 +276,15 @@ class WeightedSets:
         check_int("most", most, 0, 2**48 - 1)
         broken = np.flatnonzero(self.weights % 1)
         if len(broken):
-            raise ValueError(f"weights must be whole numbers, not {self.weights[broken[0]]}{self._at(broken[0])}")
+            raise ValueError(
+                f"weights must be whole numbers, not {self.weights[broken[0]]}{self._at(broken[0])}"
+            )
         with np.errstate(over="ignore"):
             total = self.weights.sum()
         if total > most:
             raise ValueError(
-                f"weights add up to {total:.17g} pairs, more than most = {most}: scale them down, or use "
+                f"weights add up to {total:.17g} pairs, more than most = {most}: scale them down, "
+                "or use "
                 "WeightedMinHasher, which takes no longer for large weights"
             )
         return self.weights.astype(np.int64)
@@ -281,12 +301,15 @@ def _place(offsets: Int64Array, place: int) -> str:
 def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
     array = array_of(weights, "weights")
     if array.ndim != 1 or len(array) != len(sets.tokens):
-        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
+        raise ValueError(
+            f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}"
+        )
     if len(array) and array.dtype.kind not in "iuf":
         raise TypeError(f"weights must be numbers, not {array.dtype}")
     with np.errstate(over="ignore"):
         array = np.array(array, np.float64)
-    first, last = sets.offsets[0], sets.offsets[-1]
+    first = sets.offsets[0]
+    last = sets.offsets[-1]
     held = array[first:last]
     wrong = np.flatnonzero(~((held >= 0) & (held < np.inf)))
     if len(wrong):
@@ -296,25 +319,38 @@ def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
     return array
 
 
-def _without_zeros(sets: TokenSets, weights: Float64Array) -> tuple[Int64Array, UInt64Array, Float64Array]:
+def _without_zeros(
+    sets: TokenSets, weights: Float64Array
+) -> tuple[Int64Array, UInt64Array, Float64Array]:
     """Return (offsets from 0, tokens, weights) of the tokens with weights above 0."""
-    first, last = sets.offsets[0], sets.offsets[-1]
-    offsets, tokens, weights = sets.offsets - first, sets.tokens[first:last], weights[first:last]
+    first = sets.offsets[0]
+    last = sets.offsets[-1]
+    offsets = sets.offsets - first
+    tokens = sets.tokens[first:last]
+    weights = weights[first:last]
     present = weights > 0
     if present.all():
         return offsets, tokens, weights
-    return np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets], tokens[present], weights[present]
+    return (
+        np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets],
+        tokens[present],
+        weights[present],
+    )
 
 
 def _add_up(
     offsets: Int64Array, tokens: UInt64Array, weights: Float64Array
 ) -> tuple[Int64Array, UInt64Array, Float64Array]:
-    """Add the weights of repeated tokens, from the least to the greatest, so that their order does not change a bit."""
+    """Add the weights of repeated tokens, from the least to the greatest, so that their order does
+    not change a bit.
+    """
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
     rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
     order = np.lexsort((weights, tokens, rows))
-    rows, tokens, weights = rows[order], tokens[order], weights[order]
+    rows = rows[order]
+    tokens = tokens[order]
+    weights = weights[order]
     new = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
     sums = np.zeros(np.count_nonzero(new))
     with np.errstate(over="ignore"):
@@ -323,24 +359,30 @@ def _add_up(
     np.cumsum(np.bincount(rows[new], minlength=len(offsets) - 1), out=kept[1:])
     over = np.flatnonzero(np.isinf(sums))
     if len(over):
-        token, where = tokens[new][over[0]], int(rows[new][over[0]])
-        raise ValueError(f"the weights of token {token} in row {where} add up to more than a float64 holds")
+        token = tokens[new][over[0]]
+        where = int(rows[new][over[0]])
+        raise ValueError(
+            f"the weights of token {token} in row {where} add up to more than a float64 holds"
+        )
     return kept, tokens[new], sums
 
 
 @dataclass(frozen=True)
 class WeightedMinHasher(SlotSketcher[WeightedSets]):
-    """Compute signatures of weighted sets, whose slots are equal with probability sum min / sum max of the weights.
+    """Compute signatures of weighted sets, whose slots are equal with probability sum min / sum max
+    of the weights.
 
-    This is the weighted Jaccard similarity of the given weights. It is not the "probability Jaccard" similarity, which
-    normalises each set. Slots are independent, so the standard error at similarity s is sqrt(s (1 - s) / k). Weights
-    can have any magnitude that a float64 can hold, also different magnitudes in one set. Multiplying all weights by a
-    constant changes neither the accuracy nor the speed.
+    This is the weighted Jaccard similarity of the given weights. It is not the "probability
+    Jaccard" similarity, which normalises each set. Slots are independent, so the standard error at
+    similarity s is sqrt(s (1 - s) / k). Weights can have any magnitude that a float64 can hold,
+    also different magnitudes in one set. Multiplying all weights by a constant changes neither the
+    accuracy nor the speed.
 
-    In ``shells``, a slot stores the first point of a Poisson process over the weights of the tokens, as in BagMinHash,
-    TreeMinHash and DartMinHash; only the method that finds the points differs. It takes O(n + k log k) steps for a set
-    of n tokens. The slot-wise minimum of two signatures is the signature of the set with the greater weight of each
-    token. ``icws`` is improved consistent weighted sampling, the reference. It takes n k steps, and its signatures
+    In ``shells``, a slot stores the first point of a Poisson process over the weights of the
+    tokens, as in BagMinHash, TreeMinHash and DartMinHash; only the method that finds the points
+    differs. It takes O(n + k log k) steps for a set of n tokens. The slot-wise minimum of two
+    signatures is the signature of the set with the greater weight of each token. ``icws`` is
+    improved consistent weighted sampling, the reference. It takes n k steps, and its signatures
     cannot be merged.
 
     Parameters
@@ -349,7 +391,8 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
         Slots of a signature, k, in 1..65,536.
     scheme : {"shells", "icws"}, default "shells"
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed`
+        holds it.
 
     Raises
     ------
@@ -364,15 +407,17 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
 
     References
     ----------
-    ``shells``: O. Ertl, "BagMinHash - Minwise Hashing Algorithm for Weighted Sets", KDD 2018; T. Christiani,
-    "DartMinHash: Fast Sketching for Weighted Sets", 2020. ``icws``: S. Ioffe, "Improved Consistent Sampling, Weighted
-    Minhash and L1 Sketching", ICDM 2010.
+    ``shells``: O. Ertl, "BagMinHash - Minwise Hashing Algorithm for Weighted Sets", KDD 2018; T.
+    Christiani, "DartMinHash: Fast Sketching for Weighted Sets", 2020. ``icws``: S. Ioffe, "Improved
+    Consistent Sampling, Weighted Minhash and L1 Sketching", ICDM 2010.
 
     Examples
     --------
     >>> from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
     >>> hasher = WeightedMinHasher(num_perm=256)
-    >>> a, b = hasher.sketch(WeightedSets.from_sets([{"x": 2e-9, "y": 4e-9}, {"x": 3e-9, "y": 3e-9}]))
+    >>> a, b = hasher.sketch(
+    ...     WeightedSets.from_sets([{"x": 2e-9, "y": 4e-9}, {"x": 3e-9, "y": 3e-9}])
+    ... )
     >>> bool(abs(hasher.similarity(a, b) - 5 / 7) < 0.1)
     True
     >>> both = hasher.sketch(WeightedSets.from_sets([{"x": 3e-9, "y": 4e-9}]))[0]
@@ -386,13 +431,16 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
     _constants: tuple[int, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM))
+        object.__setattr__(
+            self, "num_perm", check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM)
+        )
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Merge signatures row by row: the result is the signature of the set with the greater weight of each token.
+        """Merge signatures row by row: the result is the signature of the set with the greater
+        weight of each token.
 
         Parameters
         ----------
@@ -409,24 +457,31 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
         TypeError
             If the signatures are not uint64.
         ValueError
-            If the scheme is "icws"; or if they have a different number of slots, their numbers of rows do not match, or
-            a different sketcher made them.
+            If the scheme is "icws"; or if they have a different number of slots, their numbers of
+            rows do not match, or a different sketcher made them.
 
         Examples
         --------
         >>> from lshfast import WeightedMinHasher, WeightedSets
         >>> hasher = WeightedMinHasher(16)
-        >>> a, b, both = hasher.sketch(WeightedSets.from_sets([{"x": 1, "y": 4}, {"x": 3}, {"x": 3, "y": 4}]))
+        >>> a, b, both = hasher.sketch(
+        ...     WeightedSets.from_sets([{"x": 1, "y": 4}, {"x": 3}, {"x": 3, "y": 4}])
+        ... )
         >>> bool((hasher.merge(a, b) == both).all())
         True
         """
         if self.scheme != "shells":
-            raise ValueError(f"signatures of scheme {self.scheme!r} cannot be merged: use scheme='shells'")
+            raise ValueError(
+                f"signatures of scheme {self.scheme!r} cannot be merged: use scheme='shells'"
+            )
         return super().merge(a, b)
 
     def _check_sets(self, sets: WeightedSets) -> None:
         if not isinstance(sets, WeightedSets):
-            raise TypeError(f"sets must be WeightedSets (see WeightedSets.from_matrix), not {type(sets).__name__}")
+            raise TypeError(
+                "sets must be WeightedSets (see WeightedSets.from_matrix), not "
+                f"{type(sets).__name__}"
+            )
 
     def _costs(self, sets: WeightedSets) -> Int64Array:
         if self.scheme == "icws":
@@ -452,19 +507,23 @@ def sketch_multisets(
 ) -> UInt64Array:
     """Compute MinHash signatures of multisets, by the pairs of `WeightedSets.pairs`.
 
-    The results are signatures of the `MinHasher`. Two slots are equal with probability sum min / sum max of the
-    multiplicities. The slot-wise minimum is the signature of the multiset with the greater multiplicity of each token.
-    If all multiplicities are 1, the signatures are those of the plain sets.
+    The results are signatures of the `MinHasher`. Two slots are equal with probability sum min /
+    sum max of the multiplicities. The slot-wise minimum is the signature of the multiset with the
+    greater multiplicity of each token. If all multiplicities are 1, the signatures are those of the
+    plain sets.
 
     Parameters
     ----------
     hasher : MinHasher
     sets : WeightedSets
-        n rows, with whole numbers as weights. `WeightedSets.counted` creates them from rows with repeated tokens.
+        n rows, with whole numbers as weights. `WeightedSets.counted` creates them from rows with
+        repeated tokens.
     most : int, default 2**28
-        The most pairs of all rows together, in 0..2**48 - 1. The number of pairs is the sum of the multiplicities.
+        The most pairs of all rows together, in 0..2**48 - 1. The number of pairs is the sum of the
+        multiplicities.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
 
     Returns
     -------
@@ -475,7 +534,8 @@ def sketch_multisets(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If `most` or `threads` is out of range, a weight is not a whole number, or there are more pairs than `most`.
+        If `most` or `threads` is out of range, a weight is not a whole number, or there are more
+        pairs than `most`.
 
     See Also
     --------
@@ -495,13 +555,16 @@ def sketch_multisets(
     if not isinstance(hasher, MinHasher):
         raise TypeError(f"hasher must be a MinHasher, not {hasher!r}")
     if not isinstance(sets, WeightedSets):
-        raise TypeError(f"sets must be WeightedSets (see WeightedSets.counted), not {type(sets).__name__}")
+        raise TypeError(
+            f"sets must be WeightedSets (see WeightedSets.counted), not {type(sets).__name__}"
+        )
     counts = sets._whole(most)
     signatures = np.empty((len(sets), hasher.num_perm), np.uint64)
     ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[sets.offsets]
 
     def work(rows: slice) -> None:
-        first, last = sets.offsets[rows.start], sets.offsets[rows.stop]
+        first = sets.offsets[rows.start]
+        last = sets.offsets[rows.stop]
         pairs = kernels.multisets(sets.tokens[first:last], counts[first:last])
         offsets = ends[rows.start : rows.stop + 1] - ends[rows.start]
         signatures[rows] = hasher.sketch(TokenSets(offsets, pairs), threads=1)

@@ -13,4 +13,13 @@ from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
 from lshfast.web.urls import HostPath, path_bigrams, split_url
 
-__all__ = ["Contraction", "HostPath", "Mirror", "Mirrors", "contract", "find_mirrors", "path_bigrams", "split_url"]
+__all__ = [
+    "Contraction",
+    "HostPath",
+    "Mirror",
+    "Mirrors",
+    "contract",
+    "find_mirrors",
+    "path_bigrams",
+    "split_url",
+]

@@ -1,8 +1,10 @@
-"""Contraction of a link graph: nodes with near-equal link sets become one node, until no two are left.
+"""Contraction of a link graph: nodes with near-equal link sets become one node, until no two are
+left.
 
-A merge makes the link sets of the nodes that link there more similar, so merges go on ("cascaded collapse"). A round
-compares only the nodes whose links have changed with those that may be similar to them, which `Prefixes` finds; if that
-is most of the graph, it compares all. Both find the same merges.
+A merge makes the link sets of the nodes that link there more similar, so merges go on ("cascaded
+collapse"). A round compares only the nodes whose links have changed with those that may be similar
+to them, which `Prefixes` finds; if that is most of the graph, it compares all. Both find the same
+merges.
 """
 
 from __future__ import annotations
@@ -41,15 +43,17 @@ class Contraction(Shown):
     labels : ndarray of int64, shape (n,)
         For each node, the smallest node of its class.
     source, target : ndarray of int64, shape (m,)
-        The links between classes, named by their smallest nodes; sorted, each once, without links of a class to itself.
+        The links between classes, named by their smallest nodes; sorted, each once, without links
+        of a class to itself.
     rounds : int
         Rounds with at least one merge.
     left_out : ndarray of int64, shape (l,)
-        With `max_block`: the nodes, in ascending order, that are among the rarest links of a set and whose blocks were
-        left out. They are named by their classes at the time.
+        With `max_block`: the nodes, in ascending order, that are among the rarest links of a set
+        and whose blocks were left out. They are named by their classes at the time.
     partly_compared : ndarray of int64, shape (c,)
-        The classes, in ascending order, that have one of these nodes among their rarest links, and may be similar to
-        another class that they were not compared with. Empty if nothing was left out.
+        The classes, in ascending order, that have one of these nodes among their rarest links, and
+        may be similar to another class that they were not compared with. Empty if nothing was left
+        out.
 
     See Also
     --------
@@ -71,8 +75,12 @@ class Contraction(Shown):
             Figure("rounds", f"{self.rounds:,}", "with merges"),
         ]
         if len(self.left_out):
-            figures.append(Figure("left out", f"{len(self.left_out):,}", "linked nodes, above max_block"))
-            figures.append(Figure("partly compared", f"{len(self.partly_compared):,}", "classes that are left"))
+            figures.append(
+                Figure("left out", f"{len(self.left_out):,}", "linked nodes, above max_block")
+            )
+            figures.append(
+                Figure("partly compared", f"{len(self.partly_compared):,}", "classes that are left")
+            )
         return f"Contraction of {counted(len(self.labels), 'node')}", figures, ""
 
     @property
@@ -97,36 +105,41 @@ def contract(
     max_block: int | None = None,
     progress: Progress | None = None,
 ) -> Contraction:
-    """Merge the nodes of a link graph whose link sets are nearly equal, until no two such nodes are left.
+    """Merge the nodes of a link graph whose link sets are nearly equal, until no two such nodes are
+    left.
 
-    The link set of a class of nodes is the set of the other classes that its members link to; at first, each node is a
-    class. In a round, the classes with at least `min_links` links are considered in the order of their smallest nodes.
-    Each one is merged into the first class before it that was not itself merged in this round, and whose link set, as
-    it was at the start of the round, has a Jaccard similarity of at least `threshold` to its own. Rounds are repeated
-    until one merges nothing. So the result does not depend on the order of the links, and no two classes with enough
-    links have similar link sets at the end. A class without links is never merged.
+    The link set of a class of nodes is the set of the other classes that its members link to; at
+    first, each node is a class. In a round, the classes with at least `min_links` links are
+    considered in the order of their smallest nodes. Each one is merged into the first class before
+    it that was not itself merged in this round, and whose link set, as it was at the start of the
+    round, has a Jaccard similarity of at least `threshold` to its own. Rounds are repeated until
+    one merges nothing. So the result does not depend on the order of the links, and no two classes
+    with enough links have similar link sets at the end. A class without links is never merged.
 
-    Memory is about 100 bytes per link and 50 bytes per node, also of numbers without links. Similarities are exact;
-    nothing is drawn at random.
+    Memory is about 100 bytes per link and 50 bytes per node, also of numbers without links.
+    Similarities are exact; nothing is drawn at random.
 
     Parameters
     ----------
     source, target : array_like of int, shape (m,)
-        Links from source[i] to target[i], numbers of nodes in 0..nodes - 1. Repeated links count once, and links of a
-        node to itself not at all.
+        Links from source[i] to target[i], numbers of nodes in 0..nodes - 1. Repeated links count
+        once, and links of a node to itself not at all.
     threshold : float, Fraction or (p, q), default 0.9
         In (0, 1]. A fraction p / q is exact.
     nodes : int, optional
         Number of nodes, at most 2**31. The default is the largest number of a node plus 1.
     same : array_like of int, shape (k, 2), optional
-        Pairs of nodes that are known to be the same, such as pages with equal contents. They are merged first.
+        Pairs of nodes that are known to be the same, such as pages with equal contents. They are
+        merged first.
     min_links : int, default 1
-        Least number of links of a class that is compared. With 2, pages that only link to their home page stay.
+        Least number of links of a class that is compared. With 2, pages that only link to their
+        home page stay.
     max_block : int, optional
-        The most pairs of a block, at least 1. A block is the different link sets with a link to the same node, among
-        those that a round compares. Larger blocks are left out: sets that share no rare link but those of larger blocks
-        are not compared, so similar classes may be left. `left_out` and `partly_compared` of the result say which. All
-        merges are of similar sets. By default, nothing is left out.
+        The most pairs of a block, at least 1. A block is the different link sets with a link to the
+        same node, among those that a round compares. Larger blocks are left out: sets that share no
+        rare link but those of larger blocks are not compared, so similar classes may be left.
+        `left_out` and `partly_compared` of the result say which. All merges are of similar sets. By
+        default, nothing is left out.
     progress : callable, optional
         Called with ("merge", merged nodes, None) after each round.
 
@@ -147,13 +160,14 @@ def contract(
 
     References
     ----------
-    A. Z. Broder, "Locally similar web subgraphs": contraction of a crawl, repeated until it is stable. Leaders are
-    found by prefixes: S. Chaudhuri, V. Ganti, R. Kaushik, "A primitive operator for similarity joins in data
-    cleaning", ICDE 2006.
+    A. Z. Broder, "Locally similar web subgraphs": contraction of a crawl, repeated until it is
+    stable. Leaders are found by prefixes: S. Chaudhuri, V. Ganti, R. Kaushik, "A primitive operator
+    for similarity joins in data cleaning", ICDE 2006.
 
     Examples
     --------
-    Nodes 0 and 1 link to 2 and 3. These are merged, because both link to 4, and then 0 and 1 are merged too:
+    Nodes 0 and 1 link to 2 and 3. These are merged, because both link to 4, and then 0 and 1 are
+    merged too:
 
     >>> from lshfast.web import contract
     >>> found = contract([0, 1, 2, 3], [2, 3, 4, 4])
@@ -165,7 +179,9 @@ def contract(
     rule = rule_of("jaccard", threshold)
     links = _nodes_of(source, "source"), _nodes_of(target, "target")
     if len(links[0]) != len(links[1]):
-        raise ValueError(f"source and target must have the same length, not {len(links[0])} and {len(links[1])}")
+        raise ValueError(
+            f"source and target must have the same length, not {len(links[0])} and {len(links[1])}"
+        )
     pairs = _pairs_of(same)
     largest = max((int(part.max()) for part in (*links, pairs.ravel()) if part.size), default=-1)
     n = largest + 1 if nodes is None else check_int("nodes", nodes, 0, MAX_NODES)
@@ -194,7 +210,9 @@ def contract(
 
 
 class _Rows(NamedTuple):
-    """The link sets of some classes as CSR; links are in the order of the classes, ascending within a set."""
+    """The link sets of some classes as CSR; links are in the order of the classes, ascending within
+    a set.
+    """
 
     classes: Int64Array
     offsets: Int64Array
@@ -204,11 +222,12 @@ class _Rows(NamedTuple):
 class _Graph:
     """A graph whose nodes are being merged.
 
-    The links are stored as they were at the last compaction, between the classes of that time, which are its nodes.
-    `members` are the nodes of the classes that were merged since then, and `links` their links. `now` is the class of
-    each of these nodes, and at a compaction of all nodes. A compaction costs as much as the whole graph, so it is
-    repeated after as many links were looked at. `prefixes` lists the present link sets, once a round looks at a part of
-    the graph only. `left_out` and `partly_compared` mark what `max_block` has left out so far.
+    The links are stored as they were at the last compaction, between the classes of that time,
+    which are its nodes. `members` are the nodes of the classes that were merged since then, and
+    `links` their links. `now` is the class of each of these nodes, and at a compaction of all
+    nodes. A compaction costs as much as the whole graph, so it is repeated after as many links were
+    looked at. `prefixes` lists the present link sets, once a round looks at a part of the graph
+    only. `left_out` and `partly_compared` mark what `max_block` has left out so far.
     """
 
     def __init__(
@@ -238,7 +257,8 @@ class _Graph:
         self._compact(*self.links())
 
     def _compact(self, source: Int64Array, target: Int64Array) -> None:
-        n, self.now = len(self.now), self.now[self.now]
+        n = len(self.now)
+        self.now = self.now[self.now]
         numbers = _distinct(_joined(self.now[source], self.now[target]))
         self._out = _rows_of(numbers, n)
         self._in = _rows_of(_sorted(numbers << _HALF | numbers >> _HALF), n)
@@ -296,7 +316,8 @@ class _Graph:
         several = self._merged[classes]
         if not several.any():
             return classes, places
-        nodes, owners = [classes[~several]], [places[~several]]
+        nodes = [classes[~several]]
+        owners = [places[~several]]
         for place in places[several].tolist():
             held = np.concatenate(self._members[int(classes[place])])
             self._members[int(classes[place])] = [held]
@@ -314,25 +335,34 @@ class _Graph:
         several = self._merged[classes]
         single = np.flatnonzero(~several)
         offsets, places = places_of_rows(self._out.offsets, classes[single])
-        owners, parts = [np.repeat(single, np.diff(offsets))], [self._out.links[places]]
+        owners = [np.repeat(single, np.diff(offsets))]
+        parts = [self._out.links[places]]
         merged = np.flatnonzero(several).tolist()
         for place in merged:
             parts.append(np.concatenate(self._links[int(classes[place])]))
             owners.append(np.full(len(parts[-1]), place, np.int64))
-        rows, links = np.concatenate(owners), self.now[np.concatenate(parts)]
+        rows = np.concatenate(owners)
+        links = self.now[np.concatenate(parts)]
         self._work += len(links)
         other = links != classes[rows]
         found = _rows_of(_distinct(_joined(rows[other], links[other], same=True)), len(classes))
         for place in merged:
-            self._links[int(classes[place])] = [found.links[found.offsets[place] : found.offsets[place + 1]].copy()]
+            self._links[int(classes[place])] = [
+                found.links[found.offsets[place] : found.offsets[place + 1]].copy()
+            ]
         return _Rows(classes, *found[1:])
 
     def _near(self, changed: Int64Array) -> Int64Array | None:
-        """Return these classes and all that may have a similar link set; None if that are too many to be worth it."""
-        n, prefixes = len(self.now), self._prefixes
+        """Return these classes and all that may have a similar link set; None if that are too many
+        to be worth it.
+        """
+        n = len(self.now)
+        prefixes = self._prefixes
         if prefixes is None:
             self._rank = np.empty(n, np.int64)
-            self._rank[np.argsort(np.diff(self._in.offsets), kind="stable")] = np.arange(n, dtype=np.int64)
+            self._rank[np.argsort(np.diff(self._in.offsets), kind="stable")] = np.arange(
+                n, dtype=np.int64
+            )
             prefixes = self._prefixes = Prefixes(n, self._rule, self._min_links)
             nodes = np.arange(n, dtype=np.int64)
             prefixes.put(nodes, self._out.offsets, self._ranks(self._out))
@@ -345,7 +375,9 @@ class _Graph:
         return None if near is None else np.union1d(changed, near)
 
     def _ranks(self, rows: _Rows) -> Int64Array:
-        """Return the ranks of the links of rows, ascending within a row: the links to which the fewest lead first."""
+        """Return the ranks of the links of rows, ascending within a row: the links to which the
+        fewest lead first.
+        """
         owners = np.repeat(np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets))
         return (_sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW).astype(np.int64)
 
@@ -371,9 +403,11 @@ class _Graph:
 
 
 class _RankedSets(NamedTuple):
-    """Different sets of nodes as ranks, ascending within a set: the nodes that the fewest sets have come first.
+    """Different sets of nodes as ranks, ascending within a set: the nodes that the fewest sets have
+    come first.
 
-    `nodes` are the nodes by rank. Those from rank `common` on are in so many sets that these are not compared for them.
+    `nodes` are the nodes by rank. Those from rank `common` on are in so many sets that these are
+    not compared for them.
     """
 
     offsets: Int64Array
@@ -404,14 +438,19 @@ class _RankedSets(NamedTuple):
 
     def leaders(self, rule: Rule) -> Int64Array:
         """Return the leader of each set."""
-        return leaders_of_sets(self.offsets, self.ranks, len(self.nodes), rule.p, rule.q, self.common)
+        return leaders_of_sets(
+            self.offsets, self.ranks, len(self.nodes), rule.p, rule.q, self.common
+        )
 
     def left_out(self, rule: Rule) -> tuple[Int64Array, Int64Array]:
-        """Return the sets that were not looked up by all of their rarest nodes, and the nodes that were left out."""
+        """Return the sets that were not looked up by all of their rarest nodes, and the nodes that
+        were left out.
+        """
         sizes = np.diff(self.offsets)
         rows, places = prefix_places(sizes, rule, 1)
         ranks = self.ranks[self.offsets[rows] + places]
-        other_is_similar = rule.p * (sizes + 1) <= (rule.q - rule.p) * sizes  # a set with one node more
+        # A set with one node more.
+        other_is_similar = rule.p * (sizes + 1) <= (rule.q - rule.p) * sizes
         left = other_is_similar[rows] & (ranks >= self.common)
         return np.unique(rows[left]), np.unique(self.nodes[ranks[left]])
 
@@ -420,7 +459,8 @@ def _joined(high: Int64Array, low: Int64Array, same: bool = False) -> UInt64Arra
     """Return pairs as numbers; pairs of equal numbers only if they are wanted."""
     if not same:
         other = high != low
-        high, low = high[other], low[other]
+        high = high[other]
+        low = low[other]
     return np.asarray(high.astype(np.uint64) << _HALF | low.astype(np.uint64))
 
 

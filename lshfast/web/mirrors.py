@@ -1,8 +1,9 @@
-"""Mirror hosts of a crawl: candidates by the bigrams of their paths, and a check of the paths themselves.
+"""Mirror hosts of a crawl: candidates by the bigrams of their paths, and a check of the paths
+themselves.
 
-The bigrams of a host are the elements of its signature, because the paths of a mirror are often moved or renamed in
-part. What is reported rests on the paths, and on the contents of the pages if they are known: both are hashed under a
-secret key of the run.
+The bigrams of a host are the elements of its signature, because the paths of a mirror are often
+moved or renamed in part. What is reported rests on the paths, and on the contents of the pages if
+they are known: both are hashed under a secret key of the run.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class Mirrors(Shown):
     hosts : list of str
         The hosts, in the order of their first URLs.
     keeper : ndarray of int64, shape (n,)
-        For each host, the row in `hosts` of the host that is kept in its place; its own if it is kept.
+        For each host, the row in `hosts` of the host that is kept in its place; its own if it is
+        kept.
     similarity : ndarray of float64, shape (n,)
         The similarity to that host, in [0, 1].
     paths, common : ndarray of int64, shape (n,)
@@ -115,7 +117,9 @@ class Mirrors(Shown):
         kept = int(self.keep.sum())
         figures = [
             Figure("urls", f"{self.urls:,}"),
-            Figure("hosts", f"{len(self.hosts):,}", f"with too few paths to be compared: {self.few:,}"),
+            Figure(
+                "hosts", f"{len(self.hosts):,}", f"with too few paths to be compared: {self.few:,}"
+            ),
             Figure("kept", f"{kept:,}"),
             Figure("mirrors", f"{len(self.hosts) - kept:,}", "in `removed`"),
             Figure("compared", f"{self.compared:,}", "pairs of hosts"),
@@ -151,7 +155,11 @@ class Mirrors(Shown):
         --------
         >>> import os, tempfile
         >>> from lshfast.web import find_mirrors
-        >>> urls = [f"http://{host}.example/{page}/index.html" for host in ("a", "b") for page in range(20)]
+        >>> urls = [
+        ...     f"http://{host}.example/{page}/index.html"
+        ...     for host in ("a", "b")
+        ...     for page in range(20)
+        ... ]
         >>> path = os.path.join(tempfile.mkdtemp(), "mirrors.html")
         >>> find_mirrors(urls).to_html(path, urls=urls)
         >>> os.path.getsize(path) > 5000
@@ -231,7 +239,9 @@ def mirror_plan(
         num_perm = min(max(NUM_PERM, least_slots(threshold, recall)), MAX_NUM_PERM)
     hasher = MinHasher(num_perm, "fast", seed)
     bands = Bands.choose(threshold, num_perm, recall=recall)
-    return MirrorPlan(threshold, check_int("min_paths", min_paths, 1), hasher, bands, thread_count(threads))
+    return MirrorPlan(
+        threshold, check_int("min_paths", min_paths, 1), hasher, bands, thread_count(threads)
+    )
 
 
 def find_mirrors(
@@ -248,11 +258,12 @@ def find_mirrors(
 ) -> Mirrors:
     """Find the hosts that mirror another host, from the URLs of a crawl.
 
-    Candidates are hosts with similar sets of positional bigrams of their paths (see `path_bigrams`), found by banded
-    MinHash signatures. A candidate is a mirror if the Jaccard similarity of the sets of paths of both hosts is at least
-    `threshold`; with `contents`, of the sets of pairs of a path and its content. This is computed exactly. Of similar
-    hosts, the one with the most paths is kept, and among these the one that occurs first. Each removed host is itself
-    similar to the host kept in its place.
+    Candidates are hosts with similar sets of positional bigrams of their paths (see
+    `path_bigrams`), found by banded MinHash signatures. A candidate is a mirror if the Jaccard
+    similarity of the sets of paths of both hosts is at least `threshold`; with `contents`, of the
+    sets of pairs of a path and its content. This is computed exactly. Of similar hosts, the one
+    with the most paths is kept, and among these the one that occurs first. Each removed host is
+    itself similar to the host kept in its place.
 
     Parameters
     ----------
@@ -263,15 +274,19 @@ def find_mirrors(
     threshold : float, default 0.5
         Least similarity, in (0, 1].
     min_paths : int, default 3
-        Hosts with fewer different paths are kept and not compared, because equal paths of few pages say little.
+        Hosts with fewer different paths are kept and not compared, because equal paths of few pages
+        say little.
     num_perm : int, optional
-        Slots of a signature, in 1..65,536. By default 128, or as many as the recall needs at a low threshold.
+        Slots of a signature, in 1..65,536. By default 128, or as many as the recall needs at a low
+        threshold.
     recall : float, default 0.95
-        Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams equals the threshold.
+        Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams
+        equals the threshold.
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called with ("read", URLs done, None) and ("verify", hosts done, total).
 
@@ -284,8 +299,8 @@ def find_mirrors(
     TypeError
         If a URL is not a str, or contents are neither all str or bytes nor all int.
     ValueError
-        If a URL or content is not valid (the error names its row), there is not one content for each URL, or an
-        argument is out of range.
+        If a URL or content is not valid (the error names its row), there is not one content for
+        each URL, or an argument is out of range.
 
     See Also
     --------
@@ -294,21 +309,34 @@ def find_mirrors(
 
     References
     ----------
-    K. Bharat, A. Z. Broder, "Mirror, mirror on the web: a study of host pairs with replicated content", WWW 1999.
+    K. Bharat, A. Z. Broder, "Mirror, mirror on the web: a study of host pairs with replicated
+    content", WWW 1999.
 
     Examples
     --------
     >>> from lshfast.web import find_mirrors
     >>> pages = ["/docs/install/linux.html", "/docs/install/mac.html", "/docs/guide/start.html"]
-    >>> urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+    >>> urls = [
+    ...     f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages
+    ... ]
     >>> find_mirrors(urls).removed
-    [Mirror(host='mirror.b.example', mirror_of='a.example', similarity=1.0, paths=3, common=3, agreement=1.0)]
+    [Mirror(host='mirror.b.example', mirror_of='a.example', similarity=1.0, paths=3, common=3,
+    agreement=1.0)]
     """
     plan = mirror_plan(
-        threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
+        threshold=threshold,
+        min_paths=min_paths,
+        num_perm=num_perm,
+        recall=recall,
+        seed=seed,
+        threads=threads,
     )
     hosts = HostSets(plan, contents is not None)
-    held = urls if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes)) else list(_each(urls))
+    held = (
+        urls
+        if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes))
+        else list(_each(urls))
+    )
     if contents is not None:
         contents = _checked_contents(contents, len(held))
     for start in range(0, len(held), BATCH_URLS):
@@ -330,11 +358,18 @@ def _each(urls: Iterable[str]) -> Iterable[str]:
 
 
 def _checked_contents(contents: Any, urls: int) -> Sequence[Any]:
-    if isinstance(contents, (str, bytes)) or not hasattr(contents, "__len__") or not hasattr(contents, "__getitem__"):
+    if (
+        isinstance(contents, (str, bytes))
+        or not hasattr(contents, "__len__")
+        or not hasattr(contents, "__getitem__")
+    ):
         raise TypeError(f"contents must be a sequence of contents, not {type(contents).__name__}")
     if len(contents) != urls:
-        raise ValueError(f"contents must have one entry for each of {urls} URLs, not {len(contents)}")
-    held: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)  # pandas finds by label
+        raise ValueError(
+            f"contents must have one entry for each of {urls} URLs, not {len(contents)}"
+        )
+    # Pandas finds by label.
+    held: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)
     numbers = urls > 0 and _is_int(held[0])
     for row, value in enumerate(held):
         if not (_is_int(value) if numbers else isinstance(value, (str, bytes))):
@@ -368,13 +403,17 @@ class HostSets:
 
     def __post_init__(self) -> None:
         self._key = draw_hash_key()
-        self._owners, self._paths, self._elements = (GrowingArray(kind) for kind in (np.int64, np.uint64, np.uint64))
+        self._owners, self._paths, self._elements = (
+            GrowingArray(kind) for kind in (np.int64, np.uint64, np.uint64)
+        )
         self._bigram_owners, self._bigrams = GrowingArray(np.int64), GrowingArray(np.uint64)
 
     def add(self, urls: Sequence[str], contents: Sequence[Any] | None = None) -> dict[int, str]:
         """Add URLs, and return the reasons why some were not added, by their places."""
         bad: dict[int, str] = {}
-        owners, paths, good = [], [], []
+        owners = []
+        paths = []
+        good = []
         numbers = self._numbers
         for place, url in enumerate(urls):
             try:
@@ -382,7 +421,10 @@ class HostSets:
             except (TypeError, ValueError) as error:
                 bad[place] = str(error)
                 continue
-            for name, text in (("url", path), ("content", None if contents is None else contents[place])):
+            for name, text in (
+                ("url", path),
+                ("content", None if contents is None else contents[place]),
+            ):
                 if isinstance(text, str) and not _is_valid(text):
                     bad[place] = f"{name} has a lone surrogate"
             if place in bad:
@@ -394,7 +436,9 @@ class HostSets:
         tokens = tokens_of_texts(Texts(paths), self._key)
         elements = tokens
         if contents is not None:
-            elements = joined_tokens(tokens, self._content_tokens([contents[place] for place in good]), 0, self._key)
+            elements = joined_tokens(
+                tokens, self._content_tokens([contents[place] for place in good]), 0, self._key
+            )
         bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
         self._owners.extend(rows)
         self._paths.extend(tokens)
@@ -412,7 +456,8 @@ class HostSets:
 
     def mirrors(self, progress: Progress | None = None) -> Mirrors:
         """Compare the hosts; nothing can be added afterwards."""
-        plan, n = self.plan, len(self._numbers)
+        plan = self.plan
+        n = len(self._numbers)
         owners = self._owners.finished()
         pages = self._elements.finished(), self._paths.finished()
         elements = _sets_of(owners, pages[0], n).distinct()
@@ -436,7 +481,9 @@ class HostSets:
         groups = star_groups(n, pairs, copies=copies, preference=paths.counts)
         removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
         kept = groups.keeper[removed]
-        shared, common = (overlaps(sets.take(removed), sets.take(kept))[0] for sets in (elements, paths))
+        shared, common = (
+            overlaps(sets.take(removed), sets.take(kept))[0] for sets in (elements, paths)
+        )
         repeated = elements.counts > paths.counts  # hosts with several contents of a path
         several = np.flatnonzero(repeated[removed] & repeated[kept])
         if len(several):
@@ -445,9 +492,15 @@ class HostSets:
         columns[0][removed] = common
         columns[1][removed] = shared / np.maximum(common, 1)
         return Mirrors(
-            list(self._numbers), groups.keeper, groups.similarity, paths.counts, *columns, self.urls, int(few.sum()),
+            list(self._numbers),
+            groups.keeper,
+            groups.similarity,
+            paths.counts,
+            *columns,
+            self.urls,
+            int(few.sum()),
             compared,
-        )  # fmt: skip
+        )
 
 
 def _equal_paths(

@@ -13,11 +13,15 @@ from lshfast.reports.page import render, short
 from lshfast.reports.svg import Bar, Bin, bars, histogram
 from lshfast.web.urls import split_url
 
-# What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths, and of these the
-# common paths, and those of one host alone. Of each host, at most so many paths are looked at.
-MOST_PAIRS, MOST_HOSTS = 200, 12
-MOST_ALIKE, OVER_RANGE = 6, 6
-COMMON_PATHS, OTHER_PATHS = 10, 5
+# What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
+# and of these the common paths, and those of one host alone. Of each host, at most so many paths
+# are looked at.
+MOST_PAIRS = 200
+MOST_HOSTS = 12
+MOST_ALIKE = 6
+OVER_RANGE = 6
+COMMON_PATHS = 10
+OTHER_PATHS = 5
 PATHS_HELD = 5000
 
 COLUMNS = 20  # of the histogram of similarities
@@ -45,7 +49,9 @@ class FoundMirrors(Protocol):
 
 
 class HostPair(NamedTuple):
-    """A host and the host that it mirrors: their paths, those that both have, and how many of these are equal pages."""
+    """A host and the host that it mirrors: their paths, those that both have, and how many of these
+    are equal pages.
+    """
 
     host: str
     mirror_of: str
@@ -134,9 +140,15 @@ def _similarities(similarity: Float64Array, threshold: float | None) -> Any:
         np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS - 1).astype(np.int64), minlength=COLUMNS
     ).tolist()
     columns = [Bin(at / COLUMNS, (at + 1) / COLUMNS, count) for at, count in enumerate(counts)]
-    label = "similarity" + ("" if threshold is None else f"; the dashed line is the threshold, {threshold:g}")
+    label = "similarity" + (
+        "" if threshold is None else f"; the dashed line is the threshold, {threshold:g}"
+    )
     return histogram(
-        columns, "Mirrors by their similarity to the kept host", axis=(0.0, 1.0), x_label=label, mark=threshold
+        columns,
+        "Mirrors by their similarity to the kept host",
+        axis=(0.0, 1.0),
+        x_label=label,
+        mark=threshold,
     )
 
 
@@ -145,7 +157,9 @@ def _mirrored(found: FoundMirrors, removed: Int64Array) -> Any:
     counts = np.bincount(found.keeper[removed], minlength=len(found.hosts))
     most = np.argsort(-counts, kind="stable")[:MOST_HOSTS]
     rows = [
-        Bar(short(found.hosts[row], 30), int(counts[row]), f"{counts[row]:,}") for row in most.tolist() if counts[row]
+        Bar(short(found.hosts[row], 30), int(counts[row]), f"{counts[row]:,}")
+        for row in most.tolist()
+        if counts[row]
     ]
     return bars(rows, "Mirrors of each kept host", names=220)
 
@@ -163,8 +177,12 @@ def _pair(found: FoundMirrors, row: int) -> HostPair:
     )
 
 
-def _examples(found: FoundMirrors, ordered: Int64Array, paths_of: PathsOf | None) -> list[SharedPaths]:
-    """Return the pairs with most in common, and some over the range of similarities, from the least on."""
+def _examples(
+    found: FoundMirrors, ordered: Int64Array, paths_of: PathsOf | None
+) -> list[SharedPaths]:
+    """Return the pairs with most in common, and some over the range of similarities, from the least
+    on.
+    """
     rest = ordered[MOST_ALIKE:]
     rest = rest[np.argsort(found.similarity[rest], kind="stable")]
     spread = np.linspace(0, len(rest) - 1, min(len(rest), OVER_RANGE)).round().astype(np.int64)
@@ -177,7 +195,8 @@ def _examples(found: FoundMirrors, ordered: Int64Array, paths_of: PathsOf | None
 def _shared(found: FoundMirrors, row: int, known: Mapping[str, Collection[str]]) -> SharedPaths:
     pair = _pair(found, row)
     first, second = (known.get(found.hosts[at], ()) for at in (row, int(found.keeper[row])))
-    whole = max(len(first), len(second)) < PATHS_HELD  # otherwise, a path may be there and is not known
+    # Otherwise, a path may be there and is not known.
+    whole = max(len(first), len(second)) < PATHS_HELD
     rows = [
         Bar("both", pair.common, f"{pair.common:,}", "kept"),
         Bar("mirror only", pair.paths - pair.common, f"{pair.paths - pair.common:,}"),
@@ -185,7 +204,9 @@ def _shared(found: FoundMirrors, row: int, known: Mapping[str, Collection[str]])
     ]
     return SharedPaths(
         pair,
-        bars(rows, f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}", names=90),
+        bars(
+            rows, f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}", names=90
+        ),
         _some(first, second, True, COMMON_PATHS),
         _some(first, second, False, OTHER_PATHS) if whole else [],
         _some(second, first, False, OTHER_PATHS) if whole else [],

@@ -1,10 +1,10 @@
 """Which of many link sets may be similar to a given one, while the sets change.
 
-A set is listed under the rarest of its links: similar sets have one of them in common. If the first link that two sets
-have in common is at place i of a set of n and at place j of the other one, their similarity is at most
-(n - i) / (n + j). So lists are sorted by place, and a set looks at the beginning of each list only: links that most
-sets have are at later places, and cost nothing. (Xiao, Wang, Lin, Yu, "Efficient similarity joins for near duplicate
-detection", WWW 2008.)
+A set is listed under the rarest of its links: similar sets have one of them in common. If the first
+link that two sets have in common is at place i of a set of n and at place j of the other one, their
+similarity is at most (n - i) / (n + j). So lists are sorted by place, and a set looks at the
+beginning of each list only: links that most sets have are at later places, and cost nothing. (Xiao,
+Wang, Lin, Yu, "Efficient similarity joins for near duplicate detection", WWW 2008.)
 """
 
 from __future__ import annotations
@@ -29,21 +29,25 @@ class _Level(NamedTuple):
 
 
 def prefix_places(sizes: Int64Array, rule: Rule, least: int) -> tuple[Int64Array, Int64Array]:
-    """Return the rows and places of the links under which sets with at least `least` links are listed.
+    """Return the rows and places of the links under which sets with at least `least` links are
+    listed.
 
-    A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one more than the
-    others.
+    A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one
+    more than the others.
     """
     taken = np.where(sizes >= max(least, 1), sizes - -(-rule.p * sizes // (rule.q - rule.p)) + 1, 0)
     rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
-    return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken, dtype=np.int64) - taken, taken)
+    return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(
+        np.cumsum(taken, dtype=np.int64) - taken, taken
+    )
 
 
 class Prefixes:
     """Lists of sets by their rarest links.
 
-    A change of a set adds entries, and its earlier ones no longer count. Entries are in sorted levels, each at least
-    twice as long as the next, so an entry is merged and a lookup repeated a logarithmic number of times.
+    A change of a set adds entries, and its earlier ones no longer count. Entries are in sorted
+    levels, each at least twice as long as the next, so an entry is merged and a lookup repeated a
+    logarithmic number of times.
 
     Parameters
     ----------
@@ -56,12 +60,15 @@ class Prefixes:
     """
 
     def __init__(self, n: int, rule: Rule, least: int) -> None:
-        self._rule, self._least = rule, least
+        self._rule = rule
+        self._least = least
         self._versions = np.zeros(n, np.int64)
         self._levels: list[_Level] = []
 
     def put(self, names: Int64Array, offsets: Int64Array, ranks: Int64Array) -> None:
-        """Enter sets in the place of their earlier states; ranks of links ascend within a set, the rarest first."""
+        """Enter sets in the place of their earlier states; ranks of links ascend within a set, the
+        rarest first.
+        """
         self.drop(names)
         rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
         keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(np.uint64)
@@ -76,21 +83,28 @@ class Prefixes:
         """Forget the entries of some sets."""
         self._versions[names] += 1
 
-    def near(self, offsets: Int64Array, ranks: Int64Array, most: int) -> tuple[Int64Array | None, int]:
-        """Return the names of all sets that may be similar to one of these, and how many entries were looked at.
+    def near(
+        self, offsets: Int64Array, ranks: Int64Array, most: int
+    ) -> tuple[Int64Array | None, int]:
+        """Return the names of all sets that may be similar to one of these, and how many entries
+        were looked at.
 
         The names are None if there are more than `most` entries.
         """
-        p, q = self._rule.p, self._rule.q
+        p = self._rule.p
+        q = self._rule.q
         rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
         sizes = np.diff(offsets)[rows]
         last = np.minimum((sizes - places) * (q - p) // p - sizes, _MOST_PLACE)
         rows, places, last = (part[last >= 0] for part in (rows, places, last))
         first = ranks[offsets[rows] + places].astype(np.uint64) << _HALF
-        found, count = [np.empty(0, np.int64)], 0
+        found = [np.empty(0, np.int64)]
+        count = 0
         for level in self._levels:
             starts = np.searchsorted(level.keys, first)
-            counts = np.searchsorted(level.keys, first | last.astype(np.uint64), side="right") - starts
+            counts = (
+                np.searchsorted(level.keys, first | last.astype(np.uint64), side="right") - starts
+            )
             count += int(counts.sum())
             if count > most:
                 return None, count

@@ -1,8 +1,9 @@
 """URLs as hosts and paths, and paths as sets of positional bigrams of words.
 
-A path is lower-cased and split into words at all that is not a letter: "/cellblock16/inmates/dilbert/foo.htm" has the
-words cellblock, inmates, dilbert and foo, because htm is a stop word. Each two neighbours and their position are a
-bigram: (cellblock, inmates, 0), (inmates, dilbert, 1), (dilbert, foo, 2).
+A path is lower-cased and split into words at all that is not a letter:
+"/cellblock16/inmates/dilbert/foo.htm" has the words cellblock, inmates, dilbert and foo, because
+htm is a stop word. Each two neighbours and their position are a bigram: (cellblock, inmates, 0),
+(inmates, dilbert, 1), (dilbert, foo, 2).
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ _PORTS = {"http": 80, "https": 443, None: 80}
 # Words of paths hold no digits and no underscores.
 _LETTERS = bytes.maketrans(b"0123456789_", b" " * 11)
 
-# Odd multipliers, so that words at the two places of a bigram are told apart, and from the position.
-_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+# Odd multipliers, so that words at the two places of a bigram are told apart, and from the
+# position.
+_FIRST = np.uint64(0x9E3779B97F4A7C15)
+_SECOND = np.uint64(0xD1B54A32D192ED03)
 
 
 class HostPath(NamedTuple):
-    """The parts of a URL that its server sees: the host, with its port unless it is the scheme's own, and the path.
+    """The parts of a URL that its server sees: the host, with its port unless it is the scheme's
+    own, and the path.
 
     See Also
     --------
@@ -51,8 +55,8 @@ class HostPath(NamedTuple):
 def split_url(url: str) -> HostPath:
     """Split a URL into its host and its path.
 
-    The host is in lower case, without user and without the last dot. The path keeps its case and its query, but not
-    its fragment; an empty path is "/".
+    The host is in lower case, without user and without the last dot. The path keeps its case and
+    its query, but not its fragment; an empty path is "/".
 
     Parameters
     ----------
@@ -68,7 +72,8 @@ def split_url(url: str) -> HostPath:
     TypeError
         If it is not a str.
     ValueError
-        If it has another scheme, no host, white space or control characters inside, or a port above 65535.
+        If it has another scheme, no host, white space or control characters inside, or a port above
+        65535.
 
     See Also
     --------
@@ -86,12 +91,15 @@ def split_url(url: str) -> HostPath:
     match = _URL.fullmatch(url)
     if match is None or (match["port"] == "" and not match["front"]) or _NOT_IN_URLS.search(url):
         raise ValueError(f"not a URL of http or https: {_shortened(url)}")
-    host, port = match["host"].lower(), match["port"]
+    host = match["host"].lower()
+    port = match["port"]
     if host[-1] == ".":
         host = host.rstrip(".")
     if port:
         if len(port) > 9 or int(port) > 65535:
-            raise ValueError(f"not a URL of http or https, since its port is above 65535: {_shortened(url)}")
+            raise ValueError(
+                f"not a URL of http or https, since its port is above 65535: {_shortened(url)}"
+            )
         scheme = match["scheme"]
         if int(port) != _PORTS[scheme and scheme.lower()]:
             host = f"{host}:{int(port)}"
@@ -106,9 +114,10 @@ def _shortened(url: str) -> str:
 def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     """Convert paths to their positional bigrams of words.
 
-    A word is a maximal run of letters, in lower case: punctuation, digits and underscores separate words. The words
-    htm, html, txt, main, index, home, bin and cgi are left out. Letters are those of definitions.md. A path of one
-    word has this word alone at position 0, and a path without words has nothing.
+    A word is a maximal run of letters, in lower case: punctuation, digits and underscores separate
+    words. The words htm, html, txt, main, index, home, bin and cgi are left out. Letters are those
+    of definitions.md. A path of one word has this word alone at position 0, and a path without
+    words has nothing.
 
     Parameters
     ----------
@@ -138,7 +147,9 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     Examples
     --------
     >>> from lshfast.web import path_bigrams
-    >>> path_bigrams(["/cellblock16/inmates/dilbert/personal/foo.htm", "/about.html", "/"]).counts.tolist()
+    >>> path_bigrams(
+    ...     ["/cellblock16/inmates/dilbert/personal/foo.htm", "/about.html", "/"]
+    ... ).counts.tolist()
     [4, 1, 0]
     """
     seed = check_seed_number(seed)
@@ -165,12 +176,16 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
 
 def joined_tokens(first: UInt64Array, second: UInt64Array, number: Any, key: Any) -> UInt64Array:
     """Return one token for each pair of tokens and its number."""
-    return tokens_of_integers(first * _FIRST + second * _SECOND + np.asarray(number).astype(np.uint64), key)
+    return tokens_of_integers(
+        first * _FIRST + second * _SECOND + np.asarray(number).astype(np.uint64), key
+    )
 
 
 def _words(paths: Sequence[str], seed: int) -> tuple[Int64Array, UInt64Array]:
     """Return the tokens of the words of paths without stop words, as (offsets, tokens)."""
-    offsets, words = word_shingles(Texts([path.encode().translate(_LETTERS) for path in paths]), 1, seed)
+    offsets, words = word_shingles(
+        Texts([path.encode().translate(_LETTERS) for path in paths]), 1, seed
+    )
     kept = np.isin(words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True)
     before = np.zeros(len(words) + 1, np.int64)
     np.cumsum(kept, out=before[1:])

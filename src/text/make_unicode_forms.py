@@ -1,4 +1,5 @@
-"""Write lshfast/records/unicode_forms.py: the classes of code points that normal forms of values need.
+"""Write lshfast/records/unicode_forms.py: the classes of code points that normal forms of values
+need.
 
 Run with two interpreters, whose unicodedata are of the two versions:
     python3.10 src/text/make_unicode_forms.py > assigned.txt
@@ -12,7 +13,8 @@ import unicodedata
 from collections.abc import Callable
 from textwrap import wrap
 
-OLDEST, PINNED = "13.0.0", "15.1.0"
+OLDEST = "13.0.0"
+PINNED = "15.1.0"
 
 
 def ranges(contains: Callable[[int], bool]) -> str:
@@ -24,7 +26,9 @@ def ranges(contains: Callable[[int], bool]) -> str:
                 found[-1][1] = code
             else:
                 found.append([code, code])
-    return " ".join(f"{first:x}" if first == last else f"{first:x}-{last:x}" for first, last in found)
+    return " ".join(
+        f"{first:x}" if first == last else f"{first:x}-{last:x}" for first, last in found
+    )
 
 
 def category(code: int) -> str:
@@ -51,13 +55,18 @@ def main() -> None:
     for part in later:
         first, _, last = part.partition("-")
         for code in range(int(first, 16), int(last or first, 16) + 1):
-            form = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
+            form = unicodedata.normalize(
+                "NFKD", unicodedata.normalize("NFKD", chr(code)).casefold()
+            )
             if form != chr(code):
                 forms.append(f"{code:x}:{','.join(f'{ord(letter):x}' for letter in form)}")
     print(
-        f'"""Code points of Unicode {PINNED}, written by src/text/make_unicode_forms.py: do not edit.\n\n'
-        f"Normalization and case folding never change for code points that are assigned, so those of Unicode {OLDEST}\n"
-        f"are the same in every interpreter. LATER has the others, and LATER_FORMS the forms of those that {PINNED}\n"
+        f'"""Code points of Unicode {PINNED}, '
+        "written by src/text/make_unicode_forms.py: do not edit.\n\n"
+        "Normalization and case folding never change for code points that are assigned, so those "
+        f"of Unicode {OLDEST}\n"
+        "are the same in every interpreter. LATER has the others, and LATER_FORMS the forms of "
+        f"those that {PINNED}\n"
         'assigns. WORDS are letters, numbers and marks, MARKS marks alone.\n"""\n'
     )
     print(literal("LATER", " ".join(later)))

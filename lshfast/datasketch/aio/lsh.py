@@ -1,4 +1,5 @@
-"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
+"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own
+layout.
 
 The layout is that of `redis_entries`, except that the number of a band is one byte.
 """
@@ -11,7 +12,13 @@ from typing import Any
 
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
-from lshfast.datasketch.key_pickles import check_bytes, dumps, given_keys, other_pickles, plain_loads
+from lshfast.datasketch.key_pickles import (
+    check_bytes,
+    dumps,
+    given_keys,
+    other_pickles,
+    plain_loads,
+)
 from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
@@ -27,17 +34,18 @@ UNDER_WAY = 32
 class AsyncMinHashLSH:
     """A `MinHashLSH` on a Redis server for asyncio, like ``datasketch.AsyncMinHashLSH``.
 
-    The layout on the server is datasketch's, so that both libraries can use the same index. As in datasketch, a
-    `MinHashLSH` cannot read the entries of an AsyncMinHashLSH, because their names of buckets differ.
+    The layout on the server is datasketch's, so that both libraries can use the same index. As in
+    datasketch, a `MinHashLSH` cannot read the entries of an AsyncMinHashLSH, because their names of
+    buckets differ.
 
     Parameters
     ----------
     threshold, num_perm, weights, params
         As for `MinHashLSH`.
     storage_config : dict
-        ``{"type": "aioredis", "basename": b"...", "redis": {"host": ..., "port": ...}}``, with the arguments of
-        ``redis.asyncio.Redis``. Required; it is checked when the index is opened. ``"loads"`` is the option of
-        `MinHashLSH`.
+        ``{"type": "aioredis", "basename": b"...", "redis": {"host": ..., "port": ...}}``, with the
+        arguments of ``redis.asyncio.Redis``. Required; it is checked when the index is opened.
+        ``"loads"`` is the option of `MinHashLSH`.
     prepickle : bool, default True
         Whether keys are pickled before they are stored. If False, keys must be bytes.
 
@@ -46,7 +54,8 @@ class AsyncMinHashLSH:
     h, b, r : int
         num_perm, bands, and slots per band.
     keys : AsyncRedisListStorage
-        The keys as they are stored, and the names of the buckets of each key; None before `init_storages`.
+        The keys as they are stored, and the names of the buckets of each key; None before
+        `init_storages`.
     hashtables : list of AsyncRedisSetStorage
         The buckets of each band; None before `init_storages`.
 
@@ -57,8 +66,9 @@ class AsyncMinHashLSH:
 
     Notes
     -----
-    Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await
-    lsh.close()``. An object belongs to one event loop. Sketches of empty sets find each other.
+    Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)``
+    and ``await lsh.close()``. An object belongs to one event loop. Sketches of empty sets find each
+    other.
 
     Examples
     --------
@@ -101,9 +111,13 @@ class AsyncMinHashLSH:
         self.hashtables: list[AsyncRedisSetStorage] | None = None
         self._loads = self._config.get("loads", plain_loads)
         self._sketches = SketchReader(self.h)
-        self._has_any: Any = None  # the script that searches several forms of a key; None without scripts
+        self._has_any: Any = (
+            None  # the script that searches several forms of a key; None without scripts
+        )
         self._kept: Any = None  # the pipeline of a session
-        self._waiting: dict[bytes, bool] = {}  # keys that a session has inserted (True) or removed (False)
+        self._waiting: dict[
+            bytes, bool
+        ] = {}  # keys that a session has inserted (True) or removed (False)
         self._left: set[tuple[int, bytes]] = set()  # buckets that a session has removed keys from
 
     @property
@@ -134,13 +148,17 @@ class AsyncMinHashLSH:
             name = self._config["basename"]
             self.keys = AsyncRedisListStorage(self._config, name + b"_keys")
             self.hashtables = [
-                AsyncRedisSetStorage(self._config, name + b"_bucket_" + band_number(band), self.keys._redis)
+                AsyncRedisSetStorage(
+                    self._config, name + b"_bucket_" + band_number(band), self.keys._redis
+                )
                 for band in range(self.b)
             ]
             self._has_any = self.keys._redis.register_script(HAS_ANY) if self.prepickle else None
 
     async def close(self) -> None:
-        """Send pending changes of sessions, and close the connection; a later call opens it again."""
+        """Send pending changes of sessions, and close the connection; a later call opens it
+        again.
+        """
         if self.keys is not None:
             await self._flush()
             await self.keys.close()
@@ -160,7 +178,9 @@ class AsyncMinHashLSH:
 
     def _storages(self) -> tuple[AsyncRedisListStorage, list[AsyncRedisSetStorage]]:
         if self.keys is None or self.hashtables is None:
-            raise RuntimeError("the index is not open: use `async with`, or await it or init_storages() first")
+            raise RuntimeError(
+                "the index is not open: use `async with`, or await it or init_storages() first"
+            )
         return self.keys, self.hashtables
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,7 +198,9 @@ class AsyncMinHashLSH:
         if state.get("version") != 1:
             raise ValueError("this is no pickle of an lshfast AsyncMinHashLSH of format 1")
         self.h, self.b, self.r = state["shape"]
-        self._config, self.prepickle, self._batch_size = state["config"], state["prepickle"], state["batch_size"]
+        self._config = state["config"]
+        self.prepickle = state["prepickle"]
+        self._batch_size = state["batch_size"]
         self._make()
         if state["form"] is not None:
             self._sketches.form = Form.of_state(state["form"])
@@ -191,7 +213,8 @@ class AsyncMinHashLSH:
         Raises
         ------
         ValueError
-            If the key is in the index already, or the sketch cannot be compared with those of the index.
+            If the key is in the index already, or the sketch cannot be compared with those of the
+            index.
         TypeError
             If `minhash` is not a sketch, or the key is not bytes and `prepickle` is false.
         """
@@ -214,7 +237,9 @@ class AsyncMinHashLSH:
             await self._flush()
 
     async def _claim(self, stored: bytes, others: list[bytes], buffer: bool) -> bool:
-        """Store a key that is not in the index and return True; return False if it is in the index."""
+        """Store a key that is not in the index and return True; return False if it is in
+        the index.
+        """
         keys, _ = self._storages()
         if buffer:
             there = await self._there([stored, *others])
@@ -259,7 +284,8 @@ class AsyncMinHashLSH:
         self._waiting.update(dict.fromkeys(there, False))
         async with self._turns:
             lists = await keys.getmany(*there)
-        pipe = self._pipeline()  # called here, because another task may have sent the previous pipeline
+        # Called here, because another task may have sent the previous pipeline.
+        pipe = self._pipeline()
         for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
                 tables[at % self.b]._discard(pipe, name, one)
@@ -276,8 +302,10 @@ class AsyncMinHashLSH:
     async def _flush(self) -> None:
         """Send pending changes, then remove empty buckets."""
         keys, tables = self._storages()
-        pipe, self._kept = self._kept, None
-        left, self._left = list(self._left), set()
+        pipe = self._kept
+        self._kept = None
+        left = list(self._left)
+        self._left = set()
         self._waiting.clear()
         if pipe is not None:
             await self._answers(pipe)
@@ -298,11 +326,15 @@ class AsyncMinHashLSH:
             return list(await pipe.execute())
 
     def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
-        """Return an async context manager that inserts in batches of `batch_size`, and sends the rest at its end."""
+        """Return an async context manager that inserts in batches of `batch_size`, and sends the
+        rest at its end.
+        """
         return AsyncMinHashLSHInsertionSession(self, batch_size)
 
     def delete_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHDeleteSession:
-        """Return an async context manager that removes in batches of `batch_size`, and sends the rest at its end."""
+        """Return an async context manager that removes in batches of `batch_size`, and sends the
+        rest at its end.
+        """
         return AsyncMinHashLSHDeleteSession(self, batch_size)
 
     # ---- reading ----
@@ -344,11 +376,15 @@ class AsyncMinHashLSH:
         return await self._storages()[0].size() == 0
 
     async def get_counts(self) -> list[dict[bytes, int]]:
-        """Return for each band a dict from the names of its buckets to the numbers of keys in them."""
+        """Return for each band a dict from the names of its buckets to the numbers of keys
+        in them.
+        """
         return [await table.itemcounts() for table in self._storages()[1]]
 
     async def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return the result of `get_counts`, counting only these keys. Keys that are not in the index are ignored."""
+        """Return the result of `get_counts`, counting only these keys. Keys that are not in the
+        index are ignored.
+        """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = dict.fromkeys(form for key in keys for form in self._stored(key))
         for names in await self._storages()[0].getmany(*stored):
@@ -382,13 +418,19 @@ class AsyncMinHashLSH:
         return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
-        """Return the forms of a key that are on the server, or will be when all pending changes are sent."""
+        """Return the forms of a key that are on the server, or will be when all pending changes are
+        sent.
+        """
         found = await self._on_server(stored)
-        return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
+        return [
+            one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)
+        ]
 
 
 def band_number(band: int) -> bytes:
-    """Return the number of a band in names on the server: one byte, as in datasketch, or two from 256 on."""
+    """Return the number of a band in names on the server: one byte, as in datasketch, or two from
+    256 on.
+    """
     return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 
@@ -414,7 +456,9 @@ class AsyncMinHashLSHInsertionSession(AsyncLSHSession):
         return self
 
     async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set; errors are those of ``AsyncMinHashLSH.insert``."""
+        """Insert a key and the sketch of its set; errors are those of
+        ``AsyncMinHashLSH.insert``.
+        """
         await self.lsh._insert(key, minhash, check_duplication, True)
 
 

@@ -15,7 +15,8 @@ from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name, server_of
 
 
 class AsyncRedisListStorage(ListCommands):
-    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are bytes.
+    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are
+    bytes.
 
     Parameters
     ----------
@@ -28,10 +29,13 @@ class AsyncRedisListStorage(ListCommands):
 
     Notes
     -----
-    Changes with ``buffer=True`` are pending until `empty_buffer` is called or there are `buffer_size` commands.
+    Changes with ``buffer=True`` are pending until `empty_buffer` is called or there are
+    `buffer_size` commands.
     """
 
-    def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
+    def __init__(
+        self, config: dict[str, Any], name: bytes | None = None, client: Any = None
+    ) -> None:
         self.config = config
         self.buffer_size = BUFFER_SIZE
         self._name = random_name() if name is None else name
@@ -95,7 +99,9 @@ class AsyncRedisListStorage(ListCommands):
 
     @asynccontextmanager
     async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield a pipeline for a change and send it; with ``buffer=True`` only if enough commands are pending."""
+        """Yield a pipeline for a change and send it; with ``buffer=True`` only if enough commands
+        are pending.
+        """
         if not options.get("buffer", False):
             pipe = self._redis.pipeline(transaction=True)
             yield pipe
@@ -109,7 +115,8 @@ class AsyncRedisListStorage(ListCommands):
 
     async def empty_buffer(self) -> None:
         """Send the changes that were made with ``buffer=True``."""
-        pipe, self._kept = self._kept, None
+        pipe = self._kept
+        self._kept = None
         if pipe is not None:
             await pipe.execute()
 
@@ -131,7 +138,8 @@ class AsyncRedisListStorage(ListCommands):
 
 
 class AsyncRedisSetStorage(SetCommands, AsyncRedisListStorage):
-    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are bytes.
+    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are
+    bytes.
 
     Parameters
     ----------
@@ -145,13 +153,17 @@ def connect(config: dict[str, Any]) -> Any:
     return optional("redis.asyncio", "redis").Redis(**server_of(config))
 
 
-def async_ordered_storage(config: dict[str, Any], name: bytes | None = None) -> AsyncRedisListStorage:
+def async_ordered_storage(
+    config: dict[str, Any], name: bytes | None = None
+) -> AsyncRedisListStorage:
     """Return a storage of lists for ``{"type": "aioredis", "redis": {...}}``."""
     check_type(config)
     return AsyncRedisListStorage(config, name)
 
 
-def async_unordered_storage(config: dict[str, Any], name: bytes | None = None) -> AsyncRedisSetStorage:
+def async_unordered_storage(
+    config: dict[str, Any], name: bytes | None = None
+) -> AsyncRedisSetStorage:
     """Return a storage of sets for ``{"type": "aioredis", "redis": {...}}``."""
     check_type(config)
     return AsyncRedisSetStorage(config, name)
@@ -162,6 +174,8 @@ def check_type(config: Any) -> None:
     if not isinstance(config, dict):
         raise TypeError(f"storage_config must be a dict, not {type(config).__name__}")
     if config.get("type") != "aioredis":
-        raise ValueError(f'Unknown storage type: {config.get("type")} (storage_config needs "type": "aioredis")')
+        raise ValueError(
+            f'Unknown storage type: {config.get("type")} (storage_config needs "type": "aioredis")'
+        )
     if not isinstance(config.get("basename", b""), bytes):
         raise TypeError(f"basename must be bytes, not {config['basename']!r}")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Inputs rarely expand by more than this when they are read.
 MOST_GROWTH = 16
 
-# The part of the memory that a row of a run over points may have as bytes. Written as JSON, a row of 16 MB of float64
-# takes 9 to 12 times as much, and one of float32 twice that.
+# The part of the memory that a row of a run over points may have as bytes. Written as JSON, a row
+# of 16 MB of float64 takes 9 to 12 times as much, and one of float32 twice that.
 ROW_PART = 32
 
 
@@ -52,7 +52,13 @@ class Cap:
         return self.memory // ROW_PART
 
     def check(
-        self, plan: Plan, *, pairs: bool = False, parquet: bool = False, against: bool = False, by: bool = False
+        self,
+        plan: Plan,
+        *,
+        pairs: bool = False,
+        parquet: bool = False,
+        against: bool = False,
+        by: bool = False,
     ) -> None:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
@@ -70,7 +76,9 @@ class Cap:
         pairs: bool,
         indexes: Indexes,
     ) -> Iterator[WorkFolder]:
-        """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
+        """Open the work folder of a run; a temporary one is beside the output, or where the system
+        has such files.
+        """
         from lshfast.drivers.files.work_folder import WorkFolder
 
         run: dict[str, Any] = {
@@ -88,7 +96,9 @@ class Cap:
             run["bands"] = [run["bands"], run.pop("rows")]
         if self.work is not None:
             if "-" in inputs.paths:
-                raise ValueError("standard input cannot be read again, so a run over it can have no work folder")
+                raise ValueError(
+                    "standard input cannot be read again, so a run over it can have no work folder"
+                )
             run["version of lshfast"] = code_version()
             with WorkFolder.opened(self.work, run, self.resume) as folder:
                 yield folder
@@ -97,7 +107,9 @@ class Cap:
 
         place = None if output is None else os.path.dirname(os.path.abspath(output))
         with (
-            tempfile.TemporaryDirectory(prefix=".lshfast-", dir=place, ignore_cleanup_errors=True) as path,
+            tempfile.TemporaryDirectory(
+                prefix=".lshfast-", dir=place, ignore_cleanup_errors=True
+            ) as path,
             WorkFolder.opened(path, run, False, temporary=True) as folder,
         ):
             yield folder
@@ -108,8 +120,12 @@ def reads_parquet(corpus: Corpus) -> bool:
     return any(file.columnar for file in corpus.files)
 
 
-def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, parquet: bool = False) -> Cap | None:
-    """Return a cap for a run that needs more memory than is available, None if it fits or this is not known."""
+def cap_for(
+    inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, parquet: bool = False
+) -> Cap | None:
+    """Return a cap for a run that needs more memory than is available, None if it fits or this is
+    not known.
+    """
     free = available_memory()
     if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
         return None
@@ -122,14 +138,18 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
 
 
 def cap_for_points(corpus: Corpus, inputs: Inputs) -> Cap | None:
-    """Return a cap for a run over points that may need more memory than is available, None if it fits."""
+    """Return a cap for a run over points that may need more memory than is available, None if it
+    fits.
+    """
     free = available_memory()
     if free is None or corpus.total_bytes < free // 2 or "-" in inputs.paths:
         return None
     return Cap(free * 3 // 4)
 
 
-def cap_of(memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool) -> Cap | None:
+def cap_of(
+    memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool
+) -> Cap | None:
     """Return the cap of a run from plain arguments, None for a run without one."""
     if memory is None:
         if work is not None or resume:

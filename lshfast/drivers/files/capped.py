@@ -1,8 +1,8 @@
 """Deduplication of files within a given amount of memory.
 
-The first reading (`FirstReading`) sketches and bands all rows, and finds their components. The second reading takes the
-different texts that share buckets, and writes them to the files of their parts. Each part is then deduplicated by
-itself. The result is that of a run in memory.
+The first reading (`FirstReading`) sketches and bands all rows, and finds their components. The
+second reading takes the different texts that share buckets, and writes them to the files of their
+parts. Each part is then deduplicated by itself. The result is that of a run in memory.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class CountedPairs:
 
 
 class FoundInParts(NamedTuple):
-    """The findings of a run in parts, its similar pairs if they are wanted, the advice of `Summary`, and the plan."""
+    """The findings of a run in parts, its similar pairs if they are wanted, the advice of
+    `Summary`, and the plan.
+    """
 
     found: Findings
     similar: CountedPairs | None
@@ -62,11 +64,24 @@ class FoundInParts(NamedTuple):
     plan: Plan
 
     def result(
-        self, clock: Clock, keys: Sequence[Any], read: int, rejected: int, by: ValueCodes | None = None
+        self,
+        clock: Clock,
+        keys: Sequence[Any],
+        read: int,
+        rejected: int,
+        by: ValueCodes | None = None,
     ) -> DedupResult:
-        """Return the result of the run, whose similar pairs have been taken; see `Findings.result`."""
-        found = self.found if self.similar is None else replace(self.found, pairs_found=self.similar.found)
-        return found.result(self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice, by=by)
+        """Return the result of the run, whose similar pairs have been taken; see
+        `Findings.result`.
+        """
+        found = (
+            self.found
+            if self.similar is None
+            else replace(self.found, pairs_found=self.similar.found)
+        )
+        return found.result(
+            self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice, by=by
+        )
 
 
 def find_in_parts(
@@ -90,7 +105,8 @@ def find_in_parts(
     budget : Budget
         The memory, the plan, and whether all similar pairs are wanted.
     longest : int
-        Longer rows, in bytes, are bad rows; a run that is resumed has the limit of its first attempt.
+        Longer rows, in bytes, are bad rows; a run that is resumed has the limit of its first
+        attempt.
     folder : WorkFolder
         Stages that are over are not repeated.
     clock : Clock
@@ -121,30 +137,47 @@ class _CappedRun:
         self.plan = rows.plan
         most = self.budget.work(len(rows.nbytes), int(rows.nbytes.max(initial=0)))
         if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
-            raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
+            raise ValueError(
+                f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not "
+                f"{len(rows.nbytes)}"
+            )
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
         chosen = compared_copies(rows.first, self.keep, ranks)
         own = np.flatnonzero((chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone)
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_memory = self._part_memory(most)
-        part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory)
+        part_of[own] = divide(
+            rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory
+        )
         rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
         files, advice = self._read_again(rows, part_of, most)
         return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
 
     def _part_memory(self, most: int) -> int:
-        """Return the memory by which rows are divided: that of the attempt that wrote the texts of the parts."""
+        """Return the memory by which rows are divided: that of the attempt that wrote the texts of
+        the parts.
+        """
         done = self.folder.done("texts")
         return most if done is None else int(done["part_memory"])
 
-    def _read_again(self, rows: RowsRead, part_of: npt.NDArray[np.int32], most: int) -> tuple[list[SummedFile], str]:
-        """Write the texts of all parts to files, and measure a sample of all texts; return the files and the advice."""
-        folder, done = self.folder, self.folder.done("texts")
+    def _read_again(
+        self, rows: RowsRead, part_of: npt.NDArray[np.int32], most: int
+    ) -> tuple[list[SummedFile], str]:
+        """Write the texts of all parts to files, and measure a sample of all texts; return the
+        files and the advice.
+        """
+        folder = self.folder
+        done = self.folder.done("texts")
         parts = int(part_of.max(initial=NO_PART)) + 1
         if done is not None:
             arrays = folder.load("texts", "texts.npz")
-            sums = np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]) if parts else []
-            sizes, piece = arrays["nbytes"].tolist(), int(done["piece_bytes"])
+            sums = (
+                np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1])
+                if parts
+                else []
+            )
+            sizes = arrays["nbytes"].tolist()
+            piece = int(done["piece_bytes"])
             files = [
                 SummedFile(part_path(folder.path, number), piece, size, part)
                 for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
@@ -157,7 +190,9 @@ class _CappedRun:
         sampled: list[Texts] = []
         writer = PartWriter(folder.path, parts, most)
         with self.clock.stage("texts", int(rows.nbytes[wanted].sum())):
-            for found, texts in texts_again(self.corpus, np.flatnonzero(wanted), rows.nbytes, self.progress):
+            for found, texts in texts_again(
+                self.corpus, np.flatnonzero(wanted), rows.nbytes, self.progress
+            ):
                 member = part_of[found] != NO_PART
                 writer.add(part_of[found][member], texts.take(member))
                 chosen = texts.take(np.isin(found, short))
@@ -170,7 +205,9 @@ class _CappedRun:
             {
                 "nbytes": np.array([file.nbytes for file in files], np.int64),
                 "counts": np.array([len(file.sums) for file in files], np.int64),
-                "sums": np.concatenate([np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]),
+                "sums": np.concatenate(
+                    [np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]
+                ),
             },
         )
         names = {f"part-{number}.texts": None for number in range(parts)}
@@ -190,7 +227,8 @@ class _CappedRun:
     ) -> FoundInParts:
         """Run all parts, and put their results together."""
         whole = Merged(chosen, rows.first)
-        total, done = int((part_of != NO_PART).sum()), 0
+        total = int((part_of != NO_PART).sum())
+        done = 0
         order = np.argsort(part_of, kind="stable")
         starts = np.searchsorted(part_of[order], np.arange(len(files) + 1, dtype=np.int64))
         for number, file in enumerate(files):
@@ -203,7 +241,9 @@ class _CappedRun:
             found = self._result_of(number)
             if found is None:
                 preferred_rows = cast(Keep, self.keep) if ranks is None else ranks[own]
-                found = self._run_part(number, file, rows.nbytes[own], whole.first[own], preferred_rows, most, tell)
+                found = self._run_part(
+                    number, file, rows.nbytes[own], whole.first[own], preferred_rows, most, tell
+                )
             whole.add(own, found)
             done += len(own)
             if self.progress:
@@ -231,20 +271,32 @@ class _CappedRun:
         progress: Progress,
     ) -> PartResult:
         """Run a part of rows with these lengths and first rows with the same bytes."""
-        texts, path = read_part(file, nbytes), self.folder.path
-        # A component that takes more than the memory: the system may take the pages of its files back.
+        texts = read_part(file, nbytes)
+        path = self.folder.path
+        # A component that takes more than the memory: the system may take the pages of its files
+        # back.
         large = file.nbytes + len(nbytes) * self.budget.row_bytes > most
         with PairRuns(path, f"pairs-{number}") if self.budget.pairs else nullcontext() as runs:
             found = compare_part(
-                texts, first, self.plan, self.clock, keep=keep, pairs=runs,
-                signatures=os.path.join(path, f"part-{number}.signatures") if large else None, progress=progress,
-            )  # fmt: skip
+                texts,
+                first,
+                self.plan,
+                self.clock,
+                keep=keep,
+                pairs=runs,
+                signatures=os.path.join(path, f"part-{number}.signatures") if large else None,
+                progress=progress,
+            )
             if runs is not None:
                 runs.finish()
         del texts  # Windows removes no mapped file
         stage = f"part-{number}"
-        arrays = {name: getattr(found, name) for name in ("keeper", "similarity", "copies", "pairs")}
-        saved = self.folder.save(f"{stage}.npz", arrays) | ({} if runs is None else {runs.name: None})
+        arrays = {
+            name: getattr(found, name) for name in ("keeper", "similarity", "copies", "pairs")
+        }
+        saved = self.folder.save(f"{stage}.npz", arrays) | (
+            {} if runs is None else {runs.name: None}
+        )
         self.folder.finish(stage, {"candidates": found.candidates}, saved)
         os.unlink(file.path)
         return found

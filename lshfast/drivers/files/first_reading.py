@@ -1,6 +1,8 @@
-"""The first reading of a run within a given amount of memory: all texts are read, sketched and banded.
+"""The first reading of a run within a given amount of memory: all texts are read, sketched and
+banded.
 
-It leaves of each row its length, its component, and by two keyed hashes the first row with the same bytes.
+It leaves of each row its length, its component, and by two keyed hashes the first row with the same
+bytes.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class _SketchedPiece(NamedTuple):
 
 @dataclass
 class FirstReading:
-    """The first reading of a run; `rows` is called once. The attributes are the arguments of `find_in_parts`."""
+    """The first reading of a run; `rows` is called once. The attributes are the arguments of
+    `find_in_parts`.
+    """
 
     corpus: Corpus
     budget: Budget
@@ -94,7 +98,9 @@ class FirstReading:
     _source_bytes: int = field(default=0, init=False)
 
     def rows(self) -> RowsRead:
-        """Return what is left of all rows, or what an earlier attempt has saved if the inputs are the same."""
+        """Return what is left of all rows, or what an earlier attempt has saved if the inputs are
+        the same.
+        """
         self._plan, done = self.budget.plan, self.folder.done("sketch")
         self._sums = InputSums([] if self.folder.temporary else self.corpus.files)
         if done is not None:
@@ -118,7 +124,11 @@ class FirstReading:
             self._plan = self._plan.ignoring(CommonShingles(tuple(done["common"]), tokens))
         for name in ("read", "sketch", "match"):
             self.clock.add(name, 0.0, 0)
-        earlier = None if self.index is None else Earlier.of_arrays(self.folder.load("sketch", "earlier.npz"))
+        earlier = (
+            None
+            if self.index is None
+            else Earlier.of_arrays(self.folder.load("sketch", "earlier.npz"))
+        )
         columns = {name: arrays[name] for name in ("nbytes", "labels", "first", "alone")}
         return RowsRead(**columns, empty=done["empty"], plan=self._plan, earlier=earlier)
 
@@ -140,7 +150,12 @@ class FirstReading:
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
         of_rows = {name: getattr(rows, name) for name in ("nbytes", "labels", "first", "alone")}
         files = self.corpus.files_of_state
-        figures = {"empty": rows.empty, "longest_row": self.longest, "inputs": self._sums.finished(), "files": files}
+        figures = {
+            "empty": rows.empty,
+            "longest_row": self.longest,
+            "inputs": self._sums.finished(),
+            "files": files,
+        }
         saved = self.folder.save("rows.npz", {**of_corpus, **of_rows}) | self.folder.sums(files)
         if rows.earlier is not None:
             saved |= self.folder.save("earlier.npz", rows.earlier.arrays())
@@ -155,7 +170,9 @@ class FirstReading:
         texts = text_batches(self.corpus, self._tell)
         if self._plan.ignore_common is not None:
             texts = self._without_common(texts)
-        plan, folder, clock = self._plan, self.folder, self.clock
+        plan = self._plan
+        folder = self.folder
+        clock = self.clock
         removed = None if self.index is None else EarlierRows(self.index, plan)
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
         with (
@@ -167,14 +184,18 @@ class FirstReading:
                 runs.settle()
                 labels = components_of_runs(runs, self.budget.work(runs.n))
                 marks = RowMarks(words.finished())
-                nbytes, first, empty = marks.nbytes, marks.first(), int(marks.empty.sum())
+                nbytes = marks.nbytes
+                first = marks.first()
+                empty = int(marks.empty.sum())
                 del words, marks
                 earlier = None if removed is None else removed.finished()
                 if earlier is not None:
                     first[earlier.rows] = earlier.rows  # they are nobody's copies
 
                 def read_again(rows: Int64Array) -> Iterator[Texts]:
-                    return (some for _, some in texts_again(self.corpus, rows, nbytes, self.progress))
+                    return (
+                        some for _, some in texts_again(self.corpus, rows, nbytes, self.progress)
+                    )
 
                 alone = alone_in_crowds(labels, first, slots, plan, read_again)
         return RowsRead(nbytes, labels, first, alone, empty, plan, earlier)
@@ -196,10 +217,14 @@ class FirstReading:
 
         def again() -> Iterator[Texts]:
             every = np.arange(len(lengths), dtype=np.int64)
-            return (batch for _, batch in texts_again(self.corpus, every, lengths.rows(), self.progress))
+            return (
+                batch for _, batch in texts_again(self.corpus, every, lengths.rows(), self.progress)
+            )
 
         readings = iter([first, again])
-        found = find_common(lambda: next(readings)(), self._plan, self.clock, self.progress).shingles.common
+        found = find_common(
+            lambda: next(readings)(), self._plan, self.clock, self.progress
+        ).shingles.common
         assert found is not None
         self._plan = self._plan.ignoring(found)
         return again()
@@ -207,13 +232,22 @@ class FirstReading:
     def _sketch(
         self, texts: Iterator[Texts], runs: BucketRuns, slots: SlotFile, removed: EarlierRows | None
     ) -> GrowingArray:
-        """Add all rows to the records, the hashes of slots and the rows for index entries; return their marks."""
-        plan, budget, secret, longest = self._plan, self.budget, draw_secret(), 0
+        """Add all rows to the records, the hashes of slots and the rows for index entries; return
+        their marks.
+        """
+        plan = self._plan
+        budget = self.budget
+        secret = draw_secret()
+        longest = 0
         words = GrowingArray(np.uint64, WIDTH)
 
         def finish(piece: Sketched) -> _SketchedPiece:
             rows = MarkedRows.of(piece, plan, secret)
-            earlier = NOTHING_EARLIER if removed is None else removed.take_from(rows.keys, piece.signatures)
+            earlier = (
+                NOTHING_EARLIER
+                if removed is None
+                else removed.take_from(rows.keys, piece.signatures)
+            )
             crowded = slots.crowded(rows.keys)
             return _SketchedPiece(rows, crowded, slots.hashes(piece.signatures, crowded), earlier)
 
@@ -222,7 +256,8 @@ class FirstReading:
             for batch in texts:
                 longest = max(longest, int(batch.lengths.max(initial=0)))
                 if budget.row_work(longest) and budget.records(longest) < runs.memory:
-                    # Leave room for longer rows, so that rows that grow slowly do not end in many small files.
+                    # Leave room for longer rows, so that rows that grow slowly do not end in many
+                    # small files.
                     runs.shrink(budget.records(min(longest * 5 // 4, max(longest, self.longest))))
                 yield batch
 

@@ -1,4 +1,5 @@
-"""Sets that are spread over rows: a row has a group and an item, and the items of a group are a set.
+"""Sets that are spread over rows: a row has a group and an item, and the items of a group are a
+set.
 
 A column of weights makes them weighted sets.
 """
@@ -54,7 +55,9 @@ class _RowGroups:
     def __init__(self, corpus: Corpus) -> None:
         numbers: dict[Any, int] = {}
         ids = cast(Sequence[Any], corpus.ids)
-        self.of_row = np.fromiter((numbers.setdefault(key, len(numbers)) for key in ids), np.int64, len(ids))
+        self.of_row = np.fromiter(
+            (numbers.setdefault(key, len(numbers)) for key in ids), np.int64, len(ids)
+        )
         self.keys = list(numbers)
 
     def sets(self, items: Texts) -> ArrowLists:
@@ -92,9 +95,17 @@ def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
     values = [column[row] for row in range(len(column))] if isinstance(column, Texts) else column
     bad = {row: "the item is missing" for row, value in enumerate(values) if value is None}
     bad |= undecodable
-    bad |= {row: "the item is not one value" for row, value in enumerate(values) if isinstance(value, (list, dict))}
-    return Texts(["" if row in bad else value if isinstance(value, (str, bytes)) else str(value)
-                  for row, value in enumerate(values)]), bad  # fmt: skip
+    bad |= {
+        row: "the item is not one value"
+        for row, value in enumerate(values)
+        if isinstance(value, (list, dict))
+    }
+    return Texts(
+        [
+            "" if row in bad else value if isinstance(value, (str, bytes)) else str(value)
+            for row, value in enumerate(values)
+        ]
+    ), bad
 
 
 def run_groups(
@@ -113,7 +124,8 @@ def run_groups(
     inputs : Inputs
         With the columns of the groups, of the items and, for weighted sets, of their weights.
     outputs : Outputs
-        All rows of a group are kept or removed. The tables of removed groups and of pairs have the groups as keys.
+        All rows of a group are kept or removed. The tables of removed groups and of pairs have the
+        groups as keys.
     plan : Plan or PointPlan
     others : mapping of str
         Options that a run over groups does not have: none may be given.
@@ -126,7 +138,12 @@ def run_groups(
     DedupResult
         With a row for each group.
     """
-    refused = {**others, "annotate": outputs.annotate, "html": outputs.page, "id_column": inputs.id_column}
+    refused = {
+        **others,
+        "annotate": outputs.annotate,
+        "html": outputs.page,
+        "id_column": inputs.id_column,
+    }
     for name, value in refused.items():
         if value:
             raise ValueError(f"{name} is not an option of a run with group_by (--group-by)")
@@ -134,9 +151,13 @@ def run_groups(
         raise ValueError("group_by needs item (--item), the column of the items of a group")
     check_keep(cast(Keep, keep), 0, plan.measure)
     corpus = replace(inputs, column=inputs.item, id_column=inputs.group_by).open(
-        convert=read_items, kind="set", unique_ids=False, order_column=inputs.weight, weights=inputs.weight is not None,
+        convert=read_items,
+        kind="set",
+        unique_ids=False,
+        order_column=inputs.weight,
+        weights=inputs.weight is not None,
         output=None if outputs.rows is None else outputs.formats[0],
-    )  # fmt: skip
+    )
     named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     named.append(outputs.rejects if inputs.on_error == "skip" else None)
     files = [file.location for file in corpus.files]
@@ -157,13 +178,22 @@ def run_groups(
             _write_pairs(outputs, pairs, groups, plan, corpus)
 
         points = isinstance(plan, PointPlan)
-        own = groups.weighted_sets(items, np.asarray(corpus.order, np.float64)) if points else groups.sets(items)
+        own = (
+            groups.weighted_sets(items, np.asarray(corpus.order, np.float64))
+            if points
+            else groups.sets(items)
+        )
         part = run_items(
-            [own], plan if isinstance(plan, PointPlan) else replace(plan, sets=True), clock, keep=keep,
-            similar=None if outputs.pairs is None else write_pairs_of, progress=progress,
-        )  # fmt: skip
+            [own],
+            plan if isinstance(plan, PointPlan) else replace(plan, sets=True),
+            clock,
+            keep=keep,
+            similar=None if outputs.pairs is None else write_pairs_of,
+            progress=progress,
+        )
         result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
-        result, update = replace(result, options=result.options | {"keep": keep}), None
+        result = replace(result, options=result.options | {"keep": keep})
+        update = None
         if clusters is not None:
             update, result = clusters.updated_by(result)
         check_result(outputs.max_removed, result, None)
@@ -180,7 +210,11 @@ def _kinds(corpus: Corpus) -> dict[str, str]:
 
 
 def _write_pairs(
-    outputs: Outputs, batches: Iterable[PairArray], groups: _RowGroups, plan: AnyPlan, corpus: Corpus
+    outputs: Outputs,
+    batches: Iterable[PairArray],
+    groups: _RowGroups,
+    plan: AnyPlan,
+    corpus: Corpus,
 ) -> None:
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
@@ -188,7 +222,12 @@ def _write_pairs(
 
 
 def _write(
-    outputs: Outputs, result: DedupResult, groups: _RowGroups, corpus: Corpus, plan: AnyPlan, progress: Progress | None
+    outputs: Outputs,
+    result: DedupResult,
+    groups: _RowGroups,
+    corpus: Corpus,
+    plan: AnyPlan,
+    progress: Progress | None,
 ) -> None:
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:
@@ -202,5 +241,9 @@ def _write(
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
         write_rows(
-            corpus, outputs.rows, keep=result.keep[groups.of_row], overwrite=outputs.overwrite, threads=plan.threads
+            corpus,
+            outputs.rows,
+            keep=result.keep[groups.of_row],
+            overwrite=outputs.overwrite,
+            threads=plan.threads,
         )

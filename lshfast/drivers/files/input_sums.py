@@ -18,8 +18,8 @@ PIECE_BYTES = 1 << 20
 class InputSums:
     """Checksums of the local files among the inputs; of others, their store tells when they change.
 
-    They are made behind the run that reads the inputs, from what the system has just read for it. Of Parquet, the run
-    reads some columns, and the rest is read for the checksum.
+    They are made behind the run that reads the inputs, from what the system has just read for it.
+    Of Parquet, the run reads some columns, and the rest is read for the checksum.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ class InputSums:
             if not isinstance(file.source, LocalFile):
                 yield file.size
                 continue
-            sums, left = array("Q"), file.size
+            sums = array("Q")
+            left = file.size
             try:
                 with closing(file.source.open()) as stream:
                     while piece := stream.read(min(PIECE_BYTES, left)):  # a file may grow for ever

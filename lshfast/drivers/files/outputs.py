@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed rows, a page, groups.
+    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed
+    rows, a page, groups.
 
-    They are written if no larger share of the rows than `max_removed` is removed; the page is written in any case.
+    They are written if no larger share of the rows than `max_removed` is removed; the page is
+    written in any case.
     """
 
     rows: str | None = None
@@ -52,7 +54,9 @@ class Outputs:
     @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
-        return rejects_beside(self.rows or self.pairs or self.removed or self.changes or self._groups)
+        return rejects_beside(
+            self.rows or self.pairs or self.removed or self.changes or self._groups
+        )
 
     @property
     def _groups(self) -> str | None:
@@ -62,7 +66,11 @@ class Outputs:
     @property
     def formats(self) -> list[str]:
         """The formats of the outputs."""
-        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
+        return [
+            output_format(path)[0]
+            for path in (self.rows, self.pairs, self.removed)
+            if path is not None
+        ]
 
     @property
     def paths(self) -> list[str]:
@@ -71,7 +79,9 @@ class Outputs:
         page = None if self.page is None else self.page.path
         given = (self.rows, self.pairs, self.removed, options, page, self.changes, self._groups)
         named = [path for path in given if path is not None]
-        return [path if is_url(path) else os.path.abspath(path) for path in named if not is_stream(path)]
+        return [
+            path if is_url(path) else os.path.abspath(path) for path in named if not is_stream(path)
+        ]
 
     @property
     def first_local(self) -> str | None:

@@ -1,4 +1,6 @@
-"""The main job over files: read them, find near-duplicates, write the kept rows and a table of the removed rows."""
+"""The main job over files: read them, find near-duplicates, write the kept rows and a table of the
+removed rows.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,23 @@ from lshfast.common.threads import quick_switches
 from lshfast.drivers.budget import Budget
 from lshfast.drivers.files.cap import Cap, cap_for, cap_for_points, reads_parquet
 from lshfast.drivers.files.outputs import Outputs
-from lshfast.drivers.files.writing import annotations_of, check_places, kinds_of, write_all, write_similar
+from lshfast.drivers.files.writing import (
+    annotations_of,
+    check_places,
+    kinds_of,
+    write_all,
+    write_similar,
+)
 from lshfast.drivers.indexes import Indexes
-from lshfast.drivers.inputs import Inputs, faults_of, input_notes, item_batches, order_ranks, policy_of, text_batches
+from lshfast.drivers.inputs import (
+    Inputs,
+    faults_of,
+    input_notes,
+    item_batches,
+    order_ranks,
+    policy_of,
+    text_batches,
+)
 from lshfast.drivers.pages import NoPage
 from lshfast.engine.any_plan import AnyPlan
 from lshfast.engine.any_run import run_items
@@ -80,15 +96,15 @@ def run_files(
     keep : str, default "first"
         first, last, longest, shortest, max:COLUMN or min:COLUMN.
     indexes : Indexes
-        The index of earlier rows, and the index to save. The index is written after the outputs: a run that ends early
-        leaves the old index unchanged, and has written all outputs or none.
+        The index of earlier rows, and the index to save. The index is written after the outputs: a
+        run that ends early leaves the old index unchanged, and has written all outputs or none.
     cap : Cap, optional
-        The memory and the work folder of the run. Without it, a run that needs more memory than the machine has
-        available gets the cap of `cap_for`, if it can have one.
+        The memory and the work folder of the run. Without it, a run that needs more memory than the
+        machine has available gets the cap of `cap_for`, if it can have one.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read", "texts" (further readings of a run within a cap),
-        "input" (the inputs of a run that is resumed are compared) and "write", rows in "verify" (pairs if all pairs are
-        written), bytes of the index in "save".
+        Called with (stage, done, total): bytes of input in "read", "texts" (further readings of a
+        run within a cap), "input" (the inputs of a run that is resumed are compared) and "write",
+        rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
 
     Returns
     -------
@@ -100,7 +116,8 @@ def run_files(
     DataError
         If the data are invalid. The message is one line with file, line and reason.
     ValueError, OSError
-        If an option is invalid, or an output cannot be written; then no file with its name is created.
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
     TooManyRemovedError
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
@@ -110,7 +127,12 @@ def run_files(
     if inputs.group_by is not None:
         from lshfast.drivers.files.grouped import run_groups  # with all that points need
 
-        others = {"memory": cap, "by": inputs.by, "against": indexes.against, "save_index": indexes.save}
+        others = {
+            "memory": cap,
+            "by": inputs.by,
+            "against": indexes.against,
+            "save_index": indexes.save,
+        }
         return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
     indexed = indexes.against is not None or indexes.save is not None
     policy, order_column = policy_of(keep)
@@ -119,9 +141,12 @@ def run_files(
         check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = annotations_of(outputs, plan, indexes)
-    corpus, points = inputs.open_kind(plan, order_column=order_column, output=output, added=added, indexed=indexed)
+    corpus, points = inputs.open_kind(
+        plan, order_column=order_column, output=output, added=added, indexed=indexed
+    )
     job = _Job(inputs, corpus, outputs, plan, keep, indexes, points, progress)
-    pairs, parquet = outputs.pairs is not None, reads_parquet(corpus) or "parquet" in outputs.formats
+    pairs = outputs.pairs is not None
+    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
     if isinstance(plan, PointPlan):
         cap = cap or cap_for_points(corpus, inputs)
         if cap is None:
@@ -137,10 +162,20 @@ def run_files(
         held = {"save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
         check_bands_only(plan, "cap")
-        cap.check(plan, pairs=pairs, parquet=parquet, against=indexes.against is not None, by=inputs.by is not None)
+        cap.check(
+            plan,
+            pairs=pairs,
+            parquet=parquet,
+            against=indexes.against is not None,
+            by=inputs.by is not None,
+        )
     elif not plan.exact and indexes.save is None and outputs.clusters is None:
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
-    return _run_held(job) if cap is None else _run_within(job, cap, replace(plan, capped=True), parquet)
+    return (
+        _run_held(job)
+        if cap is None
+        else _run_within(job, cap, replace(plan, capped=True), parquet)
+    )
 
 
 @dataclass(frozen=True)
@@ -163,7 +198,8 @@ class _Job:
 
     def opened_index(self) -> AbstractContextManager[Any]:
         """Open the index of earlier rows, or prepare a new one."""
-        plan, indexes = self.plan, self.indexes
+        plan = self.plan
+        indexes = self.indexes
         if isinstance(plan, Plan):
             return indexes.opened(plan)
         if indexes.against is None and indexes.save is None:
@@ -197,14 +233,21 @@ class _Job:
 
 
 def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -> DedupResult:
-    """Run the main job with all items in memory; or points in a file of a folder, and so many bytes of memory."""
-    corpus, outputs, indexes = job.corpus, job.outputs, job.indexes
+    """Run the main job with all items in memory; or points in a file of a folder, and so many bytes
+    of memory.
+    """
+    corpus = job.corpus
+    outputs = job.outputs
+    indexes = job.indexes
     check_places(corpus, job.inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     index_change = indexes.change()
     page = job.page(job.plan)
     opened = job.opened_index()
-    with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters, opened as index:
+    with (
+        nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
+        opened as index,
+    ):
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 result = _with_notes(_find(job, index, page, folder, memory), corpus)
@@ -234,32 +277,49 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
-    return replace(result, summary=replace(result.summary, stages=stages, index_change=index_change))
+    return replace(
+        result, summary=replace(result.summary, stages=stages, index_change=index_change)
+    )
 
 
 def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
     """Run the main job within a cap of memory; `parquet` as for `Budget`."""
     from lshfast.drivers.files.capped import find_in_parts
 
-    inputs, corpus, outputs, indexes, keep = job.inputs, job.corpus, job.outputs, job.indexes, job.keep
-    clock, pairs = Clock(), outputs.pairs is not None
+    inputs = job.inputs
+    corpus = job.corpus
+    outputs = job.outputs
+    indexes = job.indexes
+    keep = job.keep
+    clock = Clock()
+    pairs = outputs.pairs is not None
     check_places(corpus, inputs, replace(outputs, overwrite=True), indexes)
     place = outputs.first_local
-    with indexes.opened(plan) as index, cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder:
+    with (
+        indexes.opened(plan) as index,
+        cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder,
+    ):
         done = folder.done("outputs")
-        if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
+        # Some of them may have got their names.
+        if done is not None and set(outputs.paths) <= set(done["paths"]):
             outputs = replace(outputs, overwrite=True)
         check_places(corpus, inputs, outputs, indexes)
         page = job.page(plan)
         with page.even_if_refused(outputs.overwrite), all_or_none():
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
-                budget = Budget(cap.memory, plan, pairs, ids, parquet, index is not None, inputs.by is not None)
+                budget = Budget(
+                    cap.memory, plan, pairs, ids, parquet, index is not None, inputs.by is not None
+                )
                 longest = budget.longest_row(0)
-                found = find_in_parts(corpus, keep, budget, longest, folder, clock, index, job.progress)
+                found = find_in_parts(
+                    corpus, keep, budget, longest, folder, clock, index, job.progress
+                )
                 if found.similar is not None:
                     write_similar(corpus, outputs, page.seeing(found.similar), plan)
-            result = found.result(clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by)
+            result = found.result(
+                clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by
+            )
             result = _with_notes(replace(result, options=result.options | {"keep": keep}), corpus)
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
@@ -276,9 +336,16 @@ def _with_notes(result: DedupResult, corpus: Corpus) -> DedupResult:
     return replace(result, summary=replace(result.summary, **input_notes(corpus)))
 
 
-def _find(job: _Job, index: Any, page: NoPage, folder: str | None, memory: int | None) -> DedupResult:
-    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
-    corpus, outputs, indexes, clock = job.corpus, job.outputs, job.indexes, Clock()
+def _find(
+    job: _Job, index: Any, page: NoPage, folder: str | None, memory: int | None
+) -> DedupResult:
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to
+    be saved.
+    """
+    corpus = job.corpus
+    outputs = job.outputs
+    indexes = job.indexes
+    clock = Clock()
 
     def listed(pairs: Iterable[PairArray]) -> None:
         write_similar(corpus, outputs, page.seeing(pairs), job.plan)
@@ -301,7 +368,12 @@ def _find(job: _Job, index: Any, page: NoPage, folder: str | None, memory: int |
         with clock.stage("index"):
             indexed = _add_kept(run, index, indexes, corpus)
     result = run.result(
-        clock, keys=_Keys(corpus), read=corpus.read, rejected=len(corpus.rejected), indexed=indexed, by=corpus.by
+        clock,
+        keys=_Keys(corpus),
+        read=corpus.read,
+        rejected=len(corpus.rejected),
+        indexed=indexed,
+        by=corpus.by,
     )
     if isinstance(run, PartRun):
         page.take_texts_from(run.sketches.rows.column)
@@ -314,7 +386,9 @@ def _add_kept(run: PartRun | PointRun, index: Any, indexes: Indexes, corpus: Cor
         return indexes.add(index, corpus, run.found.kept_rows, run.sketches.signatures)
     if not len(run.rows):
         return None
-    added: int = index.add_rows(run.rows, np.flatnonzero(run.found.kept[run.rows.numbers]), run.plan, corpus)
+    added: int = index.add_rows(
+        run.rows, np.flatnonzero(run.found.kept[run.rows.numbers]), run.plan, corpus
+    )
     return added
 
 
@@ -329,16 +403,22 @@ def _after_outputs() -> Iterator[None]:
 
 
 def recommend_for(corpus: Corpus) -> Recommendation | None:
-    """Recommend shingles for `Inputs.sample`, based on their first few megabytes; None if there are no texts."""
+    """Recommend shingles for `Inputs.sample`, based on their first few megabytes; None if there are
+    no texts.
+    """
     first = next(corpus.batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process in bytes, or None if the system does not report it."""
+    """Return the peak resident memory of this process in bytes, or None if the system does not
+    report it.
+    """
     try:
         import resource
         import sys
     except ImportError:
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )

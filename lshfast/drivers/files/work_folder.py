@@ -1,8 +1,9 @@
 """The work folder of a run: what its stages have made, so that a run that ended early can go on.
 
-The folder holds `manifest.json`, which is replaced as a whole after each stage, and the files that it names. It says
-what the run is (parameters, inputs with their sizes), and for each stage that is over its figures and the checksums of
-its files. Files that it does not name are remains of a stage that ended early, and are removed.
+The folder holds `manifest.json`, which is replaced as a whole after each stage, and the files that
+it names. It says what the run is (parameters, inputs with their sizes), and for each stage that is
+over its figures and the checksums of its files. Files that it does not name are remains of a stage
+that ended early, and are removed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from lshfast.common.locks import locked
 from lshfast.common.private_files import make_folder, private
 from lshfast.kernels.checksum import checksum
 
-MANIFEST, LOCK = "manifest.json", "lock"
+MANIFEST = "manifest.json"
+LOCK = "lock"
 VERSION = 6
 _MANIFEST = Manifest(VERSION, "run stages")
 
@@ -60,16 +62,19 @@ class WorkFolder:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str, run: Mapping[str, Any], resume: bool, temporary: bool = False) -> Iterator[WorkFolder]:
-        """Create a work folder, or go on with an existing one; it is removed when the block ends without an error.
+    def opened(
+        cls, path: str, run: Mapping[str, Any], resume: bool, temporary: bool = False
+    ) -> Iterator[WorkFolder]:
+        """Create a work folder, or go on with an existing one; it is removed when the block ends
+        without an error.
 
         Parameters
         ----------
         path : str
             A folder that does not exist or is empty, unless `resume` is true.
         run : mapping
-            What the run is, as values of JSON. A folder of another run is refused, and the error names the difference.
-            A value that is a mapping has an order, as inputs have.
+            What the run is, as values of JSON. A folder of another run is refused, and the error
+            names the difference. A value that is a mapping has an order, as inputs have.
         resume : bool
             Go on with the stages of an earlier attempt, if there was one.
         temporary : bool
@@ -78,12 +83,13 @@ class WorkFolder:
         Raises
         ------
         ValueError
-            If the folder holds files and `resume` is false, it belongs to a run with other parameters or inputs, or
-            another process uses it.
+            If the folder holds files and `resume` is false, it belongs to a run with other
+            parameters or inputs, or another process uses it.
         FormatError
             If the manifest is damaged or of another version.
         OSError
-            If the folder cannot be written, belongs to another user, or other users can write to it.
+            If the folder cannot be written, belongs to another user, or other users can write to
+            it.
         """
         shown = printable(path)
         try:
@@ -93,10 +99,15 @@ class WorkFolder:
         except OSError as error:
             raise OSError(error.errno, error.strerror, shown) from error
         if names and not resume:
-            raise ValueError(f"{shown}: this work folder is not empty; resume (--resume) continues its run")
-        folder, over = cls(path, run, temporary), False
+            raise ValueError(
+                f"{shown}: this work folder is not empty; resume (--resume) continues its run"
+            )
+        folder = cls(path, run, temporary)
+        over = False
         try:
-            with locked(os.path.join(path, LOCK), f"{shown}: another process uses this work folder"):
+            with locked(
+                os.path.join(path, LOCK), f"{shown}: another process uses this work folder"
+            ):
                 try:
                     folder._begin()
                 except BaseException:
@@ -125,13 +136,22 @@ class WorkFolder:
         names = set(os.listdir(self.path))
         foreign = sorted(name for name in names if not _OWN.fullmatch(name))
         if foreign:
-            raise FormatError(f"{printable(self.path)}: this folder holds {foreign[0]!r}, which is no file of a run")
+            raise FormatError(
+                f"{printable(self.path)}: this folder holds {foreign[0]!r}, which is no file of a "
+                "run"
+            )
         if MANIFEST in names:
             self._stages = self._checked(self._read())
             if OVER in self._stages:  # its files were being removed
-                self._stages = {name: stage for name, stage in self._stages.items() if not stage["files"]}
+                self._stages = {
+                    name: stage for name, stage in self._stages.items() if not stage["files"]
+                }
                 del self._stages[OVER]
-        known = {MANIFEST, LOCK, *(name for stage in self._stages.values() for name in stage["files"])}
+        known = {
+            MANIFEST,
+            LOCK,
+            *(name for stage in self._stages.values() for name in stage["files"]),
+        }
         for name in names - known:
             os.unlink(os.path.join(self.path, name))
         self._write()
@@ -146,16 +166,21 @@ class WorkFolder:
         """Return the stages of a manifest, after comparing what its run is."""
         own: dict[str, Any] = json.loads(json.dumps(self._run))
         for name in dict.fromkeys([*own, *found["run"]]):
-            mine, theirs = own.get(name), found["run"].get(name)
+            mine = own.get(name)
+            theirs = found["run"].get(name)
             if isinstance(mine, dict) and isinstance(theirs, dict):
                 reason = _difference(name, mine, theirs)
             else:
                 reason = "" if mine == theirs else f"{name} was {theirs}, and is {mine}"
             if reason:
-                raise ValueError(f"{printable(self.path)}: this folder belongs to another run: {reason}")
+                raise ValueError(
+                    f"{printable(self.path)}: this folder belongs to another run: {reason}"
+                )
         files = [name for stage in found["stages"].values() for name in stage["files"]]
         if not all(map(_OWN.fullmatch, files)):
-            raise FormatError(f"{printable(os.path.join(self.path, MANIFEST))}: damaged: it names other files")
+            raise FormatError(
+                f"{printable(os.path.join(self.path, MANIFEST))}: damaged: it names other files"
+            )
         return dict(found["stages"])
 
     def done(self, stage: str) -> dict[str, Any] | None:
@@ -166,10 +191,16 @@ class WorkFolder:
         """Raise ValueError if the checksums of the inputs differ."""
         if before != now:
             reason = _difference("inputs", now, before)
-            raise ValueError(f"{printable(self.path)}: this folder belongs to another run: {reason}")
+            raise ValueError(
+                f"{printable(self.path)}: this folder belongs to another run: {reason}"
+            )
 
-    def finish(self, stage: str, figures: Mapping[str, Any], files: Mapping[str, int | None] | None = None) -> None:
-        """Record that a stage is over: its figures, as values of JSON, and its files with the checksums of `save`."""
+    def finish(
+        self, stage: str, figures: Mapping[str, Any], files: Mapping[str, int | None] | None = None
+    ) -> None:
+        """Record that a stage is over: its figures, as values of JSON, and its files with the
+        checksums of `save`.
+        """
         self._stages[stage] = {"figures": figures, "files": dict(files or {})}
         self._write()
 
@@ -196,7 +227,9 @@ class WorkFolder:
         return found
 
     def check(self, stage: str, names: Iterable[str]) -> None:
-        """Compare files with the checksums of a stage; a FormatError names a file that is damaged."""
+        """Compare files with the checksums of a stage; a FormatError names a file that is
+        damaged.
+        """
         for name in names:
             with self._checked_file(stage, name):
                 pass
@@ -216,7 +249,9 @@ class WorkFolder:
                 file.seek(0)
                 yield file
         except OSError as error:
-            raise FormatError(f"{printable(path)}: damaged or missing: {error.strerror or error}") from None
+            raise FormatError(
+                f"{printable(path)}: damaged or missing: {error.strerror or error}"
+            ) from None
 
     def _write(self) -> None:
         with self._replacing(MANIFEST) as file:
@@ -224,7 +259,9 @@ class WorkFolder:
 
     @contextmanager
     def _replacing(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file that gets its name, complete, when the block ends; the outputs' files wait, these do not."""
+        """Open a file that gets its name, complete, when the block ends; the outputs' files wait,
+        these do not.
+        """
         path = os.path.join(self.path, name)
         hidden = os.path.join(self.path, f".{name}.part")
         try:
@@ -248,7 +285,9 @@ class WorkFolder:
 
 
 def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return how the named states of this run differ from those of another one, "" if they do not."""
+    """Return how the named states of this run differ from those of another one, "" if they
+    do not.
+    """
     for key in dict.fromkeys([*mine, *theirs]):
         if key not in theirs:
             return f"{printable(key)} is not one of its {name}"

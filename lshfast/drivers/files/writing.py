@@ -1,4 +1,6 @@
-"""What a run over files writes: the kept rows, and the tables of removed rows, similar pairs and rejected rows."""
+"""What a run over files writes: the kept rows, and the tables of removed rows, similar pairs and
+rejected rows.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,18 @@ from lshfast.readers import (
 )
 from lshfast.readers.selection import SparseColumn
 
-# Columns of a table of removed rows that may name index entries: whether it does, and whether similarity is estimated.
+# Columns of a table of removed rows that may name index entries: whether it does, and whether
+# similarity is estimated.
 OF_EARLIER = "earlier", "estimated"
 
 
 def annotations_of(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]:
     """Return the names of the columns that are added to the rows."""
-    added = ["duplicate_of", SIMILARITY_NAMES[plan.measure], *(OF_EARLIER if indexes.against else ())]
+    added = [
+        "duplicate_of",
+        SIMILARITY_NAMES[plan.measure],
+        *(OF_EARLIER if indexes.against else ()),
+    ]
     return added if outputs.annotate else []
 
 
@@ -57,11 +64,20 @@ def check_places(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Inde
         check_page_output(outputs.page, [*files, *earlier], outputs.overwrite)
         check_different([*paths, outputs.page.path])
     if outputs.clusters is not None:
-        others = [*paths, indexes.save, options, None if outputs.page is None else outputs.page.path]
+        others = [
+            *paths,
+            indexes.save,
+            options,
+            None if outputs.page is None else outputs.page.path,
+        ]
         outputs.clusters.check([*files, *earlier], others)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        if corpus.layout.kind not in ("vector", "code"):  # whose indexes are of other classes, and check it
+        # Whose indexes are of other classes, and check it.
+        if corpus.layout.kind not in (
+            "vector",
+            "code",
+        ):
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)
@@ -77,17 +93,26 @@ def kinds_of(corpus: Corpus, index: Any) -> dict[str, str]:
 
     Kept keys have the type of the ids, or are strings if the keys of the index have another type.
     """
-    ids, earlier = id_kind(corpus), None
+    ids = id_kind(corpus)
+    earlier = None
     if index is not None:
         from lshfast.drivers.item_indexes import key_kind
 
         earlier = key_kind(index)
     kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
-    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
-    return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
+    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(
+        ("kept_key", "duplicate_of"), kept
+    )
+    return (
+        kinds
+        | dict.fromkeys(SIMILARITY_NAMES.values(), "double")
+        | dict.fromkeys(OF_EARLIER, "bool")
+    )
 
 
-def write_similar(corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray], plan: AnyPlan) -> None:
+def write_similar(
+    corpus: Corpus, outputs: Outputs, batches: Iterable[PairArray], plan: AnyPlan
+) -> None:
     """Write batches of pairs to the output for them."""
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
@@ -107,7 +132,10 @@ def write_all(
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:
         parts = (gone[part] for part in portions(corpus, gone, result.keeper[gone]))
-        tables = ({"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)} for part in parts)
+        tables = (
+            {"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)}
+            for part in parts
+        )
         stored = StoredOptions.of(result.options, inputs)
         write_tables(outputs.removed, tables, outputs.overwrite, kinds, {KEY: stored.as_json()})
         write_beside(outputs.removed, stored, outputs.overwrite)
@@ -118,15 +146,22 @@ def write_all(
     page.write(result, outputs.overwrite)
 
 
-def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPlan, kinds: dict[str, str]) -> Table:
-    """Return what is said of removed rows; the last two columns only if a keeper may be an entry of an index."""
+def _account(
+    corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPlan, kinds: dict[str, str]
+) -> Table:
+    """Return what is said of removed rows; the last two columns only if a keeper may be an entry of
+    an index.
+    """
     if result.earlier is None:
         kept_keys = corpus.keys_of(result.keeper[gone])
     else:
         kept_keys = [result.kept_key(row) for row in gone.tolist()]
     if kinds["kept_key"] == "string":
         kept_keys = list(map(str, kept_keys))
-    account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
+    account: Table = {
+        "kept_key": kept_keys,
+        SIMILARITY_NAMES[plan.measure]: result.similarity[gone],
+    }
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0
         estimated = earlier & (plan.measure == "jaccard") | (plan.verify != "exact")
@@ -151,7 +186,9 @@ def _write_rows(
             def values(places: Int64Array, name: str = name) -> Any:
                 return _account(corpus, result, gone[places], plan, kinds)[name]
 
-            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(gone, values, len(result.keep))
+            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(
+                gone, values, len(result.keep)
+            )
     keep = np.ones_like(result.keep) if outputs.annotate else result.keep
     done = 0
 
@@ -162,6 +199,12 @@ def _write_rows(
             progress("write", done, corpus.total_bytes)
 
     write_rows(
-        corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
-        progress=tell, threads=plan.threads,
-    )  # fmt: skip
+        corpus,
+        outputs.rows,
+        keep=keep,
+        annotations=annotations,
+        kinds=kinds,
+        overwrite=outputs.overwrite,
+        progress=tell,
+        threads=plan.threads,
+    )

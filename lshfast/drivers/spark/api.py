@@ -25,9 +25,22 @@ ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 
 # Arguments of `make_plan` that a run on a cluster has.
 OPTIONS = (
-    "threshold", "unit", "size", "stop_words", "num_perm", "scheme", "recall", "bands", "rows_per_band", "verify",
-    "exact", "groups", "seed", "measure", "ignore_common",
-)  # fmt: skip
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "scheme",
+    "recall",
+    "bands",
+    "rows_per_band",
+    "verify",
+    "exact",
+    "groups",
+    "seed",
+    "measure",
+    "ignore_common",
+)
 
 # Those that a run has which finds pairs only.
 OPTIONS_OF_PAIRS = (*(name for name in OPTIONS if name != "groups"), "top", "most")
@@ -62,35 +75,39 @@ def dedup(
 ) -> DataFrame:
     """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
 
-    The result is that of `lshfast.dedup` for the texts in the order of their ids, whatever the number of partitions and
-    executors. Strings are in the order of their code points. The call runs the job; the result is persisted.
+    The result is that of `lshfast.dedup` for the texts in the order of their ids, whatever the
+    number of partitions and executors. Strings are in the order of their code points. The call runs
+    the job; the result is persisted.
 
     Parameters
     ----------
     df : DataFrame
-        Spark reads it twice, so its rows must be the same each time. Persist it if it is expensive to compute.
+        Spark reads it twice, so its rows must be the same each time. Persist it if it is expensive
+        to compute.
     text : str, default "text"
-        Name of the column of texts, of type string or binary (UTF-8); a.b is field b of column a. A null is a text
-        without shingles: the row is kept.
+        Name of the column of texts, of type string or binary (UTF-8); a.b is field b of column a. A
+        null is a text without shingles: the row is kept.
     id : str, default "id"
         Name of the column of ids: integers or strings, all different and not null.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, seed, measure
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
+    groups, seed, measure
         As for `lshfast.dedup`.
     exact : bool, optional
-        Spark has no exact join. So True is an error, and measure="containment" needs False: bands then find the pairs,
-        and miss most pairs of very different lengths.
+        Spark has no exact join. So True is an error, and measure="containment" needs False: bands
+        then find the pairs, and miss most pairs of very different lengths.
     ignore_common : float, optional
-        As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all texts.
+        As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all
+        texts.
     keep : {"first", "last", "longest", "shortest"} or Column, default "first"
-        The row of a group to keep: the one with the least or the greatest id, by length as for `lshfast.dedup`, or the
-        one with the greatest value of a column, such as ``df.date``. Among equal values the row with the least id is
-        kept.
+        The row of a group to keep: the one with the least or the greatest id, by length as for
+        `lshfast.dedup`, or the one with the greatest value of a column, such as ``df.date``. Among
+        equal values the row with the least id is kept.
     by : str, optional
-        A column of `df`, such as a source: the figures of `dedup_with_summary` say how many rows with each of its
-        values were removed. Spark reads `df` once more.
+        A column of `df`, such as a source: the figures of `dedup_with_summary` say how many rows
+        with each of its values were removed. Spark reads `df` once more.
     max_removed : float, optional
-        If a larger share of all rows, in (0, 1], is removed, or of the rows with a value of `by` that at least 20 rows
-        have, the call raises `TooManyRemovedError`.
+        If a larger share of all rows, in (0, 1], is removed, or of the rows with a value of `by`
+        that at least 20 rows have, the call raises `TooManyRemovedError`.
 
     Returns
     -------
@@ -108,10 +125,11 @@ def dedup(
     ImportError
         If PySpark is not installed.
     TypeError
-        If `df` is not a DataFrame of Spark, or a column has another type; the error names the argument.
+        If `df` is not a DataFrame of Spark, or a column has another type; the error names the
+        argument.
     ValueError
-        If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text is not UTF-8 (the
-        error names its id), or an argument is out of range.
+        If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text
+        is not UTF-8 (the error names its id), or an argument is out of range.
     TooManyRemovedError
         If more rows are removed than `max_removed`.
 
@@ -128,7 +146,9 @@ def dedup(
     >>> import lshfast.spark
     >>> from pyspark.sql import SparkSession  # doctest: +SKIP
     >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
-    >>> pages = spark.createDataFrame([(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"])
+    >>> pages = spark.createDataFrame(
+    ...     [(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"]
+    ... )
     ... # doctest: +SKIP
     >>> found = lshfast.spark.dedup(pages)  # doctest: +SKIP
     >>> found.orderBy("id").show()  # doctest: +SKIP
@@ -142,11 +162,28 @@ def dedup(
     >>> kept = pages.join(found.where("keep").select("id"), "id")  # doctest: +SKIP
     """
     return dedup_with_summary(
-        df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, exact=exact,
-        groups=groups, keep=keep, seed=seed, measure=measure, ignore_common=ignore_common, by=by,
+        df,
+        text,
+        id,
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        exact=exact,
+        groups=groups,
+        keep=keep,
+        seed=seed,
+        measure=measure,
+        ignore_common=ignore_common,
+        by=by,
         max_removed=max_removed,
-    )[0]  # fmt: skip
+    )[0]
 
 
 def dedup_with_summary(
@@ -176,8 +213,9 @@ def dedup_with_summary(
     DataFrame
         See `dedup`.
     Summary
-        See `lshfast.Summary`. `stages` contains the seconds of each stage, and the bytes of all texts. `candidates`
-        depends on the limits, because components of many rows are divided before rows are compared. `advice` is empty.
+        See `lshfast.Summary`. `stages` contains the seconds of each stage, and the bytes of all
+        texts. `candidates` depends on the limits, because components of many rows are divided
+        before rows are compared. `advice` is empty.
 
     Raises
     ------
@@ -210,7 +248,9 @@ def dedup_frame(
     *,
     files: bool = False,
 ) -> tuple[DataFrame, Summary]:
-    """Return the result of `dedup_with_summary`, whose arguments these are; with `files`, also the column FILE."""
+    """Return the result of `dedup_with_summary`, whose arguments these are; with `files`, also the
+    column FILE.
+    """
     plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
@@ -252,15 +292,16 @@ def pairs(
 ) -> DataFrame:
     """Find all pairs of similar rows of a DataFrame.
 
-    The pairs are those of `lshfast.pairs` with exact=False for the texts in the order of their ids, whatever the number
-    of partitions and executors. An exact copy is paired only with the first row, in this order, that has the same
-    tokens. The call runs the job; the result is persisted.
+    The pairs are those of `lshfast.pairs` with exact=False for the texts in the order of their ids,
+    whatever the number of partitions and executors. An exact copy is paired only with the first
+    row, in this order, that has the same tokens. The call runs the job; the result is persisted.
 
     Parameters
     ----------
     df, text, id
         As for `dedup`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed, measure, top, most
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed,
+    measure, top, most
         As for `lshfast.pairs`.
     exact, ignore_common : optional
         As for `dedup`.
@@ -292,9 +333,12 @@ def pairs(
     >>> from pyspark.sql import SparkSession  # doctest: +SKIP
     >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
     >>> pages = spark.createDataFrame(
-    ...     [(1, "one two three four"), (2, "two three four five"), (3, "One two three four.")], ["id", "text"]
+    ...     [(1, "one two three four"), (2, "two three four five"), (3, "One two three four.")],
+    ...     ["id", "text"],
     ... )  # doctest: +SKIP
-    >>> lshfast.spark.pairs(pages, threshold=0.3, size=2).orderBy("id_i", "id_j").show()  # doctest: +SKIP
+    >>> lshfast.spark.pairs(pages, threshold=0.3, size=2).orderBy(
+    ...     "id_i", "id_j"
+    ... ).show()  # doctest: +SKIP
     +----+----+----------+
     |id_i|id_j|similarity|
     +----+----+----------+
@@ -303,16 +347,38 @@ def pairs(
     +----+----+----------+
     """
     return pairs_with_summary(
-        df, text, id, threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm,
-        scheme=scheme, recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, exact=exact,
-        seed=seed, measure=measure, ignore_common=ignore_common, top=top, most=most,
-    )[0]  # fmt: skip
+        df,
+        text,
+        id,
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        exact=exact,
+        seed=seed,
+        measure=measure,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+    )[0]
 
 
 def pairs_with_summary(
-    df: DataFrame, text: str = "text", id: str = "id", *, limits: Limits | None = None, **options: Any
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    limits: Limits | None = None,
+    **options: Any,
 ) -> tuple[DataFrame, Summary]:
-    """Find all pairs of similar rows as `pairs` does, and return the result with the figures of the run.
+    """Find all pairs of similar rows as `pairs` does, and return the result with the figures of the
+    run.
 
     Parameters
     ----------
@@ -328,8 +394,8 @@ def pairs_with_summary(
     DataFrame
         See `pairs`.
     Summary
-        See `dedup_with_summary`. `pairs` is the number of rows of the result. No row is removed, and no groups are
-        found: `kept` equals `read`, and `groups` is 0.
+        See `dedup_with_summary`. `pairs` is the number of rows of the result. No row is removed,
+        and no groups are found: `kept` equals `read`, and `groups` is 0.
 
     Raises
     ------
@@ -344,12 +410,16 @@ def pairs_with_summary(
     Examples
     --------
     >>> import lshfast.spark
-    >>> found, summary = lshfast.spark.pairs_with_summary(pages, threshold=0.3, size=2)  # doctest: +SKIP
+    >>> found, summary = lshfast.spark.pairs_with_summary(
+    ...     pages, threshold=0.3, size=2
+    ... )  # doctest: +SKIP
     >>> summary.read, summary.pairs, summary.copies  # doctest: +SKIP
     (3, 2, 1)
     """
     plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
-    return Run(source_of(df, text, id, "first"), plan, draw_content_key(), limits or Limits()).pairs()
+    return Run(
+        source_of(df, text, id, "first"), plan, draw_content_key(), limits or Limits()
+    ).pairs()
 
 
 def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
@@ -363,8 +433,12 @@ def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> P
     return plan
 
 
-def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False) -> FrameRows:
-    """Check the columns of a run, and return them; with `files`, also the file that each row is read from."""
+def source_of(
+    df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False
+) -> FrameRows:
+    """Check the columns of a run, and return them; with `files`, also the file that each row is
+    read from.
+    """
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame
     from pyspark.sql import functions as F
@@ -372,7 +446,9 @@ def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: boo
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
     if df.isStreaming:
-        raise ValueError("df must not be a stream: the result is known only when all rows have been read")
+        raise ValueError(
+            "df must not be a stream: the result is known only when all rows have been read"
+        )
     chosen = []
     for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
         if not isinstance(name, str):
@@ -380,9 +456,13 @@ def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: boo
         try:
             kind = df.select(F.col(name)).schema[0].dataType.simpleString()
         except AnalysisException:
-            raise ValueError(f"{argument}: there is no column {name!r} among {', '.join(df.columns)}") from None
+            raise ValueError(
+                f"{argument}: there is no column {name!r} among {', '.join(df.columns)}"
+            ) from None
         if kind not in allowed:
-            raise TypeError(f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}")
+            raise TypeError(
+                f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}"
+            )
         chosen.append(F.col(name).alias(argument))
     policy: str | None = None
     if isinstance(keep, Column):
@@ -390,7 +470,9 @@ def source_of(df: DataFrame, text: str, id: str, keep: Keep | Column, files: boo
     elif keep in get_args(Keep):
         policy = keep
     else:
-        raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}")
+        raise ValueError(
+            f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}"
+        )
     if files:
         chosen.append(F.input_file_name().alias(FILE))
     return FrameRows(df.select(*chosen), policy)

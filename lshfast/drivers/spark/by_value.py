@@ -40,7 +40,8 @@ class Guard:
     name : str
         The name of the column in the account, if it has another one.
     refused : callable, optional
-        Called with the result, its figures and the error before a run ends because too many rows are removed.
+        Called with the result, its figures and the error before a run ends because too many rows
+        are removed.
     """
 
     by: str | None = None
@@ -57,7 +58,9 @@ class Guard:
             raise TypeError(f"by must be the name of a column, not {self.by!r}")
         kind = self._kind(df)
         if kind.startswith(NESTED):
-            raise TypeError(f"by: column {self.by!r} must have values like strings or numbers, not {kind}")
+            raise TypeError(
+                f"by: column {self.by!r} must have values like strings or numbers, not {kind}"
+            )
 
     def floats(self, df: DataFrame) -> bool:
         """Return whether the values are floating-point numbers."""
@@ -71,11 +74,14 @@ class Guard:
         try:
             return df.select(F.col(self.by)).schema[0].dataType.simpleString()
         except AnalysisException:
-            raise ValueError(f"by: there is no column {self.by!r} among {', '.join(df.columns)}") from None
+            raise ValueError(
+                f"by: there is no column {self.by!r} among {', '.join(df.columns)}"
+            ) from None
 
 
 def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard: Guard) -> Summary:
-    """Return the figures of a run with those of the values of a column; raise an error if too many are removed.
+    """Return the figures of a run with those of the values of a column; raise an error if too many
+    are removed.
 
     Parameters
     ----------
@@ -92,7 +98,9 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
     TooManyRemovedError
         If more are removed than the guard allows.
     """
-    start, counts, texts = time.perf_counter(), None, list[str | None]()
+    start = time.perf_counter()
+    counts = None
+    texts = list[str | None]()
     rows = found
     if guard.by is not None:
         floats = guard.floats(df)
@@ -101,7 +109,9 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
             counts, texts = _counts(rows, guard.name or guard.by, floats)
         seconds = time.perf_counter() - start
         stages = {**summary.stages, "by": Stage(seconds, 0)}
-        summary = replace(summary, by=counts.summary(), stages=stages, seconds=summary.seconds + seconds)
+        summary = replace(
+            summary, by=counts.summary(), stages=stages, seconds=summary.seconds + seconds
+        )
 
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         return _largest_groups(rows, None if place is None else (texts[place],))
@@ -116,7 +126,9 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
 
 
 def _values(df: DataFrame, id: str, by: str, floats: bool) -> DataFrame:
-    """Return the ids and the values as text; a value that is missing, empty or no number is null."""
+    """Return the ids and the values as text; a value that is missing, empty or no number is
+    null.
+    """
     from pyspark.sql import functions as F
 
     text: Column = F.substring(F.col(by).cast("string"), 1, MOST_CHARACTERS)
@@ -128,17 +140,22 @@ def _counts(rows: DataFrame, by: str, floats: bool) -> tuple[CountsByValue, list
     """Count the rows of each value; return also the text that each place has in Spark."""
     from pyspark.sql import functions as F
 
-    codes, texts = ValueCodes(by), list[str | None]([None])
+    codes = ValueCodes(by)
+    texts = list[str | None]([None])
     read, removed = np.zeros((2, 1 << 10), np.int64)
-    grouped = rows.groupBy(VALUE).agg(F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed"))
+    grouped = rows.groupBy(VALUE).agg(
+        F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")
+    )
     for row in grouped.toLocalIterator():
         text = row[VALUE]
-        code = codes.code_of(float(text) if floats and text is not None else text)  # as Python writes it
+        # As Python writes it.
+        code = codes.code_of(float(text) if floats and text is not None else text)
         if code >= len(texts) + MISSING:
             texts.append(text)
         place = code - OTHER
         if place >= len(read):
-            read, removed = np.concatenate([read, read * 0]), np.concatenate([removed, removed * 0])
+            read = np.concatenate([read, read * 0])
+            removed = np.concatenate([removed, removed * 0])
         read[place] += row["read"]
         removed[place] += row["removed"]
     end = len(codes.names) + MISSING - OTHER + 1

@@ -1,4 +1,6 @@
-"""The job over files on a cluster: Spark reads Parquet or JSON Lines, and writes folders of the same format."""
+"""The job over files on a cluster: Spark reads Parquet or JSON Lines, and writes folders of the
+same format.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".ndjson.
 
 # What is wrong with the inputs if Spark raises an error with such a mark.
 REASONS = {
-    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than those of the first line",
+    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than "
+    "those of the first line",
     "PATH_NOT_FOUND": "no such file or folder",
     "UNABLE_TO_INFER_SCHEMA": "no Parquet file is there",
 }
@@ -66,7 +69,9 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows by) and by there."""
+    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows
+    by) and by there.
+    """
 
     paths: Sequence[str]
     frame: DataFrame
@@ -98,16 +103,18 @@ def run_files(
     master: str | None,
     **options: Any,
 ) -> Summary:
-    """Read files, write the rows that are kept and a table of the removed ones, and return the figures.
+    """Read files, write the rows that are kept and a table of the removed ones, and return the
+    figures.
 
     Parameters
     ----------
     inputs : sequence of str
-        Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file system that Spark reads.
+        Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file
+        system that Spark reads.
     outputs : SparkOutputs
-        Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are written as they are.
-        The folder of removed rows also has the options of the run. The page is written last, also if nothing else is
-        written because too many rows would be removed.
+        Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are
+        written as they are. The folder of removed rows also has the options of the run. The page is
+        written last, also if nothing else is written because too many rows would be removed.
     column, id_column : str
         Columns of the texts and of the ids.
     keep : str
@@ -126,23 +133,32 @@ def run_files(
     DataError
         If an input is missing, or a line or a text of it cannot be used.
     ValueError
-        If an option is invalid, the inputs are not of one format, an output holds an input, or the outputs are not
-        apart.
+        If an option is invalid, the inputs are not of one format, an output holds an input, or the
+        outputs are not apart.
     FileExistsError
         If an output exists and is not to be replaced.
     """
     policy, _, order = keep.partition(":")
     if bool(order) != (policy == "max"):
-        raise ValueError(f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}")
+        raise ValueError(
+            f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}"
+        )
     arguments = plan_of("dedup", OPTIONS, options).arguments
     with _opened(inputs, outputs, column, id_column, order, by, master) as source:
-        frame, names = source.frame, source.names
-        chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+        frame = source.frame
+        names = source.names
+        chosen: Any = (
+            optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+        )
         stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
         paged = outputs.page is not None
-        refused = partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
+        refused = (
+            partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
+        )
         guard = Guard(names.get("by"), max_removed, by or "", refused)
-        found, summary = dedup_frame(frame, names["text"], names["id"], chosen, guard, None, arguments, files=paged)
+        found, summary = dedup_frame(
+            frame, names["text"], names["id"], chosen, guard, None, arguments, files=paged
+        )
         start = time.perf_counter()
         _write(source, found, outputs, SIMILARITY_NAMES[summary.measure], stored)
         _write_page_of_removed(source, outputs, stored.options, found, summary)
@@ -167,8 +183,8 @@ def run_pairs(
     inputs, column, id_column, master
         As for `run_files`.
     output : str
-        A folder that Spark writes, with the suffix .parquet or .jsonl. Its columns are key_i, key_j, and similarity or
-        containment.
+        A folder that Spark writes, with the suffix .parquet or .jsonl. Its columns are key_i,
+        key_j, and similarity or containment.
     overwrite : bool, default False
         Replace an output that exists.
     page : PageOutput, optional
@@ -184,17 +200,25 @@ def run_pairs(
     outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
     plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
     with _opened(inputs, outputs, column, id_column, "", None, master) as source:
-        arguments = {name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS}
-        rows = source_of(source.frame, source.names["text"], source.names["id"], "first", page is not None)
+        arguments = {
+            name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS
+        }
+        rows = source_of(
+            source.frame, source.names["text"], source.names["id"], "first", page is not None
+        )
         run = Run(rows, plan, draw_content_key(), Limits())
         found, summary = run.pairs()
         start = time.perf_counter()
         names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
         _save(found.withColumnsRenamed(names), output, outputs)
         if page is not None:
-            evidence = evidence_of_similar(found, source.shown(page), run.read_of_files, source.files)
+            evidence = evidence_of_similar(
+                found, source.shown(page), run.read_of_files, source.files
+            )
             title = f"Similar pairs in {named(inputs)}"
-            _write_page(page, outputs.overwrite, title, evidence, summary, arguments, removing=False)
+            _write_page(
+                page, outputs.overwrite, title, evidence, summary, arguments, removing=False
+            )
     return _finished(found, summary, start)
 
 
@@ -215,7 +239,9 @@ def _opened(
     by: str | None,
     master: str | None,
 ) -> Iterator[SparkInputs]:
-    """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or empty."""
+    """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or
+    empty.
+    """
     if id_column is None:
         raise ValueError("id_column is needed, because rows in files of Spark have no number")
     formats = {_format(path) for path in inputs}
@@ -226,7 +252,9 @@ def _opened(
         if not path.endswith((".parquet", ".jsonl")):
             raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
     if outputs.rows is not None and lines and not outputs.rows.endswith(".jsonl"):
-        raise ValueError(f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl")
+        raise ValueError(
+            f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl"
+        )
     if outputs.page is not None:
         check_page_output(outputs.page, inputs, outputs.overwrite)
     session = session_of(master)
@@ -239,12 +267,16 @@ def _opened(
         columns |= {} if by is None else {"by": by}
         frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
         check_places(session, frame, outputs.paths)
-        yield SparkInputs(inputs, frame, {name: name for name in columns} if lines else columns, lines)
+        yield SparkInputs(
+            inputs, frame, {name: name for name in columns} if lines else columns, lines
+        )
 
 
 @contextmanager
 def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
-    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are not JSON."""
+    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are
+    not JSON.
+    """
     names = ", ".join(inputs)
     try:
         yield
@@ -267,10 +299,16 @@ def _format(path: str) -> str:
 
 
 def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]) -> DataFrame:
-    """Return each line of JSON with the values of some columns, whose types are those of the first line."""
+    """Return each line of JSON with the values of some columns, whose types are those of the first
+    line.
+    """
     from pyspark.sql import functions as F
 
-    lines = session.read.text(list(inputs)).select(F.col("value").alias(LINE)).where(f"trim({LINE}) != ''")
+    lines = (
+        session.read.text(list(inputs))
+        .select(F.col("value").alias(LINE))
+        .where(f"trim({LINE}) != ''")
+    )
     first = lines.first()
     try:
         row: Any = {} if first is None else json.loads(first[LINE])
@@ -284,10 +322,13 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
         if not isinstance(row, dict) or (row and column not in row):
             raise ValueError(f"the first line of the inputs has no column {column!r}")
         kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
-    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}  # one column can have two names
+    # One column can have two names.
+    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}
     schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
     parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
-    return parsed.select(LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items()))
+    return parsed.select(
+        LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items())
+    )
 
 
 def _kind(column: str, value: Any) -> str:
@@ -295,13 +336,21 @@ def _kind(column: str, value: Any) -> str:
         return "string"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return "double" if isinstance(value, float) else "bigint"
-    raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
+    raise ValueError(
+        f"column {column!r} of the first line must be a number or a string, not {value!r}"
+    )
 
 
 def _write(
-    source: SparkInputs, found: DataFrame, outputs: SparkOutputs, similarity: str, stored: StoredOptions
+    source: SparkInputs,
+    found: DataFrame,
+    outputs: SparkOutputs,
+    similarity: str,
+    stored: StoredOptions,
 ) -> None:
-    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
+    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of
+    those removed.
+    """
     from pyspark.sql import functions as F
 
     frame = source.frame
@@ -313,7 +362,11 @@ def _write(
         else:
             _save(kept, outputs.rows, outputs)
     if outputs.removed is not None:
-        columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", F.col("similarity").alias(similarity)]
+        columns: list[Any] = [
+            F.col(found.columns[0]).alias("key"),
+            "kept_key",
+            F.col("similarity").alias(similarity),
+        ]
         _save(found.where("not keep").select(*columns), outputs.removed, outputs)
         write_text(frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
 
@@ -326,11 +379,23 @@ def _write_page_of_removed(
     summary: Summary,
     error: TooManyRemovedError | None = None,
 ) -> None:
-    """Write the page of removed rows, if one is wanted; the error is why nothing else is written."""
+    """Write the page of removed rows, if one is wanted; the error is why nothing else is
+    written.
+    """
     if outputs.page is not None:
         evidence = evidence_of_removed(found, source.shown(outputs.page), source.files)
-        title, refusal = f"Near-duplicates in {named(source.paths)}", refusal_of(error)
-        _write_page(outputs.page, outputs.overwrite, title, evidence, summary, options, removing=True, refusal=refusal)
+        title = f"Near-duplicates in {named(source.paths)}"
+        refusal = refusal_of(error)
+        _write_page(
+            outputs.page,
+            outputs.overwrite,
+            title,
+            evidence,
+            summary,
+            options,
+            removing=True,
+            refusal=refusal,
+        )
 
 
 def _write_page(
@@ -342,13 +407,23 @@ def _write_page(
     options: Mapping[str, Any],
     **others: Any,
 ) -> None:
-    page = page_of(summary, options, evidence, title=title, command=output.command, texts=output.texts, **others)
+    page = page_of(
+        summary,
+        options,
+        evidence,
+        title=title,
+        command=output.command,
+        texts=output.texts,
+        **others,
+    )
     write_page(output.path, page, overwrite)
 
 
 def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
     """Write rows as a folder of Parquet or of JSON Lines."""
-    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(path)
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(
+        path
+    )
 
 
 def _mode(outputs: SparkOutputs) -> str:

@@ -1,4 +1,6 @@
-"""The page of a run on Spark: counts of its table, and some rows with their texts, which the driver asks for."""
+"""The page of a run on Spark: counts of its table, and some rows with their texts, which the driver
+asks for.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class SimilarRows(NamedTuple):
     other: Any
 
 
-def evidence_of_removed(found: DataFrame, texts: DataFrame | None, names: Mapping[str, str]) -> Evidence:
+def evidence_of_removed(
+    found: DataFrame, texts: DataFrame | None, names: Mapping[str, str]
+) -> Evidence:
     """Return what the page shows of removed rows.
 
     Parameters
@@ -52,9 +56,15 @@ def evidence_of_removed(found: DataFrame, texts: DataFrame | None, names: Mappin
     """
     from pyspark.sql import functions as F
 
-    removed = found.where("not keep").select("similarity", F.col(found.columns[0]).alias("id"), "kept_key", "group")
-    one_each = removed.groupBy("group").agg(F.min(F.struct("similarity", "id", "kept_key")).alias("pair"))
-    files = found.groupBy(FILE).agg(F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed"))
+    removed = found.where("not keep").select(
+        "similarity", F.col(found.columns[0]).alias("id"), "kept_key", "group"
+    )
+    one_each = removed.groupBy("group").agg(
+        F.min(F.struct("similarity", "id", "kept_key")).alias("pair")
+    )
+    files = found.groupBy(FILE).agg(
+        F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")
+    )
     with configured(found.sparkSession), ExitStack() as held:
         sizes = found.groupBy("group").count().where("count > 1").persist()
         held.callback(sizes.unpersist)
@@ -63,7 +73,9 @@ def evidence_of_removed(found: DataFrame, texts: DataFrame | None, names: Mappin
         counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
         inputs = [InputRows(name, *counts.get(url, (0, 0))) for url, name in names.items()]
         groups = dict(_largest_groups(removed, sizes))
-        return _evidence(removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True)
+        return _evidence(
+            removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True
+        )
 
 
 def evidence_of_similar(
@@ -78,24 +90,38 @@ def evidence_of_similar(
     pairs = found.select("similarity", "id_i", "id_j")
     inputs = [InputRows(name, read.get(url, 0), 0) for url, name in names.items()]
     with configured(found.sparkSession):
-        return _evidence(pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False)
+        return _evidence(
+            pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False
+        )
 
 
-def _largest_groups(removed: DataFrame, sizes: DataFrame) -> Iterator[tuple[str, list[SimilarRows]]]:
-    """Yield what the rows are examples of, and some removed rows of the largest groups of three or more rows."""
+def _largest_groups(
+    removed: DataFrame, sizes: DataFrame
+) -> Iterator[tuple[str, list[SimilarRows]]]:
+    """Yield what the rows are examples of, and some removed rows of the largest groups of three or
+    more rows.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    largest = sizes.where("count > 2").orderBy(F.desc("count"), "group").limit(LARGE_GROUPS).collect()
+    largest = (
+        sizes.where("count > 2").orderBy(F.desc("count"), "group").limit(LARGE_GROUPS).collect()
+    )
     if not largest:
         return
     order = F.row_number().over(Window.partitionBy("group").orderBy("id")) - 1
-    members = removed.where(F.col("group").isin([row["group"] for row in largest])).withColumn("place", order)
+    members = removed.where(F.col("group").isin([row["group"] for row in largest])).withColumn(
+        "place", order
+    )
     wanted = {row["group"]: places_in_group(row["count"] - 1) for row in largest}
     every = sorted({place for places in wanted.values() for place in places})
     some = members.where(F.col("place").isin(every)).orderBy("place").collect()
     for row in largest:
-        own = [one for one in some if one["group"] == row["group"] and one["place"] in wanted[row["group"]]]
+        own = [
+            one
+            for one in some
+            if one["group"] == row["group"] and one["place"] in wanted[row["group"]]
+        ]
         pairs = [SimilarRows(one["similarity"], one["id"], one["kept_key"]) for one in own]
         yield of_large_group(row["count"], row["group"]), pairs
 
@@ -110,23 +136,34 @@ def _evidence(
     *,
     removing: bool,
 ) -> Evidence:
-    """Return what a page shows of pairs of rows, whose least similar ones are among the candidates, and of groups."""
+    """Return what a page shows of pairs of rows, whose least similar ones are among the candidates,
+    and of groups.
+    """
     from pyspark.sql import functions as F
 
     column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias("column")
     first = F.min(F.struct(*pairs.columns)).alias("pair")
-    columns = pairs.groupBy(column).agg(F.count("*").alias("rows"), first).orderBy("column").collect()
+    columns = (
+        pairs.groupBy(column).agg(F.count("*").alias("rows"), first).orderBy("column").collect()
+    )
     counts = np.zeros(COLUMNS + 1, np.int64)
     for row in columns:
         counts[row["column"]] = row["rows"]
     least = [SimilarRows(*row["pair"]) for row in candidates.orderBy("pair").limit(LEAST).collect()]
     others = [SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()]
-    chosen = {LEAST_SIMILAR[removing]: least, WHOLE_RANGE[removing]: [pair for pair in others if pair not in least]}
+    chosen = {
+        LEAST_SIMILAR[removing]: least,
+        WHOLE_RANGE[removing]: [pair for pair in others if pair not in least],
+    }
     chosen |= groups
     held = None
     if texts is not None:
-        held = _texts_of(texts, {key for some in chosen.values() for pair in some for key in pair[1:]})
-    examples = {reason: [_example(pair, held) for pair in some] for reason, some in chosen.items() if some}
+        held = _texts_of(
+            texts, {key for some in chosen.values() for pair in some for key in pair[1:]}
+        )
+    examples = {
+        reason: [_example(pair, held) for pair in some] for reason, some in chosen.items() if some
+    }
     return Evidence(counts, group_sizes, examples, inputs)
 
 

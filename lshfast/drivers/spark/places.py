@@ -1,4 +1,6 @@
-"""Files and folders of Spark, in any file system that it knows: places of outputs, names of inputs, and small files."""
+"""Files and folders of Spark, in any file system that it knows: places of outputs, names of inputs,
+and small files.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ if TYPE_CHECKING:
 
 
 def check_places(session: SparkSession, frame: DataFrame, outputs: Sequence[str]) -> None:
-    """Raise ValueError if an output holds a file that is read, which would be removed with it, or another output."""
+    """Raise ValueError if an output holds a file that is read, which would be removed with it, or
+    another output.
+    """
     places = {path: _place(session, path) for path in outputs}
     for one, other in combinations(outputs, 2):
         if _holds(places[one], places[other]) or _holds(places[other], places[one]):
-            raise ValueError(f"{other}: the outputs must be different folders, none inside of another")
+            raise ValueError(
+                f"{other}: the outputs must be different folders, none inside of another"
+            )
     files = [_normal(url) for url in frame.inputFiles()]
     for path, place in places.items():
         if any(_holds(place, file) for file in files):
@@ -27,8 +33,8 @@ def check_places(session: SparkSession, frame: DataFrame, outputs: Sequence[str]
 def names_of_files(frame: DataFrame, inputs: Sequence[str]) -> dict[str, str]:
     """Return the names of the files of a frame for people, by URL, sorted.
 
-    Local files are named by their paths, relative ones if all inputs are. The user is left out of other URLs, since it
-    may hold a key.
+    Local files are named by their paths, relative ones if all inputs are. The user is left out of
+    other URLs, since it may hold a key.
     """
     relative = not any(os.path.isabs(path) or "://" in path for path in inputs)
 
@@ -74,7 +80,8 @@ def _place(session: SparkSession, path: str) -> str:
 def _normal(url: str) -> str:
     parts = urlsplit(url)
     path = unquote(parts.path).rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{os.path.realpath(path) if parts.scheme == 'file' else path}"
+    place = os.path.realpath(path) if parts.scheme == "file" else path
+    return f"{parts.scheme}://{parts.netloc}{place}"
 
 
 def _holds(folder: str, place: str) -> bool:

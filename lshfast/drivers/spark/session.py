@@ -12,10 +12,11 @@ from lshfast.drivers.spark.workers import local_interpreter
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Configuration of Spark during a run: the largest batch that it passes to a Python worker, and the rows that it decodes
-# from Parquet at a time. With 4096 rows, its default, decoding texts of 15 KB takes 1.6 times as long. The others let
-# Spark join small partitions of persisted frames, which otherwise have as many as a shuffle, 200 by default, and keep
-# it from joining large ones, whose texts would be sorted on disk.
+# Configuration of Spark during a run: the largest batch that it passes to a Python worker, and the
+# rows that it decodes from Parquet at a time. With 4096 rows, its default, decoding texts of 15 KB
+# takes 1.6 times as long. The others let Spark join small partitions of persisted frames, which
+# otherwise have as many as a shuffle, 200 by default, and keep it from joining large ones, whose
+# texts would be sorted on disk.
 CONFIGURATION = {
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
@@ -33,7 +34,9 @@ def session_of(master: str | None) -> SparkSession:
 
 @contextmanager
 def configured(session: SparkSession) -> Iterator[None]:
-    """Set CONFIGURATION in a session during the block, and the interpreter of workers on this machine."""
+    """Set CONFIGURATION in a session during the block, and the interpreter of workers on this
+    machine.
+    """
     before = {name: session.conf.get(name) for name in CONFIGURATION}
     try:
         for name, value in CONFIGURATION.items():

@@ -1,7 +1,8 @@
-"""What the Python workers of a cluster do: they map Arrow batches to Arrow batches in bounded memory.
+"""What the Python workers of a cluster do: they map Arrow batches to Arrow batches in bounded
+memory.
 
-An object of each class is sent to the workers with the plan of the run and its secret keys. pyarrow is imported by the
-methods, because arguments are checked without it.
+An object of each class is sent to the workers with the plan of the run and its secret keys. pyarrow
+is imported by the methods, because arguments are checked without it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ Table: TypeAlias = Any
 # Complete sets of rows are passed to the engine as soon as they have so many bytes.
 BATCH_BYTES = 32 << 20
 
-# Texts of one set are moved from memory to a file on the disk of the worker when they have more bytes than this.
+# Texts of one set are moved from memory to a file on the disk of the worker when they have more
+# bytes than this.
 SPOOL_BYTES = 256 << 20
 
 # Pairs in an output batch.
@@ -77,7 +79,8 @@ def naming_text(ids: Any) -> Iterator[None]:
 class CountTask(WorkerTask):
     """Count in how many texts each shingle occurs.
 
-    Input: id, text. Output: token and texts, several times for a shingle; the number of all texts has no token.
+    Input: id, text. Output: token and texts, several times for a shingle; the number of all texts
+    has no token.
     """
 
     plan: Plan
@@ -102,7 +105,8 @@ class CountTask(WorkerTask):
 class SketchTask(WorkerTask):
     """Compute the bucket keys of texts, and a keyed hash of their bytes.
 
-    Input: id, text, and optional further columns, which are returned as they are. Output: those except the text, and
+    Input: id, text, and optional further columns, which are returned as they are. Output: those
+    except the text, and
 
     - low, high: the hashes of the text under two secret keys;
     - length: its bytes;
@@ -119,16 +123,22 @@ class SketchTask(WorkerTask):
         for batch in batches:
             at = 0
             with naming_text(batch.column("id")):
-                for found in sketched([Texts(batch.column("text"))], self.plan, Clock(), self._columns):
+                for found in sketched(
+                    [Texts(batch.column("text"))], self.plan, Clock(), self._columns
+                ):
                     part = batch.slice(at, len(found["length"]))
-                    columns = {name: part.column(name) for name in part.schema.names if name != "text"}
+                    columns = {
+                        name: part.column(name) for name in part.schema.names if name != "text"
+                    }
                     yield pa.RecordBatch.from_pydict(columns | found)
                     at += part.num_rows
 
     def _columns(self, piece: Sketched) -> dict[str, Any]:
         """Return the columns of some rows that were sketched."""
         one, other = self.key
-        marks, keys = MarkedRows.of(piece, self.plan, (HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0)))
+        marks, keys = MarkedRows.of(
+            piece, self.plan, (HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0))
+        )
         columns: dict[str, Any] = {
             "low": signed(marks.words[:, 1]),
             "high": signed(marks.words[:, 2]),
@@ -151,12 +161,18 @@ def _binary(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
 
 
 def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an Arrow column of binary values of one length, none of them null, as an array with one row for each."""
-    ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    """Return an Arrow column of binary values of one length, none of them null, as an array with
+    one row for each.
+    """
+    ends = np.frombuffer(column.buffers()[1], np.int32)[
+        column.offset : column.offset + len(column) + 1
+    ]
     values = np.frombuffer(column.buffers()[2] or b"", kind)
     if not len(column):
         return values[:0].reshape(0, 1)
-    return values.reshape(-1, (ends[1] - ends[0]) // values.itemsize)[ends[0] // (ends[1] - ends[0]) :][: len(column)]
+    return values.reshape(-1, (ends[1] - ends[0]) // values.itemsize)[
+        ends[0] // (ends[1] - ends[0]) :
+    ][: len(column)]
 
 
 @dataclass(frozen=True)
@@ -183,7 +199,8 @@ class RecordTask(WorkerTask):
 def _edges(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Batch:
     """Return edges as a batch, each once and without loops; the larger node is in column u."""
     pa = optional("pyarrow", "spark")
-    low, high = np.minimum(left, right), np.maximum(left, right)
+    low = np.minimum(left, right)
+    high = np.maximum(left, right)
     found = np.unique(np.stack([high, low])[:, low != high], axis=1)
     return pa.RecordBatch.from_pydict({"u": found[0], "v": found[1]})
 
@@ -192,8 +209,8 @@ def _edges(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Batch:
 class ChainTask(WorkerTask):
     """Connect the rows of each bucket by edges between neighbours.
 
-    Input: key, node, sorted by key. Output: u, v, with u > v. Only the last row of a batch is in memory when the next
-    one is read, so a bucket may have any number of rows.
+    Input: key, node, sorted by key. Output: u, v, with u > v. Only the last row of a batch is in
+    memory when the next one is read, so a bucket may have any number of rows.
     """
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -211,17 +228,19 @@ class ChainTask(WorkerTask):
 class ScreenTask(WorkerTask):
     """Connect the rows of each bucket whose signatures have enough equal slots.
 
-    Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`. Codes hold 8 bits of each
-    slot, so rows with `least` equal slots have at least as many equal codes: no similar pair is separated. The rows of
-    a bucket of more than `most` rows are connected without comparison, so only the rows of a batch and `most` more are
-    in memory.
+    Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`. Codes hold 8 bits of
+    each slot, so rows with `least` equal slots have at least as many equal codes: no similar pair
+    is separated. The rows of a bucket of more than `most` rows are connected without comparison, so
+    only the rows of a batch and `most` more are in memory.
     """
 
     least: int
     most: int = CROWD_ROWS
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        held, crowded = None, False  # the rows of the last bucket; of a crowded one, the last row
+        # the rows of the last bucket; of a crowded one, the last row
+        held = None
+        crowded = False
         for batch in batches:
             codes = array_of_binary(batch.column("codes"), np.uint8)
             rows = [batch.column("key").to_numpy(), batch.column("node").to_numpy(), codes]
@@ -235,7 +254,9 @@ class ScreenTask(WorkerTask):
             edges = [np.empty((2, 0), np.int64)]
             for start, stop in zip(starts[:-1].tolist(), stops[:-1].tolist(), strict=True):
                 if stop - start > 1:
-                    edges.append(self._connected(node[start:stop], codes[start:stop], crowded and not start))
+                    edges.append(
+                        self._connected(node[start:stop], codes[start:stop], crowded and not start)
+                    )
             last = int(starts[-1])
             crowded = (crowded and not last) or len(node) - last > self.most
             if crowded:
@@ -246,12 +267,17 @@ class ScreenTask(WorkerTask):
         if held is not None and not crowded:
             yield _edges(*self._connected(held[1], held[2], False))
 
-    def _connected(self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool) -> Int64Array:
-        """Return edges (2, m) that connect the rows of a bucket, or if it is not crowded, those with equal codes."""
+    def _connected(
+        self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool
+    ) -> Int64Array:
+        """Return edges (2, m) that connect the rows of a bucket, or if it is not crowded, those
+        with equal codes.
+        """
         if crowded or len(nodes) > self.most:
             return np.stack([nodes[:-1], nodes[1:]])
         equal = [
-            np.flatnonzero((codes[row + 1 :] == codes[row]).sum(axis=1) >= self.least) for row in range(len(codes))
+            np.flatnonzero((codes[row + 1 :] == codes[row]).sum(axis=1) >= self.least)
+            for row in range(len(codes))
         ]
         i = np.repeat(np.arange(len(codes), dtype=np.int64), [len(others) for others in equal])
         j = np.concatenate(equal).astype(np.int64) + i + 1
@@ -262,8 +288,9 @@ class ScreenTask(WorkerTask):
 class SetTask(WorkerTask):
     """Answer for sets of rows, one after another or several at once.
 
-    Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of one label are a set;
-    rows of different sets share no bucket, so it does not matter which of them are together in a table.
+    Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of
+    one label are a set; rows of different sets share no bucket, so it does not matter which of them
+    are together in a table.
     """
 
     plan: Plan
@@ -278,7 +305,10 @@ class SetTask(WorkerTask):
                 for part in (batch.slice(0, cut), batch.slice(cut)):
                     if not part.num_rows:
                         continue
-                    if held.nbytes >= self.batch_bytes and held.label != part.column("label")[0].as_py():
+                    if (
+                        held.nbytes >= self.batch_bytes
+                        and held.label != part.column("label")[0].as_py()
+                    ):
                         yield from self._found(held.table())
                         held.close()
                     held.append(part)
@@ -294,8 +324,9 @@ class SetTask(WorkerTask):
 class EngineTask(SetTask):
     """Find the near-duplicates in sets of rows with the engine of one machine.
 
-    Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity of each removed row,
-    and one row without id for each table, with the numbers of candidates, pairs and copies.
+    Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity
+    of each removed row, and one row without id for each table, with the numbers of candidates,
+    pairs and copies.
     """
 
     keep: str | None  # None: by the column `value`
@@ -306,28 +337,39 @@ class EngineTask(SetTask):
         if keep is None:
             keep = table.column("value").to_pylist()
         part = run_part([Texts(table.column("text"))], self.plan, Clock(), keep=keep)
-        groups, found = part.found.groups, part.found
-        removed, ids = np.flatnonzero(~found.kept), table.column("id")
+        groups = part.found.groups
+        found = part.found
+        removed = np.flatnonzero(~found.kept)
+        ids = table.column("id")
         kinds = ids.type
         columns = {
             "id": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]),
-            "kept": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]),
+            "kept": pa.chunked_array(
+                [pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]
+            ),
             "similarity": pa.array(np.concatenate([[0.0], groups.similarity[removed]])),
         }
-        figures = {"candidates": found.candidates, "pairs": found.pairs_found, "copies": found.copies}
+        figures = {
+            "candidates": found.candidates,
+            "pairs": found.pairs_found,
+            "copies": found.copies,
+        }
         columns |= {
-            name: pa.array(np.append(value, np.zeros(len(removed), np.int64))) for name, value in figures.items()
+            name: pa.array(np.append(value, np.zeros(len(removed), np.int64)))
+            for name, value in figures.items()
         }
         yield pa.table(columns).combine_chunks().to_batches()[0]
 
 
 @dataclass(frozen=True)
 class PairTask(SetTask):
-    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of pairs.
+    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of
+    pairs.
 
-    Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether the row id_j is a
-    copy of the row id_i. A copy is in no other pair, and id_i is the first row with its tokens. One row without ids for
-    each table has the number of candidates, which is 0 in the others.
+    Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether
+    the row id_j is a copy of the row id_i. A copy is in no other pair, and id_i is the first row
+    with its tokens. One row without ids for each table has the number of candidates, which is 0 in
+    the others.
     """
 
     batch_pairs: int = field(default=BATCH_PAIRS, kw_only=True)
@@ -341,8 +383,13 @@ class PairTask(SetTask):
             yield from self._batches(ids, pairs, copy=False)
         yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
         none = pa.nulls(1, ids.type)
-        figures = {"copy": pa.array([False]), "candidates": pa.array([every.candidates], pa.int64())}
-        yield pa.RecordBatch.from_pydict({"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures)
+        figures = {
+            "copy": pa.array([False]),
+            "candidates": pa.array([every.candidates], pa.int64()),
+        }
+        yield pa.RecordBatch.from_pydict(
+            {"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures
+        )
 
     def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
         """Yield pairs of rows with their ids."""
@@ -357,7 +404,9 @@ class PairTask(SetTask):
 
 
 class HeldRows:
-    """Rows that wait for the end of their set: in memory, and in a file if they have more than `spool_bytes`."""
+    """Rows that wait for the end of their set: in memory, and in a file if they have more than
+    `spool_bytes`.
+    """
 
     nbytes: int
     label: int | None
@@ -385,10 +434,13 @@ class HeldRows:
             self._writer = pa.ipc.new_file(self._file, self._batches[0].schema)
         for batch in self._batches:
             self._writer.write_batch(batch)
-        self._batches, self._in_memory = [], 0
+        self._batches = []
+        self._in_memory = 0
 
     def table(self) -> Table:
-        """Return all rows; those in the file are mapped, so that the system can drop their pages from memory."""
+        """Return all rows; those in the file are mapped, so that the system can drop their pages
+        from memory.
+        """
         pa = optional("pyarrow", "spark")
         if self._writer is None:
             return pa.Table.from_batches(self._batches)

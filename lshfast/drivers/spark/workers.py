@@ -1,7 +1,9 @@
-"""The Python workers of a cluster: which interpreter they run, which lshfast they have, and the errors that they raise.
+"""The Python workers of a cluster: which interpreter they run, which lshfast they have, and the
+errors that they raise.
 
-Workers with another version of lshfast may compute other values. They are looked for before the first stage, and each
-task is sent with the version of the driver, so a worker that comes later does not compute either.
+Workers with another version of lshfast may compute other values. They are looked for before the
+first stage, and each task is sent with the version of the driver, so a worker that comes later does
+not compute either.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _CHECKED_APPLICATIONS: set[str] = set()
 
 
 class WorkerTask:
-    """A task that is sent to the workers; it is not read by one that has another version of lshfast."""
+    """A task that is sent to the workers; it is not read by one that has another version of
+    lshfast.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return received_task, (code_version(), pickle.dumps((type(self), self.__dict__)))
@@ -57,9 +61,11 @@ class Worker(NamedTuple):
 
 @contextmanager
 def local_interpreter(session: SparkSession) -> Iterator[None]:
-    """Let workers on this machine run this interpreter during the block, unless PYSPARK_PYTHON names one.
+    """Let workers on this machine run this interpreter during the block, unless PYSPARK_PYTHON
+    names one.
 
-    Spark would start the python3 of PATH, which has no lshfast where the environment is not activated.
+    Spark would start the python3 of PATH, which has no lshfast where the environment is not
+    activated.
     """
     context: Any = getattr(session, "sparkContext", None)  # there is none with Spark Connect
     if context is None or not context.master.startswith("local") or "PYSPARK_PYTHON" in os.environ:
@@ -79,7 +85,8 @@ def check_workers(session: SparkSession) -> None:
     Raises
     ------
     ImportError
-        If a worker cannot import lshfast; the message says which interpreter it runs, and on which machine.
+        If a worker cannot import lshfast; the message says which interpreter it runs, and on which
+        machine.
     FormatError
         If a worker has another version.
     """
@@ -88,7 +95,9 @@ def check_workers(session: SparkSession) -> None:
         return
 
     def describe(_: Iterable[int]) -> Iterator[tuple[str, str, str | None, str]]:
-        """Pickled by value, as a function within a function is: the worker need not have this module."""
+        """Pickled by value, as a function within a function is: the worker need not have this
+        module.
+        """
         import importlib
         import platform
         import sys
@@ -110,7 +119,8 @@ def check_workers(session: SparkSession) -> None:
         name = f"the Python of the workers on {worker.host}, {worker.interpreter},"
         if worker.version is None:
             raise ImportError(
-                f"{name} cannot import lshfast: {worker.reason}; set PYSPARK_PYTHON to a Python on the executors in "
+                f"{name} cannot import lshfast: {worker.reason}; set PYSPARK_PYTHON to a Python "
+                "on the executors in "
                 'which pip install "lshfast[spark]" was run'
             )
         check_code_version(worker.version, name.rstrip(","))
@@ -123,7 +133,8 @@ TASK_ERROR = "ValueError: the text with id "
 # Those of a worker with another version of lshfast, or none.
 VERSION_ERROR = re.compile(rf"\.FormatError: ({DRIVER} .*)")
 IMPORT_ERROR = re.compile(
-    r"(ModuleNotFoundError: No module named 'lshfast.*|AttributeError: Can't get attribute .* on <module 'lshfast.*)"
+    r"(ModuleNotFoundError: No module named 'lshfast.*|AttributeError: Can't get attribute .* on "
+    r"<module 'lshfast.*)"
 )
 
 
@@ -133,7 +144,9 @@ class BadTextError(ValueError):
 
 @contextmanager
 def errors_of_tasks() -> Iterator[None]:
-    """Raise a BadTextError for a text which cannot be used, and a FormatError for a worker of another version."""
+    """Raise a BadTextError for a text which cannot be used, and a FormatError for a worker of
+    another version.
+    """
     from pyspark.errors import PySparkException
 
     try:
@@ -142,11 +155,15 @@ def errors_of_tasks() -> Iterator[None]:
         message = str(error)
         _, bad_text, rest = message.partition(TASK_ERROR)
         if bad_text:
-            raise BadTextError(TASK_ERROR.removeprefix("ValueError: ") + rest.split("\n")[0]) from error
+            raise BadTextError(
+                TASK_ERROR.removeprefix("ValueError: ") + rest.split("\n")[0]
+            ) from error
         other_version = VERSION_ERROR.search(message)
         if other_version:
             raise FormatError(f"a worker is of another version: {other_version[1]}") from error
         missing = IMPORT_ERROR.search(message)
         if missing:
-            raise FormatError(f"a worker has another version of lshfast, or none: {missing[1]}") from error
+            raise FormatError(
+                f"a worker has another version of lshfast, or none: {missing[1]}"
+            ) from error
         raise

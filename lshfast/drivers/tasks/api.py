@@ -73,50 +73,58 @@ def plan(
 ) -> None:
     """Plan a deduplication of files as tasks of separate processes, which share a file system.
 
-    The plan is the file plan.json in the work folder. It holds secret keys, so only the user can read it. `run` runs a
-    task of it.
+    The plan is the file plan.json in the work folder. It holds secret keys, so only the user can
+    read it. `run` runs a task of it.
 
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV or all Parquet;
-        folders and patterns as for `lshfast.dedup_files`.
+        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV
+        or all Parquet; folders and patterns as for `lshfast.dedup_files`.
     work : path
-        The folder for the plan and for the files of the tasks, on the shared file system: new or empty.
+        The folder for the plan and for the files of the tasks, on the shared file system: new or
+        empty.
     output : path
-        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl, .... The name of the
-        folder determines format and compression, as for the output of `lshfast.dedup_files`: kept.csv, kept.jsonl.gz.
-        Without a suffix, the files have the format of the inputs. The other folders are named in the same way.
+        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl,
+        .... The name of the folder determines format and compression, as for the output of
+        `lshfast.dedup_files`: kept.csv, kept.jsonl.gz. Without a suffix, the files have the format
+        of the inputs. The other folders are named in the same way.
     shards : int, optional
-        The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at most as many shards
-        as files. By default a shard has about a gigabyte.
+        The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at
+        most as many shards as files. By default a shard has about a gigabyte.
     tasks : int, optional
-        The number of tasks of the stages join and verify, in 1..2**20. By default the number of shards.
+        The number of tasks of the stages join and verify, in 1..2**20. By default the number of
+        shards.
     memory : int or str, default 2**31
-        Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The stage group takes more
-        if very many rows share buckets; docs/how-to/stages.md has the bytes of a row.
+        Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The
+        stage group takes more if very many rows share buckets; docs/how-to/stages.md has the bytes
+        of a row.
     pairs : path, optional
-        A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify task; new or empty.
-        In a file, the pairs are in the order of their rows, first key_i, then key_j; a pair is in one file.
+        A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify
+        task; new or empty. In a file, the pairs are in the order of their rows, first key_i, then
+        key_j; a pair is in one file.
     ignore_common : float, optional
-        As for `lshfast.dedup`. The stages count and recount have tasks then; each reads the inputs once more.
+        As for `lshfast.dedup`. The stages count and recount have tasks then; each reads the inputs
+        once more.
     top, most : optional
         Which pairs are written to `pairs`, as for `lshfast.pairs`.
     removed : path, optional
-        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard, with the options of
-        the run as for `lshfast.dedup_files`; new or empty.
+        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard,
+        with the options of the run as for `lshfast.dedup_files`; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
-    column, id_column, glob, encoding, format, max_row_bytes, delimiter, max_columns, output_format, defuse_formulas
+    column, id_column, glob, encoding, format, max_row_bytes, delimiter, max_columns, output_format,
+    defuse_formulas
         As for `lshfast.dedup_files`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, groups, measure, seed
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
+    groups, measure, seed
         As for `lshfast.dedup`.
     exact : bool, optional
-        The tasks have no exact join. So True is an error, and measure="containment" needs False: bands then find the
-        pairs, and miss most pairs of very different lengths.
+        The tasks have no exact join. So True is an error, and measure="containment" needs False:
+        bands then find the pairs, and miss most pairs of very different lengths.
     by, max_removed : optional
-        As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage apply raise
-        `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
+        As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage
+        apply raise `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
     keep, annotate
         As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
     threads : int or None, default 1
@@ -125,7 +133,8 @@ def plan(
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the four formats.
+        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the
+        four formats.
     DataError
         If an input cannot be read.
     OSError
@@ -155,10 +164,25 @@ def plan(
     """
     check_listing(pairs, top, most)
     engine = make_plan(
-        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
-        recall=recall, bands=bands, rows_per_band=rows_per_band, verify=verify, groups=groups, threads=threads,
-        seed=seed, measure=measure, exact=exact, ignore_common=ignore_common, top=top, most=most,
-    )  # fmt: skip
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        measure=measure,
+        exact=exact,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+    )
     check_bands_only(engine, "stages")
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
@@ -230,16 +254,16 @@ def tasks(work: FilePath, stage: StageName) -> int:
 def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") -> bool:
     """Run a task; a task that is done already is not repeated.
 
-    A task that was killed can be run again, and two attempts at once do no harm: both write the same files, each of
-    which appears complete or not at all.
+    A task that was killed can be run again, and two attempts at once do no harm: both write the
+    same files, each of which appears complete or not at all.
 
     Parameters
     ----------
     work : path
         The work folder of a plan.
     stage : {"count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"}
-        The tasks of a stage need those of the stage before: of sketch and band the task of the same number, of the
-        others all tasks.
+        The tasks of a stage need those of the stage before: of sketch and band the task of the same
+        number, of the others all tasks.
     task : int or "all", default "all"
         The number of the task. "all" runs all tasks of the stage one after another.
 
@@ -280,11 +304,17 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
 
 
 def write_page(
-    work: FilePath, path: FilePath, *, texts: bool = True, command: str = "", overwrite: bool = False
+    work: FilePath,
+    path: FilePath,
+    *,
+    texts: bool = True,
+    command: str = "",
+    overwrite: bool = False,
 ) -> None:
     """Write a page that shows what a run removes and why, once all tasks of verify are done.
 
-    If more rows are removed than `max_removed` of the plan, the page says that no rows were written.
+    If more rows are removed than `max_removed` of the plan, the page says that no rows were
+    written.
 
     Parameters
     ----------
@@ -316,7 +346,9 @@ def write_page(
     --------
     See `plan`.
     """
-    write_page_of_run(read_stage_plan(os.fspath(work)), PageOutput(os.fspath(path), texts, command), overwrite)
+    write_page_of_run(
+        read_stage_plan(os.fspath(work)), PageOutput(os.fspath(path), texts, command), overwrite
+    )
 
 
 def status(work: FilePath) -> StagesStatus:

@@ -22,9 +22,13 @@ from lshfast.readers.selection import Columns, SparseColumn
 
 
 def apply(plan: StagePlan, shard: int) -> None:
-    """Write the outputs of a shard, all of them or none; none if the run removes more rows than its plan allows."""
+    """Write the outputs of a shard, all of them or none; none if the run removes more rows than its
+    plan allows.
+    """
     check_plan(plan)
-    output, removed, rejected = (plan.output(name, shard) for name in ("output", "removed", "rejected"))
+    output, removed, rejected = (
+        plan.output(name, shard) for name in ("output", "removed", "rejected")
+    )
     assert output is not None
     with all_or_none(), writing(plan, "apply", shard) as writer:
         corpus = restored_corpus(plan, shard)
@@ -70,7 +74,9 @@ def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[st
 def _annotations(
     plan: StagePlan, gone: Int64Array, kept_keys: Mapping[int, str | int], similarity: Float64Array
 ) -> dict[str, SparseColumn]:
-    """Return the columns that are added to the rows of a shard; `gone` has the rows that are removed."""
+    """Return the columns that are added to the rows of a shard; `gone` has the rows that are
+    removed.
+    """
 
     def keys(places: Int64Array) -> list[str | int]:
         return [kept_keys[row] for row in gone[places].tolist()]
@@ -84,14 +90,20 @@ def _annotations(
 def _removed(
     plan: StagePlan, shard: int, corpus: Corpus, first_row: int, ids: str | None
 ) -> tuple[dict[int, str | int], Float64Array]:
-    """Return the kept keys of the rows of a shard that are removed, and the similarities of all rows."""
+    """Return the kept keys of the rows of a shard that are removed, and the similarities of all
+    rows.
+    """
     kept_keys: dict[int, str | int] = {}
     similarity = np.ones(corpus.accepted)
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
             for part in file.ranges(shard):
                 rows = part["rows"] - first_row
-                if len(part["similarity"]) != len(rows) or (rows < 0).any() or (rows >= len(similarity)).any():
+                if (
+                    len(part["similarity"]) != len(rows)
+                    or (rows < 0).any()
+                    or (rows >= len(similarity)).any()
+                ):
                     raise file.fault("it has rows of another shard")
                 keys = keys_of(file, part, len(rows), ids)
                 kept_keys |= dict(zip(rows.tolist(), keys, strict=True))

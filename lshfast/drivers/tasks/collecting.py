@@ -23,13 +23,17 @@ NO_TEXT = -1
 
 
 def collect(plan: StagePlan, shard: int) -> None:
-    """Read the texts of a shard that are compared, and write them with the keys of their rows, part by part."""
+    """Read the texts of a shard that are compared, and write them with the keys of their rows, part
+    by part.
+    """
     corpus = restored_corpus(plan, shard)
     overall = figures_of(plan, "group", 0)
     first_row = overall["first_row"][shard]
     wanted = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
-    rows, sampled = wanted["rows"] - first_row, wanted["sampled"] - first_row
-    nbytes, codes = _lengths(plan, shard, corpus.accepted), codes_of_rows(plan, shard, rows)
+    rows = wanted["rows"] - first_row
+    sampled = wanted["sampled"] - first_row
+    nbytes = _lengths(plan, shard, corpus.accepted)
+    codes = codes_of_rows(plan, shard, rows)
     short = sampled[nbytes[sampled] <= LONG_BYTES]
     read = np.union1d(rows[wanted["read"] != 0], short)
     with faults_of(corpus), writing(plan, "collect", shard) as writer:
@@ -50,15 +54,21 @@ def collect(plan: StagePlan, shard: int) -> None:
                 keys=np.frombuffer(b"".join(keys), np.uint8),
                 texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
             )
-        measured = lengths_of_sample(sampled, nbytes[sampled], texts.take(np.searchsorted(read, short)))
-        writer.figures = {"words": measured.words.tolist(), "characters": measured.characters.tolist()}
+        measured = lengths_of_sample(
+            sampled, nbytes[sampled], texts.take(np.searchsorted(read, short))
+        )
+        writer.figures = {
+            "words": measured.words.tolist(),
+            "characters": measured.characters.tolist(),
+        }
 
 
 def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) -> Arrays:
     """Return what the group task has found for a shard."""
     with TaskFile(plan, "group", 0) as file:
         found = file.only(shard)
-        own, sampled = found["rows"] - first_row, found["sampled"] - first_row
+        own = found["rows"] - first_row
+        sampled = found["sampled"] - first_row
         columns = ["rows", "parts", "chosen", "read", *plan.ranks]
         if len({len(found[name]) for name in columns}) > 1:
             raise file.fault("its columns have different lengths")
@@ -79,7 +89,9 @@ def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
 
 
 def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
-    """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take their memory."""
+    """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take
+    their memory.
+    """
     with SpooledTexts() as spooled:
         for _, texts in texts_again(corpus, rows, nbytes):
             spooled.add(np.frombuffer(texts.packed(), np.uint8))
@@ -87,12 +99,15 @@ def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
 
 
 def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:
-    """Yield portions of rows in the order of their parts: rows of one part, of about RANGE_BYTES bytes of text."""
+    """Yield portions of rows in the order of their parts: rows of one part, of about RANGE_BYTES
+    bytes of text.
+    """
     begin = held = 0
     for at, place in enumerate(order.tolist()):
         if at > begin and (parts[place] != parts[order[begin]] or held >= RANGE_BYTES):
             yield order[begin:at]
-            begin, held = at, 0
+            begin = at
+            held = 0
         held += max(int(lengths[place]), 0) + 64
     if begin < len(order):
         yield order[begin:]

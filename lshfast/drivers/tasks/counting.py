@@ -1,8 +1,10 @@
-"""The stages count and recount: shingles in more than a given share of all texts, which do not count.
+"""The stages count and recount: shingles in more than a given share of all texts, which do not
+count.
 
-They have tasks only if the plan ignores common shingles. `count` counts the texts of a shard in a table, see
-`lshfast.engine.common_shingles`. What is in more than a share of all texts is in more than this share of those of one
-shard at least, so `recount` counts the shingles whose entries are large enough in the table of any shard.
+They have tasks only if the plan ignores common shingles. `count` counts the texts of a shard in a
+table, see `lshfast.engine.common_shingles`. What is in more than a share of all texts is in more
+than this share of those of one shard at least, so `recount` counts the shingles whose entries are
+large enough in the table of any shard.
 """
 
 from __future__ import annotations
@@ -28,12 +30,19 @@ from lshfast.shingling import CommonShingles
 
 
 def count(plan: StagePlan, shard: int) -> None:
-    """Find the entries of the table that may be those of common shingles, as far as the texts of a shard tell."""
+    """Find the entries of the table that may be those of common shingles, as far as the texts of a
+    shard tell.
+    """
     corpus = plan.corpus(shard)
     with writing(plan, "count", shard) as writer:
         with faults_of(corpus), quick_switches():
             found = count_places(text_batches(corpus), plan.engine, plan.common_numbers, Clock())
-        writer.add(0, places=np.flatnonzero(above_share(found.table, _share_of(plan), found.texts)).astype(np.uint32))
+        writer.add(
+            0,
+            places=np.flatnonzero(above_share(found.table, _share_of(plan), found.texts)).astype(
+                np.uint32
+            ),
+        )
         writer.figures = {"texts": found.texts}
 
 
@@ -49,7 +58,9 @@ def recount(plan: StagePlan, shard: int) -> None:
     corpus = plan.corpus(shard)
     with writing(plan, "recount", shard) as writer:
         with faults_of(corpus), quick_switches():
-            tokens, counts = count_likely(text_batches(corpus), plan.engine, plan.common_numbers, likely, Clock())
+            tokens, counts = count_likely(
+                text_batches(corpus), plan.engine, plan.common_numbers, likely, Clock()
+            )
         writer.add(0, tokens=tokens, counts=counts)
 
 
@@ -65,7 +76,9 @@ def texts_of(plan: StagePlan) -> int:
 
 
 def engine_of(plan: StagePlan) -> Plan:
-    """Return the plan of the engine, in which common shingles do not count; the tasks of `recount` are done."""
+    """Return the plan of the engine, in which common shingles do not count; the tasks of `recount`
+    are done.
+    """
     share = plan.engine.ignore_common
     if share is None:
         return plan.engine
@@ -77,4 +90,6 @@ def engine_of(plan: StagePlan) -> Plan:
                 raise file.fault("its columns have different lengths")
             parts.append((found["tokens"], found["counts"]))
     tokens, counts = summed(parts)
-    return plan.engine.ignoring(CommonShingles(plan.common_numbers, tokens[above_share(counts, share, texts_of(plan))]))
+    return plan.engine.ignoring(
+        CommonShingles(plan.common_numbers, tokens[above_share(counts, share, texts_of(plan))])
+    )

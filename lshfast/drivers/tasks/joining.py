@@ -1,4 +1,6 @@
-"""The stages join and group: rows that share buckets are linked, and the components of links are divided into parts."""
+"""The stages join and group: rows that share buckets are linked, and the components of links are
+divided into parts.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.drivers.budget import obtainable
 from lshfast.drivers.tasks.ordering import check_kinds, ranks_of_rows
-from lshfast.drivers.tasks.sketching import OF_CORPUS, key_bounds, restored_corpus, rows_of_sketch, sorted_runs
+from lshfast.drivers.tasks.sketching import (
+    OF_CORPUS,
+    key_bounds,
+    restored_corpus,
+    rows_of_sketch,
+    sorted_runs,
+)
 from lshfast.drivers.tasks.stage_plan import ROW_BITS, StagePlan
 from lshfast.drivers.tasks.task_files import figures_of, writing
 from lshfast.drivers.tasks.task_reader import TaskFile
@@ -61,12 +69,16 @@ def group(plan: StagePlan, task: int) -> None:
     """Find the components of all links, and divide them into parts that fit into memory."""
     with writing(plan, "group", task) as writer:
         of_shards = [figures_of(plan, "sketch", shard) for shard in range(plan.shards)]
-        first_row = np.concatenate([[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)])
+        first_row = np.concatenate(
+            [[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)]
+        )
         id_type = _checked_ids(plan, first_row, [shard["ids"] for shard in of_shards])
         kinds = [shard["orders"] for shard in of_shards]
         check_kinds(plan, kinds)
         rows = int(first_row[-1])
-        members, labels = components_of_links(_links(plan, first_row), rows, obtainable(plan.budget.work(0)))
+        members, labels = components_of_links(
+            _links(plan, first_row), rows, obtainable(plan.budget.work(0))
+        )
         ranks = np.empty(0, np.int64)
         if plan.order_column is not None:
             ranks = ranks_of_rows(plan, first_row, kinds, members)
@@ -106,7 +118,9 @@ def _links(plan: StagePlan, first_row: Int64Array) -> Iterator[tuple[Int64Array,
                 pairs = _records_of(file, part["links"])
                 shards = (pairs >> np.uint64(ROW_BITS)).astype(np.int64)
                 local = (pairs & np.uint64((1 << ROW_BITS) - 1)).astype(np.int64)
-                if (shards >= plan.shards).any() or (local >= counts[np.minimum(shards, plan.shards - 1)]).any():
+                if (shards >= plan.shards).any() or (
+                    local >= counts[np.minimum(shards, plan.shards - 1)]
+                ).any():
                     raise file.fault("it has links of rows that are not there")
                 numbers = first_row[shards] + local
                 yield np.ascontiguousarray(numbers[:, 0]), np.ascontiguousarray(numbers[:, 1])
@@ -123,7 +137,8 @@ class RowsOfParts:
     chosen : ndarray of int64, shape (m,)
         The row with the same bytes that is preferred; numbers in the run.
     read : ndarray of bool, shape (m,)
-        Whether the text is read again: that of a row that is chosen, and whose component has another one.
+        Whether the text is read again: that of a row that is chosen, and whose component has
+        another one.
     bounds : list of int
         The first part of each verify task, and the number of parts.
     memory : int
@@ -138,9 +153,14 @@ class RowsOfParts:
 
 
 def _parts_of(
-    plan: StagePlan, first_row: Int64Array, members: Int64Array, labels: Int64Array, ranks: Int64Array
+    plan: StagePlan,
+    first_row: Int64Array,
+    members: Int64Array,
+    labels: Int64Array,
+    ranks: Int64Array,
 ) -> RowsOfParts:
-    """Divide the rows that share buckets, given their labels, into parts, and the parts among the verify tasks.
+    """Divide the rows that share buckets, given their labels, into parts, and the parts among the
+    verify tasks.
 
     `ranks` has values by which rows are preferred, if it depends on a column.
     """
@@ -151,7 +171,8 @@ def _parts_of(
             low, high = np.searchsorted(members, [begin, begin + len(portion)])
             words[low:high] = portion.words[members[low:high] - begin]
     marks = RowMarks(words)
-    nbytes, first = marks.nbytes, marks.first()
+    nbytes = marks.nbytes
+    first = marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
     chosen = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
@@ -159,9 +180,14 @@ def _parts_of(
     texts = np.bincount(component[chosen == places], minlength=1)
     read = (chosen == places) & (texts[component] > 1)
     costs = KEY_BYTES + np.where(read, nbytes + plan.budget.row_bytes, 0)
-    total, memory = int(costs.sum()), plan.budget.work(0, int(nbytes[read].max(initial=0)))
+    total = int(costs.sum())
+    memory = plan.budget.work(0, int(nbytes[read].max(initial=0)))
     numbers = divide(component, costs, min(memory, -(-total // plan.tasks))).astype(np.int64)
-    ends = np.cumsum(np.bincount(numbers, weights=costs), dtype=np.float64) if len(numbers) else np.empty(0)
+    ends = (
+        np.cumsum(np.bincount(numbers, weights=costs), dtype=np.float64)
+        if len(numbers)
+        else np.empty(0)
+    )
     # A part belongs to the task in whose share of the costs its middle is.
     middles = ends - np.diff(ends, prepend=0) / 2
     shares = np.arange(plan.tasks + 1, dtype=np.float64) * total / plan.tasks
@@ -170,7 +196,9 @@ def _parts_of(
 
 
 def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]) -> str | None:
-    """Return the type of the ids; raise DataError if two are equal, or of different types, as on one machine."""
+    """Return the type of the ids; raise DataError if two are equal, or of different types, as on
+    one machine.
+    """
     if plan.content["id_column"] is None:
         return None
     wanted = next((found for found in types if found is not None), None)
@@ -178,7 +206,9 @@ def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]
         if found not in (wanted, None):
             corpus = restored_corpus(plan, shard, False)
             identity = corpus.key(0)
-            raise corpus.fault(0, f"id {identity!r} is {kind_of(identity)}, the ids before it are not")
+            raise corpus.fault(
+                0, f"id {identity!r} is {kind_of(identity)}, the ids before it are not"
+            )
     with sorted_runs(plan) as runs:
         for shard in range(plan.shards):
             runs.add(_id_marks(plan, shard, first_row))

@@ -1,4 +1,6 @@
-"""The values of a column by which rows are preferred: written by each sketch task, and ranked over all shards."""
+"""The values of a column by which rows are preferred: written by each sketch task, and ranked over
+all shards.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ from lshfast.readers.string_file import StringFile
 
 
 def check_kinds(plan: StagePlan, kinds: Sequence[str | None]) -> None:
-    """Raise DataError if the values of some shards are strings, and those of others numbers, as on one machine.
+    """Raise DataError if the values of some shards are strings, and those of others numbers, as on
+    one machine.
 
-    `kinds` has the kind of the values of each shard, "str", "int" or "float", or None for a shard without rows.
+    `kinds` has the kind of the values of each shard, "str", "int" or "float", or None for a shard
+    without rows.
     """
     first = next((kind for kind in kinds if kind is not None), None)
     for shard, kind in enumerate(kinds):
@@ -34,11 +38,15 @@ def check_kinds(plan: StagePlan, kinds: Sequence[str | None]) -> None:
             raise corpus.fault(0, clashing_order(corpus.layout, value))
 
 
-def ranks_of_rows(plan: StagePlan, first_row: Int64Array, kinds: Sequence[str | None], rows: Int64Array) -> Int64Array:
+def ranks_of_rows(
+    plan: StagePlan, first_row: Int64Array, kinds: Sequence[str | None], rows: Int64Array
+) -> Int64Array:
     """Return a value for each of some rows of the run, ascending, by which they are preferred."""
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
         strings = StringFile(os.path.join(folder, "orders.strings"))
-        numbers: list[npt.NDArray[Any]] = [np.empty(0, np.float64 if "float" in kinds else np.int64)]
+        numbers: list[npt.NDArray[Any]] = [
+            np.empty(0, np.float64 if "float" in kinds else np.int64)
+        ]
         for shard, kind in enumerate(kinds):
             low, high = np.searchsorted(rows, first_row[shard : shard + 2])
             if low == high:

@@ -45,7 +45,9 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
     FileExistsError
         If the file exists and `overwrite` is false.
     """
-    files = [file for shard in range(plan.shards) for file in plan.corpus(shard, checked=False).files]
+    files = [
+        file for shard in range(plan.shards) for file in plan.corpus(shard, checked=False).files
+    ]
     check_page_output(output, [file.location for file in files], overwrite)
     summary = status_of(plan).summary
     if summary is None:
@@ -76,22 +78,47 @@ def _refusal(plan: StagePlan) -> str:
 def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
     """Return the good rows of each input, and how many of them were removed."""
     read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
-    return list(map(InputRows, map(without_secrets, names), read, removed_of_files(plan, len(names)).tolist()))
+    return list(
+        map(
+            InputRows,
+            map(without_secrets, names),
+            read,
+            removed_of_files(plan, len(names)).tolist(),
+        )
+    )
 
 
-def _evidence(plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool) -> Evidence:
+def _evidence(
+    plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool
+) -> Evidence:
     """Return what the page shows; texts only if they are shown."""
-    least = sorted((Compared(*pair) for note in notes for pair in note["least"]), key=lambda pair: pair[::-1])[:LEAST]
+    least = sorted(
+        (Compared(*pair) for note in notes for pair in note["least"]), key=lambda pair: pair[::-1]
+    )[:LEAST]
     of_column: dict[int, Compared] = {}
     for pair in sorted(Compared(*pair) for note in notes for pair in note["whole_range"]):
         of_column.setdefault(int(columns_of(np.array([pair.similarity], np.float64))[0]), pair)
     columns = sorted(of_column)
     others = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
-    largest = sorted((group for note in notes for group in note["largest"]), key=lambda group: (-group[0], group[1]))
-    groups = [(size, first, [Compared(*pair) for pair in some]) for size, first, some in largest[:LARGE_GROUPS]]
-    wanted = {row for pairs in (least, others, *(some for *_, some in groups)) for pair in pairs for row in pair[:2]}
+    largest = sorted(
+        (group for note in notes for group in note["largest"]),
+        key=lambda group: (-group[0], group[1]),
+    )
+    groups = [
+        (size, first, [Compared(*pair) for pair in some])
+        for size, first, some in largest[:LARGE_GROUPS]
+    ]
+    wanted = {
+        row
+        for pairs in (least, others, *(some for *_, some in groups))
+        for pair in pairs
+        for row in pair[:2]
+    }
     keys, texts = _rows(plan, wanted, {first for _, first, _ in groups}, shown)
-    chosen = {LEAST_SIMILAR[True]: least, WHOLE_RANGE[True]: [pair for pair in others if pair not in least]}
+    chosen = {
+        LEAST_SIMILAR[True]: least,
+        WHOLE_RANGE[True]: [pair for pair in others if pair not in least],
+    }
     chosen |= {of_large_group(size, keys[first]): some for size, first, some in groups}
 
     def example(pair: Compared) -> ExamplePair:
@@ -101,13 +128,19 @@ def _evidence(plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRo
     sizes: Counter[int] = Counter()
     for note in notes:
         sizes.update(dict(note["group_sizes"]))
-    similarities = np.asarray(np.array([note["similarities"] for note in notes], np.int64).sum(axis=0))
+    similarities = np.asarray(
+        np.array([note["similarities"] for note in notes], np.int64).sum(axis=0)
+    )
     examples = {reason: list(map(example, some)) for reason, some in chosen.items() if some}
     return Evidence(similarities, sizes, examples, inputs)
 
 
-def _rows(plan: StagePlan, wanted: set[int], named: set[int], shown: bool) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the keys of the rows that are wanted or named, and the texts of those wanted if they are shown."""
+def _rows(
+    plan: StagePlan, wanted: set[int], named: set[int], shown: bool
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the keys of the rows that are wanted or named, and the texts of those wanted if they
+    are shown.
+    """
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     bounds = figures_of(plan, "group", 0)["first_row"]

@@ -1,4 +1,6 @@
-"""What a verify task notes for the page of a run in stages: counts, and a few rows, whatever its size."""
+"""What a verify task notes for the page of a run in stages: counts, and a few rows, whatever its
+size.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,22 @@ def noted(rows: Int64Array, kept: Int64Array, similarity: Float64Array) -> dict[
         "least": pairs(least),
         "whole_range": pairs(whole_range),
         "largest": [
-            (int(removed[group]) + 1, int(first[group]), pairs(order[starts[group] + places_in_group(removed[group])]))
+            (
+                int(removed[group]) + 1,
+                int(first[group]),
+                pairs(order[starts[group] + places_in_group(removed[group])]),
+            )
             for group in largest[removed[largest] > 1].tolist()
         ],
     }
 
 
-def add_removed_of_files(writer: TaskWriter, plan: StagePlan, first_of_files: list[int], rows: Int64Array) -> None:
-    """Write how many rows of each input file a verify task removes, given the first row of each file."""
+def add_removed_of_files(
+    writer: TaskWriter, plan: StagePlan, first_of_files: list[int], rows: Int64Array
+) -> None:
+    """Write how many rows of each input file a verify task removes, given the first row of each
+    file.
+    """
     files = np.searchsorted(first_of_files, rows, side="right") - 1
     numbers, counts = np.unique(files, return_counts=True)
     writer.add(_number(plan), rows=np.stack([numbers, counts], axis=1))
@@ -78,5 +88,7 @@ def removed_of_files(plan: StagePlan, files: int) -> Int64Array:
 
 
 def _number(plan: StagePlan) -> int:
-    """Return the number of the range with counts of files, after those of the shards and of values."""
+    """Return the number of the range with counts of files, after those of the shards and of
+    values.
+    """
     return plan.shards + 1

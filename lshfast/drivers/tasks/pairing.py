@@ -1,4 +1,6 @@
-"""The similar pairs of a verify task: sorted files of its parts, and one table of them at the end."""
+"""The similar pairs of a verify task: sorted files of its parts, and one table of them at
+the end.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,12 @@ class TaskPairs:
     """
 
     def __init__(self, folder: str, kind: str) -> None:
-        self._folder, self._kind = folder, kind
+        self._folder = folder
+        self._kind = kind
         self._keys = StringFile(os.path.join(folder, "keys.strings"))
         self._rows: list[Int64Array] = []  # of each part, ascending
-        self._order = np.empty(0, np.int64)  # the place of the key of each row, in the order of the rows
+        # The place of the key of each row, in the order of the rows.
+        self._order = np.empty(0, np.int64)
 
     @contextmanager
     def part(self, rows: Int64Array, keys: Sequence[str | int]) -> Iterator[PairRuns]:
@@ -48,19 +52,28 @@ class TaskPairs:
         rows = np.concatenate([np.empty(0, np.int64), *self._rows])
         if len(rows) > MOST_ROWS:
             raise ValueError(
-                f"a task with pairs is for at most {MOST_ROWS} rows, not {len(rows)}: more tasks are needed"
+                f"a task with pairs is for at most {MOST_ROWS} rows, not {len(rows)}: more tasks "
+                "are needed"
             )
         self._order = np.argsort(rows, kind="stable")
         rank = np.empty(len(rows), np.int64)
         rank[self._order] = np.arange(len(rows), dtype=np.int64)
-        names, at = [f"{_name(number)}.run" for number in range(len(self._rows))], 0
+        names = [f"{_name(number)}.run" for number in range(len(self._rows))]
+        at = 0
         for name, own in zip(names, self._rows, strict=True):
             if len(own) < len(rows):
                 renumber(self._folder, name, rank[at : at + len(own)])
             at += len(own)
         found = merged_pairs(self._folder, names, memory) if names else ()
         name = SIMILARITY_NAMES[plan.engine.measure]
-        write_pairs(path, found, self, name, True, {"key_i": self._kind, "key_j": self._kind, name: "double"})
+        write_pairs(
+            path,
+            found,
+            self,
+            name,
+            True,
+            {"key_i": self._kind, "key_j": self._kind, name: "double"},
+        )
 
     def keys_of(self, rows: Int64Array) -> list[str | int]:
         """Return the keys of some rows, which are numbered over all parts."""

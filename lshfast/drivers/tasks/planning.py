@@ -1,4 +1,6 @@
-"""Making the plan of a run in stages: parameters are checked, inputs listed and divided, and folders created."""
+"""Making the plan of a run in stages: parameters are checked, inputs listed and divided, and
+folders created.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def make_stage_plan(
     rejected: str | None,
     max_removed: float | None,
 ) -> StagePlan:
-    """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
+    """Check the parameters, list the inputs, create the folders, and write the plan; see
+    `lshfast.stages.plan`.
+    """
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
@@ -109,44 +113,63 @@ def make_stage_plan(
 
 
 def _place(file: File) -> str:
-    """Return the path or URL of an input; raise ValueError if other processes cannot open the file by it."""
+    """Return the path or URL of an input; raise ValueError if other processes cannot open the file
+    by it.
+    """
     if isinstance(file.source, LocalFile):
         return os.path.abspath(file.path)
     if isinstance(file.source, RemoteFile):
         with suppress(OSError, ValueError):
             if source_of(file.source.url) == file.source:
                 return file.source.url
-    raise ValueError(f"{file.name}: the inputs of a run in stages are files that every task can open")
+    raise ValueError(
+        f"{file.name}: the inputs of a run in stages are files that every task can open"
+    )
 
 
 def _suffix(folder: str, kind: OutputFormat | None, default: OutputFormat) -> str:
-    """Return the suffix of the files in a folder of outputs, by its name; a name without a format has the default."""
+    """Return the suffix of the files in a folder of outputs, by its name; a name without a format
+    has the default.
+    """
     known = file_format(folder)
     format, codec = output_format(Output(folder, kind or (default if known is None else None)))
     return format + (os.path.splitext(folder)[1].lower() if codec else "")
 
 
 def _format_of(files: Sequence[File]) -> OutputFormat:
-    """Return the format of the inputs; raise ValueError if they have not one that outputs can have."""
+    """Return the format of the inputs; raise ValueError if they have not one that outputs
+    can have.
+    """
     formats = {file.format for file in files}
     for format in FORMATS:
         if formats == {format}:
             return format
     raise ValueError(
-        f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not {' and '.join(sorted(formats))}"
+        f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not "
+        f"{' and '.join(sorted(formats))}"
     )
 
 
 def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
-    """Return the first file of each shard, and the number of files: whole files, about equal bytes."""
+    """Return the first file of each shard, and the number of files: whole files, about
+    equal bytes.
+    """
     ends = np.cumsum(sizes, dtype=np.int64)
-    total, files = int(ends[-1]), len(sizes)
+    total = int(ends[-1])
+    files = len(sizes)
     count = min(files, MOST_SHARDS, max(1, -(-total // SHARD_BYTES))) if shards is None else shards
     if count > files:
         raise ValueError(f"shards must be at most {files}, the number of input files, not {count}")
     bounds = [0]
     for shard in range(1, count):
-        nearest = int(np.searchsorted(ends, total * shard / count - np.asarray(sizes, np.int64).mean() / 2)) + 1
+        nearest = (
+            int(
+                np.searchsorted(
+                    ends, total * shard / count - np.asarray(sizes, np.int64).mean() / 2
+                )
+            )
+            + 1
+        )
         bounds.append(min(max(nearest, bounds[-1] + 1), files - (count - shard)))
     return [*bounds, files]
 

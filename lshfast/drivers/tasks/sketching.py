@@ -1,4 +1,6 @@
-"""The stages sketch and band: the texts of a shard become records of bucket keys, sorted and divided for the joins."""
+"""The stages sketch and band: the texts of a shard become records of bucket keys, sorted and
+divided for the joins.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,26 @@ from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.readers import Corpus, Reject
 
-# The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and their order values.
-OF_ROWS, OF_CORPUS, OF_ORDERS = 0, 1, 2
+# The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and
+# their order values.
+OF_ROWS = 0
+OF_CORPUS = 1
+OF_ORDERS = 2
 
 
 def sketch(plan: StagePlan, shard: int) -> None:
     """Read the texts of a shard; write what later tasks need of each row, except the text."""
-    engine, secret, corpus = engine_of(plan), plan.keys, plan.corpus(shard)
+    engine = engine_of(plan)
+    secret = plan.keys
+    corpus = plan.corpus(shard)
     rows = empty = nbytes = 0
     with writing(plan, "sketch", shard) as writer:
         with faults_of(corpus), quick_switches():
             for marks, keys in sketched(
-                text_batches(corpus), engine, Clock(), lambda piece: MarkedRows.of(piece, engine, secret)
+                text_batches(corpus),
+                engine,
+                Clock(),
+                lambda piece: MarkedRows.of(piece, engine, secret),
             ):
                 writer.add(OF_ROWS, prints=marks.words, keys=keys)
                 rows += len(marks)
@@ -54,7 +64,13 @@ def sketch(plan: StagePlan, shard: int) -> None:
         for name in ("orders", "by"):  # they have ranges of their own
             values.pop(name, None)
         state = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        writer.add(OF_CORPUS, lines=arrays["lines"], starts=arrays["starts"], id_marks=id_marks, values=state)
+        writer.add(
+            OF_CORPUS,
+            lines=arrays["lines"],
+            starts=arrays["starts"],
+            id_marks=id_marks,
+            values=state,
+        )
         writer.figures = {
             "orders": _add_orders(writer, corpus.order),
             "rows": rows,
@@ -85,7 +101,8 @@ def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | N
 
 
 def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus:
-    """Return the corpus of a shard as it was after the sketch task; it is not compared with its files if not checked.
+    """Return the corpus of a shard as it was after the sketch task; it is not compared with its
+    files if not checked.
 
     Raises
     ------
@@ -95,16 +112,20 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
     corpus = plan.corpus(shard, checked)
     with TaskFile(plan, "sketch", shard) as file:
         found = file.only(OF_CORPUS)
-        lines, starts = found["lines"], found["starts"]
+        lines = found["lines"]
+        starts = found["starts"]
         try:
             values = json.loads(found["values"].tobytes())
-            ids, _ = values["ids"], [Reject(*reject) for reject in values["rejected"]]
+            ids = values["ids"]
+            _ = [Reject(*reject) for reject in values["rejected"]]
         except (ValueError, KeyError, TypeError) as error:
             raise file.fault(f"its ids or rejected rows are damaged: {error}") from None
         bounds = np.append(starts, len(lines))
         if len(starts) != len(corpus.files) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
             raise file.fault("its rows do not belong to the files of the shard")
-        if type(ids) is not list or len(ids) != (len(lines) if plan.content["id_column"] is not None else 0):
+        if type(ids) is not list or len(ids) != (
+            len(lines) if plan.content["id_column"] is not None else 0
+        ):
             raise file.fault("it has not one id for each row")
         rising = np.diff(lines) > 0
         rising[bounds[(bounds > 0) & (bounds < len(lines))] - 1] = True  # from one file to the next
@@ -116,23 +137,29 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
 
 def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, RowMarks, UInt64Array]]:
     """Yield the first row, the marks and the keys (m, b) of portions of the rows of a shard."""
-    row, bands = 0, plan.engine.bands.bands
+    row = 0
+    bands = plan.engine.bands.bands
     with TaskFile(plan, "sketch", shard) as file:
         for portion in file.ranges(OF_ROWS):
             rows = len(portion["prints"]) // WIDTH
             if len(portion["prints"]) != WIDTH * rows or len(portion["keys"]) != rows * bands:
                 raise file.fault("its columns have different numbers of rows")
-            yield row, RowMarks(portion["prints"].reshape(rows, WIDTH)), portion["keys"].reshape(rows, bands)
+            yield (
+                row,
+                RowMarks(portion["prints"].reshape(rows, WIDTH)),
+                portion["keys"].reshape(rows, bands),
+            )
             row += rows
         if row != file.figures["rows"]:
             raise file.fault(f"it has {row} rows, not {file.figures['rows']}")
 
 
 def band(plan: StagePlan, shard: int) -> None:
-    """Sort the records (mixed key, row) of all bands of a shard; the range of a join task is a range of keys.
+    """Sort the records (mixed key, row) of all bands of a shard; the range of a join task is a
+    range of keys.
 
-    Bands are not told apart: an equal key in two bands, which has probability 2**-64 for two rows, joins two components
-    that could be apart, and changes no result.
+    Bands are not told apart: an equal key in two bands, which has probability 2**-64 for two rows,
+    joins two components that could be apart, and changes no result.
     """
     ends = key_bounds(plan.tasks)[1:-1]
     with sorted_runs(plan) as runs, writing(plan, "band", shard) as writer:
@@ -166,7 +193,9 @@ def key_bounds(tasks: int) -> UInt64Array:
 
 @contextmanager
 def sorted_runs(plan: StagePlan) -> Iterator[SortedRuns]:
-    """Yield memory for sorting records; beyond half of the memory of a task they go to files in a temporary folder."""
+    """Yield memory for sorting records; beyond half of the memory of a task they go to files in a
+    temporary folder.
+    """
     records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES))
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
         buffer, scratch = np.empty((2, records, 2), np.uint64)

@@ -1,4 +1,6 @@
-"""The plan of a run in stages: what all its tasks have to agree on, in the file plan.json of the work folder."""
+"""The plan of a run in stages: what all its tasks have to agree on, in the file plan.json of the
+work folder.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,22 @@ class StagePlan:
     @cached_property
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
-        return replace(described_plan(self.content["parameters"], self.content["threads"]), capped=True)
+        return replace(
+            described_plan(self.content["parameters"], self.content["threads"]), capped=True
+        )
 
     @cached_property
     def budget(self) -> Budget:
         """The memory of a task."""
-        pairs, formats = self.content["pairs"] is not None, [self.content["format"], *self.content["suffixes"].values()]
-        return Budget(self.content["memory"], self.engine, pairs, parquet="parquet" in formats, by=self.by is not None)
+        pairs = self.content["pairs"] is not None
+        formats = [self.content["format"], *self.content["suffixes"].values()]
+        return Budget(
+            self.content["memory"],
+            self.engine,
+            pairs,
+            parquet="parquet" in formats,
+            by=self.by is not None,
+        )
 
     @property
     def shards(self) -> int:
@@ -84,7 +95,9 @@ class StagePlan:
     @property
     def max_removed(self) -> float | None:
         """The largest share of rows that may be removed."""
-        return None if self.content.get("max_removed") is None else float(self.content["max_removed"])
+        return (
+            None if self.content.get("max_removed") is None else float(self.content["max_removed"])
+        )
 
     @property
     def codes(self) -> list[str]:
@@ -104,17 +117,25 @@ class StagePlan:
 
     @property
     def common_numbers(self) -> tuple[int, int, int, int]:
-        """The numbers of the secret key by which shingles are counted; only if common ones are ignored."""
+        """The numbers of the secret key by which shingles are counted; only if common ones are
+        ignored.
+        """
         a, c, e, words = self.content["common"]
         return a, c, e, words
 
     def output(self, name: str, task: int) -> Output | None:
-        """Return the path of the rows of a task ("output"), or of its table; None if it is not wanted."""
-        folder, suffix = self.content[name], self.content["suffixes"].get(name)
-        return folder and Output(os.path.join(folder, f"{task:05}.{suffix}"), defuse=self.content["defuse"])
+        """Return the path of the rows of a task ("output"), or of its table; None if it is not
+        wanted.
+        """
+        folder = self.content[name]
+        suffix = self.content["suffixes"].get(name)
+        return folder and Output(
+            os.path.join(folder, f"{task:05}.{suffix}"), defuse=self.content["defuse"]
+        )
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
-        """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
+        """Return the corpus of a shard, which has not been read. Rows that are too long for the
+        memory are bad rows.
 
         Its files are compared with the plan if `checked`.
 
@@ -125,12 +146,18 @@ class StagePlan:
         """
         content = self.content
         layout = Layout(
-            content["column"], content["id_column"], self.order_column,
+            content["column"],
+            content["id_column"],
+            self.order_column,
             on_error="stop" if content["rejected"] is None else "skip",
-            encoding=content["encoding"], max_row_bytes=content["max_row_bytes"],
-            output=content["suffixes"]["output"].partition(".")[0], delimiter=content["delimiter"],
-            max_columns=content["max_columns"], added=tuple(content["added"]), by=self.by,
-        )  # fmt: skip
+            encoding=content["encoding"],
+            max_row_bytes=content["max_row_bytes"],
+            output=content["suffixes"]["output"].partition(".")[0],
+            delimiter=content["delimiter"],
+            max_columns=content["max_columns"],
+            added=tuple(content["added"]),
+            by=self.by,
+        )
         low, high = content["shards"][shard : shard + 2]
         files = []
         for place, name, codec, state in content["files"][low:high]:
@@ -144,7 +171,9 @@ class StagePlan:
                 raise file.fault(None, "has changed since the plan of this run was made")
             files.append(file)
         corpus = Corpus(layout, files)
-        corpus.limit_rows(self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit")
+        corpus.limit_rows(
+            self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit"
+        )
         return corpus
 
 
@@ -177,6 +206,8 @@ def read_stage_plan(work: str) -> StagePlan:
             check_folder(work)
             (content,) = _MANIFEST.unpack(file.read(), path)
     except FileNotFoundError:
-        raise ValueError(f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it") from None
+        raise ValueError(
+            f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it"
+        ) from None
     check_code_version(content.get("version"), f"{printable(path)}: the maker of this plan")
     return StagePlan(work, content, _MANIFEST.sum_of(content))

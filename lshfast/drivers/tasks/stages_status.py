@@ -29,8 +29,8 @@ class StagesStatus:
     done : dict of str to list of int
         The tasks of each stage that are done, ascending.
     summary : Summary or None
-        The figures of the run, once all tasks of the stage verify are done. Its stages are those of the run; their
-        seconds, and `seconds`, are sums over all tasks that are done.
+        The figures of the run, once all tasks of the stage verify are done. Its stages are those of
+        the run; their seconds, and `seconds`, are sums over all tasks that are done.
 
     See Also
     --------
@@ -46,19 +46,25 @@ class StagesStatus:
 def status_of(plan: StagePlan) -> StagesStatus:
     """Return what of a run is done; see `lshfast.stages.status`."""
     numbers = {stage: tasks_of(plan, stage) for stage in STAGES}
-    done = {stage: [task for task in range(number) if is_done(plan, stage, task)] for stage, number in numbers.items()}
+    done = {
+        stage: [task for task in range(number) if is_done(plan, stage, task)]
+        for stage, number in numbers.items()
+    }
     over = all(len(done[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
     return StagesStatus(numbers, done, _summary(plan, done) if over else None)
 
 
 def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
-    figures = {stage: [figures_of(plan, stage, task) for task in tasks] for stage, tasks in done.items()}
+    figures = {
+        stage: [figures_of(plan, stage, task) for task in tasks] for stage, tasks in done.items()
+    }
 
     def total(stage: StageName, name: str) -> Any:
         return sum(of_task[name] for of_task in figures[stage])
 
     by = counts_of(plan)
-    rows, removed = total("sketch", "rows"), total("verify", "removed")
+    rows = total("sketch", "rows")
+    removed = total("verify", "removed")
     nbytes = total("sketch", "nbytes")
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
     return summary_of(
@@ -75,7 +81,9 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
-        delimiters={name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()},
+        delimiters={
+            name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()
+        },
         unread=plan.content.get("left_out", {}),
         advice=_advice(plan, figures["collect"]),
         by=None if by is None else by.summary(),

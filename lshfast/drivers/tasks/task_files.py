@@ -1,13 +1,14 @@
 """The files of a task: one data file, and one manifest that says that the task is done.
 
-A data file has a header (`lshfast.common.container`) with the stamp of the plan (uint64). Then come ranges: each has a
-number, and holds a part of each column, one column after another. The index comes last: for each range its number, the
-counts of its columns, and its checksum (uint64). Numbers do not descend, so what another task needs, the ranges of one
-number, is one contiguous part of the file.
+A data file has a header (`lshfast.common.container`) with the stamp of the plan (uint64). Then come
+ranges: each has a number, and holds a part of each column, one column after another. The index
+comes last: for each range its number, the counts of its columns, and its checksum (uint64). Numbers
+do not descend, so what another task needs, the ranges of one number, is one contiguous part of the
+file.
 
-The manifest is JSON: the stamp, the columns with their types, the size of the data file, the number of ranges, the
-checksum of the index, the figures of the task, and a checksum of all that. It is written after the data file; both
-appear complete or not at all.
+The manifest is JSON: the stamp, the columns with their types, the size of the data file, the number
+of ranges, the checksum of the index, the figures of the task, and a checksum of all that. It is
+written after the data file; both appear complete or not at all.
 """
 
 from __future__ import annotations
@@ -34,24 +35,42 @@ _MANIFEST = Manifest(VERSION, "task")
 # The largest number of bytes in a range that tasks write at a time, where they have a choice.
 RANGE_BYTES = 8 << 20
 
-# The columns of the data files of each stage, with their types; wider types come first, so that arrays are aligned.
+# The columns of the data files of each stage, with their types; wider types come first, so that
+# arrays are aligned.
 COLUMNS: dict[str, dict[str, str]] = {
     "count": {"places": "<u4"},
     "recount": {"tokens": "<u8", "counts": "<i8"},
     "sketch": {
-        "prints": "<u8", "keys": "<u8", "lines": "<i8", "starts": "<i8", "id_marks": "<u8", "orders": "<u8",
+        "prints": "<u8",
+        "keys": "<u8",
+        "lines": "<i8",
+        "starts": "<i8",
+        "id_marks": "<u8",
+        "orders": "<u8",
         "values": "|u1",
     },
     "band": {"records": "<u8"},
     "join": {"links": "<u8"},
-    "group": {"rows": "<i8", "parts": "<i8", "chosen": "<i8", "ranks": "<i8", "sampled": "<i8", "read": "|u1"},
+    "group": {
+        "rows": "<i8",
+        "parts": "<i8",
+        "chosen": "<i8",
+        "ranks": "<i8",
+        "sampled": "<i8",
+        "read": "|u1",
+    },
     "collect": {
-        "rows": "<i8", "chosen": "<i8", "ranks": "<i8", "lengths": "<i8", "key_lengths": "<i8", "keys": "|u1",
+        "rows": "<i8",
+        "chosen": "<i8",
+        "ranks": "<i8",
+        "lengths": "<i8",
+        "key_lengths": "<i8",
+        "keys": "|u1",
         "texts": "|u1",
     },
     "verify": {"rows": "<i8", "similarity": "<f8", "key_lengths": "<i8", "keys": "|u1"},
     "apply": {},
-}  # fmt: skip
+}
 
 # Further columns, if rows are counted by the values of a column.
 COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
@@ -83,22 +102,30 @@ class TaskWriter:
     def __init__(self, stream: BinaryIO, columns: dict[str, str], stamp: int) -> None:
         self.figures: dict[str, Any] = {}
         self._began = time.perf_counter()
-        self._stream, self._columns, self._stamp = stream, columns, stamp
+        self._stream = stream
+        self._columns = columns
+        self._stamp = stamp
         self._index: list[list[int]] = []
         stream.write(HEAD.pack(VERSION, stamp))
         self._nbytes = HEAD.size
 
     def add(self, number: int, **arrays: npt.NDArray[Any]) -> None:
-        """Add a range: a number that is not below that of the last range, and the columns that are not empty."""
+        """Add a range: a number that is not below that of the last range, and the columns that are
+        not empty.
+        """
         assert not self._index or number >= self._index[-1][0]
         parts = []
         for name, kind in self._columns.items():
-            parts.append(np.ascontiguousarray(arrays.pop(name, np.empty(0, kind)), kind).reshape(-1))
+            parts.append(
+                np.ascontiguousarray(arrays.pop(name, np.empty(0, kind)), kind).reshape(-1)
+            )
         assert not arrays
         for part in parts:
             self._stream.write(part.view(np.uint8).data)
         self._nbytes += sum(part.nbytes for part in parts)
-        self._index.append([number, *map(len, parts), checksum(*(part.view(np.uint8) for part in parts))])
+        self._index.append(
+            [number, *map(len, parts), checksum(*(part.view(np.uint8) for part in parts))]
+        )
 
     def finish(self) -> bytes:
         """Write the index, and return the manifest."""
@@ -149,7 +176,10 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
     if content.get("stamp") != plan.stamp or content.get("columns") != columns_of(plan, stage):
         raise FormatError(f"{shown}: it belongs to another plan")
     sizes = [content.get(name) for name in ("nbytes", "ranges", "index")]
-    if any(type(size) is not int or size < 0 for size in sizes) or type(content.get("figures")) is not dict:
+    if (
+        any(type(size) is not int or size < 0 for size in sizes)
+        or type(content.get("figures")) is not dict
+    ):
         raise FormatError(f"{shown}: damaged: its values are out of range")
     return content
 

@@ -1,4 +1,6 @@
-"""The stages in their order: which tasks they have, which tasks these need, and how they are run."""
+"""The stages in their order: which tasks they have, which tasks these need, and how they
+are run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from lshfast.drivers.tasks.stage_plan import StagePlan
 from lshfast.drivers.tasks.task_files import manifest_of
 from lshfast.drivers.tasks.verifying import verify
 
-StageName: TypeAlias = Literal["count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"]
+StageName: TypeAlias = Literal[
+    "count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"
+]
 
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
@@ -72,7 +76,9 @@ def tasks_of(plan: StagePlan, stage: StageName) -> int:
 
 
 def is_done(plan: StagePlan, stage: StageName, task: int) -> bool:
-    """Return whether a task is done; a manifest that is damaged or of another plan is a FormatError."""
+    """Return whether a task is done; a manifest that is damaged or of another plan is a
+    FormatError.
+    """
     return manifest_of(plan, stage, task) is not None
 
 

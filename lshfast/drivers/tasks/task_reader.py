@@ -42,10 +42,13 @@ class TaskFile:
     Raises
     ------
     FormatError
-        If a file is damaged, cut, or of another plan; the message names it. `ranges` raises it for a range.
+        If a file is damaged, cut, or of another plan; the message names it. `ranges` raises it for
+        a range.
     """
 
-    def __init__(self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None) -> None:
+    def __init__(
+        self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None
+    ) -> None:
         self._path, self._columns = task_path(plan, stage, task, "data"), columns_of(plan, stage)
         manifest = manifest_of(plan, stage, task)
         if manifest is None:
@@ -62,7 +65,8 @@ class TaskFile:
             raise
         if high is not None:
             begin, end = self._places(low, high)
-            self._index, self._offsets = self._index[begin:end].copy(), self._offsets[begin : end + 1]
+            self._index = self._index[begin:end].copy()
+            self._offsets = self._offsets[begin : end + 1]
 
     def __enter__(self) -> TaskFile:
         return self
@@ -71,12 +75,15 @@ class TaskFile:
         self._file.close()
 
     def _checked(self, manifest: Mapping[str, Any], stamp: int) -> tuple[UInt64Array, list[int]]:
-        """Check the header, the size and the index; return the index, and where each range begins."""
+        """Check the header, the size and the index; return the index, and where each range
+        begins.
+        """
         with named_format(self._path):
             _, own = HEAD.unpack(self._file.read(HEAD.size))
         if own != stamp:
             raise self.fault("it belongs to another plan")
-        size, wanted = os.fstat(self._file.fileno()).st_size, manifest["nbytes"]
+        size = os.fstat(self._file.fileno()).st_size
+        wanted = manifest["nbytes"]
         if size != wanted:
             raise self.fault(f"it has {size} bytes, not {wanted}")
         width = len(self._columns) + 2
@@ -134,8 +141,12 @@ class TaskFile:
                 raise self.fault(f"range {place}: damaged")
             arrays: Arrays = {}
             at = 0
-            for (name, kind), count in zip(self._columns.items(), self._index[place, 1:-1].tolist(), strict=True):
+            for (name, kind), count in zip(
+                self._columns.items(), self._index[place, 1:-1].tolist(), strict=True
+            ):
                 end = at + count * np.dtype(kind).itemsize
-                arrays[name] = data[at:end].view(kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
+                arrays[name] = (
+                    data[at:end].view(kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
+                )
                 at = end
             yield arrays

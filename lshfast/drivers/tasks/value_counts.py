@@ -1,8 +1,9 @@
 """The account by the values of a column, over all shards, and the guard that uses it.
 
-Each sketch task writes the values of its rows. The group task numbers the values of all shards, and counts the rows of
-each. Collect tasks write the numbers of the values beside the rows that are compared, so that each verify task can
-count what it removes. The tasks of apply, and the status, add these counts up.
+Each sketch task writes the values of its rows. The group task numbers the values of all shards, and
+counts the rows of each. Collect tasks write the numbers of the values beside the rows that are
+compared, so that each verify task can count what it removes. The tasks of apply, and the status,
+add these counts up.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def add_values(writer: TaskWriter, by: ValueCodes | None) -> None:
     """Write the values of the rows of a shard, if they are wanted."""
     if by is not None:
         lengths, data = _packed(by.names)
-        writer.add(OF_VALUES, codes=by.codes.astype(np.int64), orders=lengths.view(np.uint64), values=data)
+        writer.add(
+            OF_VALUES, codes=by.codes.astype(np.int64), orders=lengths.view(np.uint64), values=data
+        )
 
 
 def _packed(names: Iterable[str]) -> tuple[Int64Array, Any]:
@@ -45,7 +48,9 @@ def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
     """Yield texts that `_packed` has packed."""
     if (lengths < 0).any() or int(lengths.sum()) != len(data):
         raise file.fault("its values have other lengths")
-    texts = Texts.of_buffer(data, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]))
+    texts = Texts.of_buffer(
+        data, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    )
     try:
         for place in range(len(texts)):
             yield texts[place].decode()
@@ -61,7 +66,9 @@ def _checked(file: TaskFile, codes: Int64Array, values: int) -> Int64Array:
 
 
 def _values_of(plan: StagePlan, shard: int, number_of: Any) -> tuple[Int64Array, Int64Array]:
-    """Return the codes of the rows of a shard, and what `number_of` gives for OTHER, MISSING and each of its values."""
+    """Return the codes of the rows of a shard, and what `number_of` gives for OTHER, MISSING and
+    each of its values.
+    """
     with TaskFile(plan, "sketch", shard) as file:
         found = file.only(OF_VALUES)
         numbers = [OTHER, MISSING]
@@ -73,7 +80,9 @@ def _values_of(plan: StagePlan, shard: int, number_of: Any) -> tuple[Int64Array,
 
 
 def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
-    """Number the values of all shards, and write them with the numbers of their rows, if they are wanted."""
+    """Number the values of all shards, and write them with the numbers of their rows, if they are
+    wanted.
+    """
     if plan.by is None:
         return
     values = ValueCodes(plan.by)
@@ -87,7 +96,9 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
 
 
 def _totals(plan: StagePlan) -> tuple[list[str], Int64Array]:
-    """Return the values of all shards, and the numbers of their rows, after those of OTHER and MISSING."""
+    """Return the values of all shards, and the numbers of their rows, after those of OTHER and
+    MISSING.
+    """
     with TaskFile(plan, "group", 0) as file:
         found = file.only(plan.shards)
         names = list(_names_of(file, found["sampled"], found["read"]))
@@ -97,7 +108,9 @@ def _totals(plan: StagePlan) -> tuple[list[str], Int64Array]:
 
 
 def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:
-    """Return the numbers of the values of some rows of a shard; an array without values if they are not wanted."""
+    """Return the numbers of the values of some rows of a shard; an array without values if they are
+    not wanted.
+    """
     if plan.by is None:
         return np.empty(0, np.int64)
     number_of = {name: number for number, name in enumerate(_totals(plan)[0])}
@@ -106,14 +119,18 @@ def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:
 
 
 def add_removed(writer: TaskWriter, plan: StagePlan, codes: Int64Array) -> None:
-    """Write how many rows of each value a verify task removes; `codes` are those of the rows that are removed."""
+    """Write how many rows of each value a verify task removes; `codes` are those of the rows that
+    are removed.
+    """
     if plan.by is not None:
         values, counts = np.unique(codes, return_counts=True)
         writer.add(plan.shards, codes=values, counts=counts.astype(np.int64))
 
 
 def counts_of(plan: StagePlan) -> CountsByValue | None:
-    """Return how many rows of each value were read and removed, after all tasks of verify; None without a column."""
+    """Return how many rows of each value were read and removed, after all tasks of verify; None
+    without a column.
+    """
     if plan.by is None:
         return None
     names, read = _totals(plan)
@@ -136,15 +153,23 @@ def check_plan(plan: StagePlan) -> None:
 
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         code = None if place is None else place + MISSING
-        found = [(key, size) for of_task in figures for own, key, size in of_task["largest_groups"] if own == code]
+        found = [
+            (key, size)
+            for of_task in figures
+            for own, key, size in of_task["largest_groups"]
+            if own == code
+        ]
         return sorted(found, key=lambda one: -one[1])[:MOST_GROUPS]
 
     removed = sum(of_task["removed"] for of_task in figures)
-    check_removed(plan.max_removed, figures_of(plan, "group", 0)["rows"], removed, counts, groups_of)
+    check_removed(
+        plan.max_removed, figures_of(plan, "group", 0)["rows"], removed, counts, groups_of
+    )
 
 
 def largest_groups(kept: Int64Array, codes: Int64Array, keys: list[str | int]) -> list[list[Any]]:
-    """Return [code, key, size] of the largest groups of the values with most removed rows; code None for all rows.
+    """Return [code, key, size] of the largest groups of the values with most removed rows; code
+    None for all rows.
 
     Parameters
     ----------
@@ -164,7 +189,9 @@ def largest_groups(kept: Int64Array, codes: Int64Array, keys: list[str | int]) -
     return found
 
 
-def _largest(code: int | None, kept: Int64Array, rows: Int64Array, keys: list[str | int]) -> list[list[Any]]:
+def _largest(
+    code: int | None, kept: Int64Array, rows: Int64Array, keys: list[str | int]
+) -> list[list[Any]]:
     _, first, sizes = np.unique(kept[rows], return_index=True, return_counts=True)
     largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS].tolist()
     return [[code, keys[rows[first[place]]], int(sizes[place])] for place in largest]

@@ -1,4 +1,6 @@
-"""Exact search of packed codes by Hamming distance and Tanimoto similarity: indexes, all pairs, and deduplication."""
+"""Exact search of packed codes by Hamming distance and Tanimoto similarity: indexes, all pairs, and
+deduplication.
+"""
 
 from lshfast.index.hamming.dedup import CodeDedup, CodeRemoval, dedup_codes
 from lshfast.index.hamming.hamming_index import HammingIndex

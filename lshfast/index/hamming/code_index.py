@@ -36,15 +36,16 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     ----------
     bits : int
     image_hash : str or None
-        The hash and its version, such as "pdq 2", if the entries are hashes of images that say so: those of
-        `ImageHashes.codes`, or of lists on the command line. Hashes of another kind are refused. Set it if other
-        entries are such hashes.
+        The hash and its version, such as "pdq 2", if the entries are hashes of images that say so:
+        those of `ImageHashes.codes`, or of lists on the command line. Hashes of another kind are
+        refused. Set it if other entries are such hashes.
     """
 
     bits: int
     _image_hash: ImageHash | None = None
     _entries: CodeRows[Any]
-    _bound: ClassVar[str]  # the parameter and attribute that is the bound of a search: "radius" or "similarity"
+    # The parameter and attribute that is the bound of a search: "radius" or "similarity".
+    _bound: ClassVar[str]
 
     @abstractmethod
     def _checked(self, bound: Bound) -> Bound:
@@ -73,7 +74,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         self._image_hash = None if name is None else hash_named(name)
 
     def _check_hash(self, codes: Any) -> ImageHash | None:
-        """Return the image hash that codes say they are, or raise ValueError if the entries are not known to be."""
+        """Return the image hash that codes say they are, or raise ValueError if the entries are not
+        known to be.
+        """
         hash = hash_of_codes(codes)
         if len(self):
             check_same_hash(self._image_hash, hash)
@@ -89,9 +92,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         keys : hashable, or a batch of n hashable objects
             One key for one code; a batch for several.
         codes : array_like
-            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a batch. An array of
-            words has shape (n, words), or for one code (words,); in an index of at most 64 bits, shape (n,) is n codes,
-            and shape (1,) is one code.
+            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a
+            batch. An array of words has shape (n, words), or for one code (words,); in an index of
+            at most 64 bits, shape (n,) is n codes, and shape (1,) is one code.
 
         Returns
         -------
@@ -105,8 +108,8 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
-            If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`, or are
-            hashes of images of another kind than `image_hash`.
+            If the numbers of keys and codes differ, or the codes have the wrong shape or bits
+            beyond `bits`, or are hashes of images of another kind than `image_hash`.
 
         Warns
         -----
@@ -128,7 +131,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         column = column_for(keys, single=array.ndim == 1)
         array = array.reshape(-1, self._entries.words)
         if len(column) != len(array):
-            raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
+            raise ValueError(
+                f"there must be a key for each code, not {len(column)} for {len(array)}"
+            )
         empty = not len(self)
         inserted = self._entries.insert(column, array, self.on_duplicate)
         if empty and hash is not None:
@@ -150,8 +155,12 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
             rows = self._entries.rows()
             return self._entries.names(rows), self._entries.columns(rows)[0]
 
-    def _pairs(self, find: Callable[[UInt64Array], UInt64Array]) -> tuple[Column, Column, UInt64Array, UInt64Array]:
-        """Return the keys of the pairs of rows that `find` returns for the codes; then the codes, and these pairs."""
+    def _pairs(
+        self, find: Callable[[UInt64Array], UInt64Array]
+    ) -> tuple[Column, Column, UInt64Array, UInt64Array]:
+        """Return the keys of the pairs of rows that `find` returns for the codes; then the codes,
+        and these pairs.
+        """
         keys, codes = self.items()
         found = find(codes)
         left, right = rows_of(found)
@@ -167,20 +176,29 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     def _answers(
         self, codes: npt.ArrayLike, threads: int | None, search: Callable[[UInt64Array, int], Many]
     ) -> list[One] | Many:
-        """Return the answer to one code, or the answers to several, by a search with some threads."""
+        """Return the answer to one code, or the answers to several, by a search with some
+        threads.
+        """
         self._check_hash(codes)
-        array, threads = codes_of(codes, self.bits), thread_count(threads)
+        array = codes_of(codes, self.bits)
+        threads = thread_count(threads)
         with self._entries.gate.reading():
             answers = search(array.reshape(-1, self._entries.words), threads)
         return answers[0] if array.ndim == 1 else answers
 
     @overload
-    def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(
+        self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None
+    ) -> Any: ...
     @overload
-    def query(self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> Many: ...
+    def query(
+        self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None
+    ) -> Many: ...
     @overload
     def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
-    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> list[One] | Many:
+    def query(
+        self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+    ) -> list[One] | Many:
         """Find the k nearest, or most similar, entries for one code, or for each of m codes.
 
         Parameters
@@ -188,16 +206,16 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         codes : array_like
             One code or m codes, as for `insert`.
         k : int, default 10
-            Entries to return per code, at least 1. If the index has fewer, all are returned; from a `TanimotoIndex`,
-            those with a similarity above 0.
+            Entries to return per code, at least 1. If the index has fewer, all are returned; from a
+            `TanimotoIndex`, those with a similarity above 0.
         threads : int, optional
             As for `within`.
 
         Returns
         -------
         list, or an object of m such lists
-            As for `within`, the best first; of entries at the same distance or of the same similarity, those inserted
-            first.
+            As for `within`, the best first; of entries at the same distance or of the same
+            similarity, those inserted first.
 
         Raises
         ------
@@ -223,7 +241,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
         def search(queries: UInt64Array, threads: int) -> Many:
             most = max(min(k, len(self)), 1)
-            return self._nearest(queries, most, max(min(PIECE_QUERIES, PIECE_ROWS // most), 1), threads)
+            return self._nearest(
+                queries, most, max(min(PIECE_QUERIES, PIECE_ROWS // most), 1), threads
+            )
 
         return self._answers(codes, threads, search)
 
@@ -248,10 +268,14 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         try:
             return [cls._empty(bits, bound)._entries.words]
         except ValueError:
-            raise FormatError(f"header: {bits} bits and {cls._bound} {bound} are out of range") from None
+            raise FormatError(
+                f"header: {bits} bits and {cls._bound} {bound} are out of range"
+            ) from None
 
     @classmethod
-    def _made(cls: type[ACodeIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> ACodeIndex:
+    def _made(
+        cls: type[ACodeIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+    ) -> ACodeIndex:
         bits, bound, image_hash = fields
         (codes,) = columns
         if bits % 64 and (codes[:, -1] >> np.uint64(bits % 64)).any():

@@ -1,4 +1,6 @@
-"""The greedy choice of keepers among codes: near copies are removed, each for a code that is kept."""
+"""The greedy choice of keepers among codes: near copies are removed, each for a code that
+is kept.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,14 @@ from lshfast.kernels import hamming as kernels
 
 Keep: TypeAlias = Literal["first", "last"] | npt.ArrayLike
 
-# Codes that are compared with those kept before them in one batch: a share of all, within these numbers.
+# Codes that are compared with those kept before them in one batch: a share of all, within these
+# numbers.
 BATCHES = 32
-LEAST_BATCH, MOST_BATCH = 1 << 16, 1 << 20
+LEAST_BATCH = 1 << 16
+MOST_BATCH = 1 << 20
 
-# Finding a bucket costs more than in a search, since each code also looks for the codes kept in its own batch.
+# Finding a bucket costs more than in a search, since each code also looks for the codes kept in its
+# own batch.
 LOOKUP_COST = 1000
 
 # Pieces of work of one block in one batch for each thread.
@@ -87,7 +92,8 @@ class CodeDedup:
     def __repr__(self) -> str:
         kept = int(np.count_nonzero(self.keep))
         return (
-            f"CodeDedup({len(self):,} codes: {kept:,} kept, {len(self) - kept:,} removed within distance "
+            f"CodeDedup({len(self):,} codes: {kept:,} kept, {len(self) - kept:,} removed within "
+            "distance "
             f"{self.radius}, {self.copies:,} of them copies)"
         )
 
@@ -105,7 +111,9 @@ class CodeDedup:
         """
         for row in np.flatnonzero(~self.keep).tolist():
             keeper = int(self.keeper[row])
-            key, kept_key = (row, keeper) if self.keys is None else (self.keys[row], self.keys[keeper])
+            key, kept_key = (
+                (row, keeper) if self.keys is None else (self.keys[row], self.keys[keeper])
+            )
             yield CodeRemoval(key, kept_key, int(self.distance[row]))
 
 
@@ -118,30 +126,34 @@ def dedup_codes(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> CodeDedup:
-    """Choose which codes to keep, so that each other code differs from a kept one in at most `radius` bits.
+    """Choose which codes to keep, so that each other code differs from a kept one in at most
+    `radius` bits.
 
-    Codes are processed in the order of preference. A code is removed if a code that was kept before it is within the
-    radius; of several, the one preferred most is its keeper. Otherwise it is kept. So no two kept codes are within the
-    radius of each other. The answer is exact.
+    Codes are processed in the order of preference. A code is removed if a code that was kept before
+    it is within the radius; of several, the one preferred most is its keeper. Otherwise it is kept.
+    So no two kept codes are within the radius of each other. The answer is exact.
 
     Parameters
     ----------
     codes : array_like
-        n codes of up to 4,096 bits, such as fingerprints of images or audio, or SimHash codes. Words: uint64, or int64
-        of the same bits, shape (n, words), the lowest word first; an array of one dimension is codes of 64 bits. Or
-        hexadecimal strings, such as ``str`` of a hash of imagehash; bytes objects, or uint8 of shape (n, bytes); ints;
-        booleans of shape (n, ...). These begin with the highest bit.
+        n codes of up to 4,096 bits, such as fingerprints of images or audio, or SimHash codes.
+        Words: uint64, or int64 of the same bits, shape (n, words), the lowest word first; an array
+        of one dimension is codes of 64 bits. Or hexadecimal strings, such as ``str`` of a hash of
+        imagehash; bytes objects, or uint8 of shape (n, bytes); ints; booleans of shape (n, ...).
+        These begin with the highest bit.
     radius : int
         The greatest distance, in 0..64 * words.
     keep : {"first", "last"} or array_like of numbers, shape (n,), default "first"
-        The order of preference: the first codes, the last ones, or those with the greatest weights, such as the sizes
-        of images. Of codes with equal weights, the first is preferred.
+        The order of preference: the first codes, the last ones, or those with the greatest weights,
+        such as the sizes of images. Of codes with equal weights, the first is preferred.
     keys : sequence, optional
         Keys of the codes, such as file names; the row numbers by default.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
-        Called from time to time with ("dedup", codes done, codes in total), where copies are not counted.
+        Called from time to time with ("dedup", codes done, codes in total), where copies are not
+        counted.
 
     Returns
     -------
@@ -150,7 +162,8 @@ def dedup_codes(
     Raises
     ------
     TypeError
-        If the codes have none of these forms, the weights are not numbers, or an argument has the wrong type.
+        If the codes have none of these forms, the weights are not numbers, or an argument has the
+        wrong type.
     ValueError
         If an argument has the wrong shape or is out of range, or a weight is NaN.
 
@@ -167,9 +180,10 @@ def dedup_codes(
 
     Notes
     -----
-    Equal codes are collapsed first. The others are sorted by blocks of bits, as in multi-index hashing, and each bucket
-    contains the codes kept so far. No list of pairs is made, so time and memory do not depend on the number of similar
-    pairs. For 64-bit codes and radius 3 the memory is about 70 bytes per code, besides the codes.
+    Equal codes are collapsed first. The others are sorted by blocks of bits, as in multi-index
+    hashing, and each bucket contains the codes kept so far. No list of pairs is made, so time and
+    memory do not depend on the number of similar pairs. For 64-bit codes and radius 3 the memory is
+    about 70 bytes per code, besides the codes.
 
     Examples
     --------
@@ -200,7 +214,8 @@ def dedup_codes(
     number[distinct] = np.arange(len(distinct), dtype=np.uint32)
     keeper = distinct[keeper_of[number[first]]]  # still by rank
     if order is not None:
-        by_rank, keeper = keeper, np.empty(n, np.int64)
+        by_rank = keeper
+        keeper = np.empty(n, np.int64)
         keeper[order] = order[by_rank]
     rows = np.arange(n, dtype=np.int64)
     keep_mask: BoolArray = keeper == rows
@@ -208,7 +223,15 @@ def dedup_codes(
     removed = np.flatnonzero(~keep_mask)
     pairs = removed.astype(np.uint64) << np.uint64(32) | keeper[removed].astype(np.uint64)
     distance[removed] = kernels.distances(array, pairs)
-    return CodeDedup(keep_mask, keeper.astype(np.int64, copy=False), distance, radius, n - len(distinct), method, keys)
+    return CodeDedup(
+        keep_mask,
+        keeper.astype(np.int64, copy=False),
+        distance,
+        radius,
+        n - len(distinct),
+        method,
+        keys,
+    )
 
 
 def _order(keep: Any, n: int) -> Int64Array | None:
@@ -221,7 +244,9 @@ def _order(keep: Any, n: int) -> Int64Array | None:
     if weights.dtype.kind not in "iufb":
         raise TypeError(f"keep must be 'first', 'last' or an array of numbers, not {weights.dtype}")
     if weights.shape != (n,):
-        raise ValueError(f"keep must have {n} weights, one for each code, not shape {weights.shape}")
+        raise ValueError(
+            f"keep must have {n} weights, one for each code, not shape {weights.shape}"
+        )
     if weights.dtype.kind == "f" and np.isnan(weights).any():
         raise ValueError(f"keep must not be NaN, and weight {int(np.argmax(np.isnan(weights)))} is")
     return np.asarray(n - 1 - np.argsort(weights[::-1], kind="stable")[::-1], np.int64)
@@ -230,7 +255,9 @@ def _order(keep: Any, n: int) -> Int64Array | None:
 def _keepers(
     codes: UInt64Array, radius: int, threads: int, progress: Progress | None
 ) -> tuple[npt.NDArray[np.uint32], Literal["scan", "blocks"]]:
-    """Return the keeper of each of some different codes, in the order of preference, and how they were compared."""
+    """Return the keeper of each of some different codes, in the order of preference, and how they
+    were compared.
+    """
     n, words = codes.shape
     keeper_of = np.full(n, kernels.NO_ROW, np.uint32)
     if radius == 0 or n < 2:
@@ -238,7 +265,9 @@ def _keepers(
     plan, masks = fit_blocks(codes, 64 * words, radius, lookup_cost=LOOKUP_COST)
     levels = np.minimum(plan.levels, 255).astype(np.uint8)
     if plan.method == "scan":
-        masks, levels = np.zeros((1, words), np.uint64), np.ones(1, np.uint8)  # one bucket with all codes
+        # one bucket with all codes
+        masks = np.zeros((1, words), np.uint64)
+        levels = np.ones(1, np.uint8)
     widths = plan.block_bits or (0,)
     blocks = kernels.Blocks(codes, masks)
     for _ in ordered_map(blocks.fill, range(blocks.m), threads):
@@ -262,7 +291,11 @@ def _keepers(
 
 
 def _match(
-    keepers: kernels.Keepers, low: int, high: int, found: npt.NDArray[np.uint32], part: tuple[int, int, int]
+    keepers: kernels.Keepers,
+    low: int,
+    high: int,
+    found: npt.NDArray[np.uint32],
+    part: tuple[int, int, int],
 ) -> None:
     """Find the keepers of the rows low..high - 1 with some values of one block."""
     keepers.match(*part, low, high, found[part[0]])

@@ -1,4 +1,6 @@
-"""HammingIndex: exact radius and nearest-neighbour search of packed codes; entries can be added and removed."""
+"""HammingIndex: exact radius and nearest-neighbour search of packed codes; entries can be added and
+removed.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +30,24 @@ from lshfast.kernels.hamming import MAX_ROWS, distances
 class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     """Search packed codes exactly by Hamming distance.
 
-    An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
-    hashing), if a search within `radius` is then expected to take less time: a query is compared only with codes that
-    have few different bits in some block. The answers are the same. If the buckets of a query contain as many codes as
-    a scan reads, the codes are scanned, so no codes make a search slower than about two scans.
+    An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their
+    bits (multi-index hashing), if a search within `radius` is then expected to take less time: a
+    query is compared only with codes that have few different bits in some block. The answers are
+    the same. If the buckets of a query contain as many codes as a scan reads, the codes are
+    scanned, so no codes make a search slower than about two scans.
 
     Parameters
     ----------
     bits : int, default 64
-        Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
-        over are zeros.
+        Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first;
+        bits that are left over are zeros.
     radius : int, default 3
-        The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii give exact answers
-        too.
+        The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii
+        give exact answers too.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
-        of the batch. "replace" stores the last code. "skip" keeps the first one.
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError
+        and inserts nothing of the batch. "replace" stores the last code. "skip" keeps the first
+        one.
 
     Attributes
     ----------
@@ -63,22 +67,25 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     Notes
     -----
-    A key is any hashable object except None and NaN. While all keys are ints of 64 bits, they take 8 bytes each, and 6
-    to 12 in a table. A list, range, array or column is a batch of keys; any other object is one key. At most
-    4,294,967,294 entries can be held.
+    A key is any hashable object except None and NaN. While all keys are ints of 64 bits, they take
+    8 bytes each, and 6 to 12 in a table. A list, range, array or column is a batch of keys; any
+    other object is one key. At most 4,294,967,294 entries can be held.
 
-    Entries at the same distance are in the order of their insertion; a replaced entry counts as inserted again.
+    Entries at the same distance are in the order of their insertion; a replaced entry counts as
+    inserted again.
 
-    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
-    and release the GIL. A writer sorts while queries run, and waits for them only to replace the old state. Readers see
-    a batch completely or not at all.
+    Any number of threads may query, insert and remove at the same time, without other locks.
+    Queries run concurrently and release the GIL. A writer sorts while queries run, and waits for
+    them only to replace the old state. Readers see a batch completely or not at all.
 
-    Up to 8,192 new codes are scanned. Then they are sorted, together with segments that are less than four times as
-    long, so a code is sorted a few times in all. Memory of removed entries is released when they are a quarter of all.
+    Up to 8,192 new codes are scanned. Then they are sorted, together with segments that are less
+    than four times as long, so a code is sorted a few times in all. Memory of removed entries is
+    released when they are a quarter of all.
 
     References
     ----------
-    M. Norouzi, A. Punjani, D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012.
+    M. Norouzi, A. Punjani, D. J. Fleet, "Fast search in Hamming space with multi-index hashing",
+    CVPR 2012.
 
     Examples
     --------
@@ -103,22 +110,30 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     _entries: CodeRows[BlockSegment]
     _bound = "radius"
 
-    def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
+    def __init__(
+        self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error"
+    ) -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.radius = check_int("radius", radius, 0, self.bits)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
-        self._entries = CodeRows(self.bits, partial(make_segment, bits=self.bits, radius=self.radius))
+        self._entries = CodeRows(
+            self.bits, partial(make_segment, bits=self.bits, radius=self.radius)
+        )
 
     # ---- queries ----
 
     @overload
-    def within(self, codes: AnyShape[np.uint64], radius: int | None = None, *, threads: int | None = None) -> Any: ...
+    def within(
+        self, codes: AnyShape[np.uint64], radius: int | None = None, *, threads: int | None = None
+    ) -> Any: ...
     @overload
     def within(
         self, codes: Matrix[np.uint64], radius: int | None = None, *, threads: int | None = None
     ) -> HammingMatches: ...
     @overload
-    def within(self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None) -> Any: ...
+    def within(
+        self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None
+    ) -> Any: ...
     def within(
         self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None
     ) -> list[HammingMatch] | HammingMatches:
@@ -131,7 +146,8 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         radius : int, optional
             The greatest distance, in 0..bits; the radius of the index by default.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -154,7 +170,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         HammingMatches(2 queries, 2 matches, method='scan')
         """
         bound = self._bound_or(radius)
-        return self._answers(codes, threads, lambda queries, threads: self._within(queries, bound, threads))
+        return self._answers(
+            codes, threads, lambda queries, threads: self._within(queries, bound, threads)
+        )
 
     def _checked(self, bound: int) -> int:
         return check_int("radius", bound, 0, self.bits)
@@ -167,7 +185,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
             counts = np.bincount(query_of(hits), minlength=len(queries))
             return counts.astype(np.int64, copy=False), hits
 
-        return self._found(queries, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, bound))
+        return self._found(
+            queries, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, bound)
+        )
 
     def _nearest(self, queries: UInt64Array, k: int, piece: int, threads: int) -> HammingMatches:
         view = self._entries.view()
@@ -177,7 +197,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
             counts, hits, scans[0] = nearest(view, queries, k, scans[0])
             return counts, hits
 
-        return self._found(queries, search, piece, threads, lambda: "scan" if scans[0] else "blocks")
+        return self._found(
+            queries, search, piece, threads, lambda: "scan" if scans[0] else "blocks"
+        )
 
     def _found(
         self,
@@ -191,12 +213,20 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
         hits = np.concatenate([hits for _, hits in parts])
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)])
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)]
+        )
         keys = self._entries.names(row_of(hits))
-        return HammingMatches(offsets.astype(np.int64, copy=False), keys, distance_of(hits), method())
+        return HammingMatches(
+            offsets.astype(np.int64, copy=False), keys, distance_of(hits), method()
+        )
 
     def pairs(
-        self, radius: int | None = None, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        radius: int | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> CodePairs:
         """Find all pairs of entries within a radius.
 
@@ -229,12 +259,16 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> list(index.pairs(1))
         [('a', 'c', 1)]
         """
-        bound, threads = self._bound_or(radius), thread_count(threads)
-        left, right, codes, found = self._pairs(lambda codes: pairs_within(codes, bound, threads, progress))
+        bound = self._bound_or(radius)
+        threads = thread_count(threads)
+        left, right, codes, found = self._pairs(
+            lambda codes: pairs_within(codes, bound, threads, progress)
+        )
         return CodePairs(left, right, distances(codes, found).astype(np.int64))
 
     def describe(self, radius: int | None = None) -> str:
-        """Describe how a query within a radius searches the codes: one line for each segment, then the scanned rest.
+        """Describe how a query within a radius searches the codes: one line for each segment, then
+        the scanned rest.
 
         Parameters
         ----------
@@ -258,7 +292,8 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 1), np.uint64))
         100000
         >>> print(index.describe())
-        blocks of 16, 16, 16, 16 bits: 4 buckets and about 6 of 100,000 codes per query within distance 3; 5.8 MB
+        blocks of 16, 16, 16, 16 bits: 4 buckets and about 6 of 100,000 codes per query within
+        distance 3; 5.8 MB
         >>> print(index.describe(20))
         scan of 100,000 codes of 64 bits
         """
@@ -272,4 +307,6 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     # ---- files ----
 
-    _file = EntryFile(b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1, noted=True)
+    _file = EntryFile(
+        b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1, noted=True
+    )

@@ -1,4 +1,6 @@
-"""The fields of hits: the number of the query, the distance, and the row (`src/hamming/hamming.h`); those of pairs."""
+"""The fields of hits: the number of the query, the distance, and the row (`src/hamming/hamming.h`);
+those of pairs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def query_of(hits: UInt64Array) -> Int64Array:
 
 def distance_of(hits: UInt64Array) -> Int64Array:
     """Return the distance of each hit."""
-    return (hits >> np.uint64(ROW_BITS) & np.uint64(2**DISTANCE_BITS - 1)).astype(np.int64, copy=False)
+    return (hits >> np.uint64(ROW_BITS) & np.uint64(2**DISTANCE_BITS - 1)).astype(
+        np.int64, copy=False
+    )
 
 
 def row_of(hits: UInt64Array) -> Int64Array:

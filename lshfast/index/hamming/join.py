@@ -34,7 +34,8 @@ TABLES = 16
 
 @dataclass(frozen=True, eq=False)
 class CodePairs(Pairs[int]):
-    """Pairs of codes and their distances, as columns; iteration yields tuples (left, right, distance).
+    """Pairs of codes and their distances, as columns; iteration yields tuples (left, right,
+    distance).
 
     Attributes
     ----------
@@ -58,9 +59,10 @@ def hamming_pairs(
 ) -> CodePairs:
     """Find all pairs of codes that differ in at most `radius` bits.
 
-    The answer is complete, unless a `recall` below 1 is enough. Codes are compared if they have few different bits in
-    one of several blocks of bits, as in multi-index hashing. Where many codes are alike in a block, they are divided by
-    blocks of the other bits. If the radius is too large for blocks, all codes are compared with each other.
+    The answer is complete, unless a `recall` below 1 is enough. Codes are compared if they have few
+    different bits in one of several blocks of bits, as in multi-index hashing. Where many codes are
+    alike in a block, they are divided by blocks of the other bits. If the radius is too large for
+    blocks, all codes are compared with each other.
 
     Parameters
     ----------
@@ -69,13 +71,15 @@ def hamming_pairs(
     radius : int
         The greatest distance, in 0..64 * words.
     recall : float, default 1
-        The least probability with which each pair is found, above 0 and at most 1. Below 1, codes are compared if they
-        are equal in all bits of a random sample; there are as many samples as this probability needs, if these take
-        less time than the complete answer. All pairs that are returned are within the radius.
+        The least probability with which each pair is found, above 0 and at most 1. Below 1, codes
+        are compared if they are equal in all bits of a random sample; there are as many samples as
+        this probability needs, if these take less time than the complete answer. All pairs that are
+        returned are within the radius.
     seed : int or "random", default 1
         Draws the samples, in 0..2**64 - 1. The promise holds for codes that do not depend on it.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called from time to time with ("pairs", steps done, steps in total).
 
@@ -104,14 +108,15 @@ def hamming_pairs(
 
     Notes
     -----
-    The pairs are in memory, at least 40 bytes each: n equal codes are n (n - 1) / 2 pairs. `dedup_codes` does not list
-    pairs.
+    The pairs are in memory, at least 40 bytes each: n equal codes are n (n - 1) / 2 pairs.
+    `dedup_codes` does not list pairs.
 
     References
     ----------
-    G. S. Manku, A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007; M. Norouzi, A. Punjani,
-    D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012; P. Indyk, R. Motwani, "Approximate
-    Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998.
+    G. S. Manku, A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007; M.
+    Norouzi, A. Punjani, D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR
+    2012; P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of
+    Dimensionality", STOC 1998.
 
     Examples
     --------
@@ -123,7 +128,9 @@ def hamming_pairs(
     """
     array = codes_of(codes, None)
     radius = check_int("radius", radius, 0, 64 * array.shape[1])
-    recall, seed, threads = check_recall(recall), check_seed(seed), thread_count(threads)
+    recall = check_recall(recall)
+    seed = check_seed(seed)
+    threads = thread_count(threads)
     chosen = choose_tables(array, radius, recall, seed)
     if chosen is None:
         found = pairs_within(array, radius, threads, progress)
@@ -134,12 +141,15 @@ def hamming_pairs(
     return CodePairs(left, right, distances)
 
 
-def pairs_within(codes: UInt64Array, radius: int, threads: int, progress: Progress | None = None) -> UInt64Array:
+def pairs_within(
+    codes: UInt64Array, radius: int, threads: int, progress: Progress | None = None
+) -> UInt64Array:
     """Return all pairs within the radius, (lower row << 32 | greater row), sorted."""
     if len(codes) >= kernels.MAX_ROWS:
         raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
     free = np.arange(64 * codes.shape[1], dtype=np.int64)
-    return _once(_pairs(codes, radius, free, threads, progress))  # pairs of crowded buckets may be found in several
+    # Pairs of crowded buckets may be found in several.
+    return _once(_pairs(codes, radius, free, threads, progress))
 
 
 def _once(pairs: UInt64Array) -> UInt64Array:
@@ -151,14 +161,21 @@ def _once(pairs: UInt64Array) -> UInt64Array:
 
 
 def _pairs(
-    codes: UInt64Array, radius: int, free: Int64Array, threads: int, progress: Progress | None = None
+    codes: UInt64Array,
+    radius: int,
+    free: Int64Array,
+    threads: int,
+    progress: Progress | None = None,
 ) -> UInt64Array:
-    """Return pairs in any order, some of them perhaps twice; the codes are alike in the bits that are not free."""
+    """Return pairs in any order, some of them perhaps twice; the codes are alike in the bits that
+    are not free.
+    """
     words = codes.shape[1]
     plan, masks = fit_blocks(codes, 64 * words, radius, free)
     if plan.method == "scan":
         return _scanned(codes, radius, threads, progress)
-    blocks, found = kernels.Blocks(codes, masks), []
+    blocks = kernels.Blocks(codes, masks)
+    found = []
     levels = np.minimum(plan.levels, 255).astype(np.uint8)
     steps = blocks.m * PIECES
     for i, (width, level) in enumerate(zip(plan.block_bits, plan.levels, strict=True)):
@@ -187,10 +204,13 @@ def _outside(free: Int64Array, mask: UInt64Array) -> Int64Array:
     return outside
 
 
-def _pairs_among(codes: UInt64Array, rows: UInt64Array, radius: int, free: Int64Array, threads: int) -> UInt64Array:
+def _pairs_among(
+    codes: UInt64Array, rows: UInt64Array, radius: int, free: Int64Array, threads: int
+) -> UInt64Array:
     """Return the pairs of some rows, which are alike in the bits that are not free."""
     pairs = _pairs(np.ascontiguousarray(codes[rows]), radius, free, threads)
-    left, right = rows[pairs >> np.uint64(32)], rows[pairs & LOW32]
+    left = rows[pairs >> np.uint64(32)]
+    right = rows[pairs & LOW32]
     ordered: UInt64Array = np.minimum(left, right) << np.uint64(32) | np.maximum(left, right)
     return ordered
 
@@ -205,9 +225,11 @@ def _sampled(
     progress: Progress | None,
 ) -> UInt64Array:
     """Return the pairs that are together in a bucket of some table, sorted."""
-    found, done = np.empty(0, np.uint64), 0
+    found = np.empty(0, np.uint64)
+    done = 0
     for masks in masks_of(plan, free, codes.shape[1], seed):
-        parts, search = [found], partial(_table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks)
+        parts = [found]
+        search = partial(_table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks)
         for part in ordered_map(search, range(len(masks)), min(threads, TABLES)):
             parts.append(part)
             done += 1
@@ -218,9 +240,16 @@ def _sampled(
 
 
 def _table_pairs(
-    codes: UInt64Array, radius: int, free: Int64Array, blocks: kernels.Blocks, masks: UInt64Array, i: int
+    codes: UInt64Array,
+    radius: int,
+    free: Int64Array,
+    blocks: kernels.Blocks,
+    masks: UInt64Array,
+    i: int,
 ) -> UInt64Array:
-    """Return the pairs in the buckets of a table that are in none of an earlier table of the same blocks."""
+    """Return the pairs in the buckets of a table that are in none of an earlier table of the same
+    blocks.
+    """
     blocks.fill(i)
     rest = _outside(free, masks[i])
     width = len(free) - len(rest)
@@ -231,7 +260,9 @@ def _table_pairs(
 
 
 def _crowds(blocks: kernels.Blocks, i: int, width: int, level: int) -> Iterator[UInt64Array]:
-    """Yield the rows of each crowded bucket of a block, and of each two buckets that are crowded together."""
+    """Yield the rows of each crowded bucket of a block, and of each two buckets that are crowded
+    together.
+    """
     sizes = blocks.sizes(i).astype(np.int64)
     flips = [flip for flip in range(1, 2**width) if flip.bit_count() < level] if level > 1 else []
     crowded = np.flatnonzero(sizes > (CROWD // 2 if flips else CROWD)).tolist()
@@ -242,19 +273,25 @@ def _crowds(blocks: kernels.Blocks, i: int, width: int, level: int) -> Iterator[
             other = value ^ flip
             first = other > value or sizes[other] <= CROWD // 2
             if first and sizes[other] and sizes[value] + sizes[other] > CROWD:
-                yield np.concatenate([blocks.bucket(i, value), blocks.bucket(i, other)]).astype(np.uint64)
+                yield np.concatenate([blocks.bucket(i, value), blocks.bucket(i, other)]).astype(
+                    np.uint64
+                )
 
 
-def _scanned(codes: UInt64Array, radius: int, threads: int, progress: Progress | None) -> UInt64Array:
+def _scanned(
+    codes: UInt64Array, radius: int, threads: int, progress: Progress | None
+) -> UInt64Array:
     """Return the pairs of codes that are all compared with each other."""
 
     def search(start: int) -> UInt64Array:
         hits = kernels.scan_within(codes[start:], codes[start : start + PIECE_QUERIES], radius)
-        left, right = query_of(hits).astype(np.uint64), hits & LOW32
+        left = query_of(hits).astype(np.uint64)
+        right = hits & LOW32
         later = right > left
         return (left[later] << np.uint64(32) | right[later]) + np.uint64(start * (2**32 + 1))
 
-    found, starts = [np.empty(0, np.uint64)], range(0, len(codes), PIECE_QUERIES)
+    found = [np.empty(0, np.uint64)]
+    starts = range(0, len(codes), PIECE_QUERIES)
     for done, part in enumerate(ordered_map(search, starts, threads), 1):
         found.append(part)
         if progress:

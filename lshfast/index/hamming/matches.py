@@ -41,7 +41,9 @@ class HammingMatches(AnswerLists[HammingMatch]):
     method: Method
     _element = HammingMatch
 
-    def __init__(self, offsets: Int64Array, keys: Column, distance: Int64Array, method: Method) -> None:
+    def __init__(
+        self, offsets: Int64Array, keys: Column, distance: Int64Array, method: Method
+    ) -> None:
         super().__init__(offsets, keys, distance)
         self.method = method
 

@@ -1,9 +1,9 @@
 """How codes are searched by Hamming distance: a scan, or blocks of bits, by a model of the costs.
 
-The model counts in codes of one word that a scan compares, about 0.1 ns each: finding a bucket costs as much as
-LOOKUP_COST of them, and a code in a bucket as much as ENTRY_COST. A code of several words whose fold is within the
-radius is read itself, which costs READ_COST more. A scan is preferred if a search would compare more than one code in
-LEAST_GAIN.
+The model counts in codes of one word that a scan compares, about 0.1 ns each: finding a bucket
+costs as much as LOOKUP_COST of them, and a code in a bucket as much as ENTRY_COST. A code of
+several words whose fold is within the radius is read itself, which costs READ_COST more. A scan is
+preferred if a search would compare more than one code in LEAST_GAIN.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ BLOCK_MEMORY = 80
 ENTRY_BYTES = 12
 
 # Codes from which the bits of the blocks are chosen, and those of them that are compared with all.
-SAMPLE, SAMPLE_QUERIES = 2048, 256
+SAMPLE = 2048
+SAMPLE_QUERIES = 256
 
 # Orders of the bits that are tried, besides the given order and the one by balance.
 RANDOM_ORDERS = 2
 
-# Blocks whose buckets have CROWDED times as many codes as expected are also made of the balanced bits only: those whose
-# rarer value has at least LEAST_BALANCE of the codes.
+# Blocks whose buckets have CROWDED times as many codes as expected are also made of the balanced
+# bits only: those whose rarer value has at least LEAST_BALANCE of the codes.
 CROWDED = 4
 LEAST_BALANCE = 0.05
 
@@ -52,20 +53,20 @@ class HammingPlan:
     Attributes
     ----------
     method : {"scan", "blocks"}
-        "scan" compares a query with all codes. "blocks" compares it with the codes that have few different bits in some
-        block (multi-index hashing). Both find all codes within the radius.
+        "scan" compares a query with all codes. "blocks" compares it with the codes that have few
+        different bits in some block (multi-index hashing). Both find all codes within the radius.
     n, bits, radius : int
         Number of codes, bits per code, and the radius that the figures hold for.
     block_bits : tuple of int
         Bits of each block; empty for a scan.
     levels : tuple of int
-        For each block, 1 more than the most bits in which a code of a searched bucket differs from the query; 0 if the
-        block is not searched.
+        For each block, 1 more than the most bits in which a code of a searched bucket differs from
+        the query; 0 if the block is not searched.
     lookups : int
         Buckets that a query reads.
     candidates : float
-        Codes that a query is compared with, on average: if all bits are independent and balanced, or, for the codes of
-        an index, estimated from a sample.
+        Codes that a query is compared with, on average: if all bits are independent and balanced,
+        or, for the codes of an index, estimated from a sample.
     memory : int
         Bytes of the blocks.
 
@@ -73,7 +74,8 @@ class HammingPlan:
     --------
     >>> from lshfast.index.hamming.plan import choose_blocks
     >>> print(choose_blocks(10_000_000, 64, radius=3))
-    blocks of 16, 16, 16, 16 bits: 4 buckets and about 610 of 10,000,000 codes per query within distance 3; 481.0 MB
+    blocks of 16, 16, 16, 16 bits: 4 buckets and about 610 of 10,000,000 codes per query within
+    distance 3; 481.0 MB
     """
 
     method: Method
@@ -91,7 +93,8 @@ class HammingPlan:
             return f"scan of {self.n:,} codes of {self.bits} bits"
         widths = ", ".join(map(str, self.block_bits))
         return (
-            f"blocks of {widths} bits: {self.lookups:,} buckets and about {self.candidates:,.0f} of {self.n:,} codes "
+            f"blocks of {widths} bits: {self.lookups:,} buckets and about {self.candidates:,.0f} "
+            f"of {self.n:,} codes "
             f"per query within distance {self.radius}; {self.memory / 1e6:,.1f} MB"
         )
 
@@ -110,9 +113,11 @@ def scan_of(n: int, bits: int, radius: int) -> HammingPlan:
 
 
 def levels_for(blocks: int, radius: int) -> tuple[int, ...]:
-    """Return how many distances, 0, 1, ..., are searched in each block, so that no code within the radius is missed.
+    """Return how many distances, 0, 1, ..., are searched in each block, so that no code within the
+    radius is missed.
 
-    They add up to radius + 1, since a code that has more different bits in every block is farther away.
+    They add up to radius + 1, since a code that has more different bits in every block is farther
+    away.
     """
     least, more = divmod(radius + 1, blocks)
     return tuple(least + (i < more) for i in range(blocks))
@@ -129,7 +134,9 @@ def plan_of(n: int, bits: int, radius: int, block_bits: tuple[int, ...]) -> Hamm
     counts = [buckets_within(width, level) for width, level in zip(block_bits, levels, strict=True)]
     candidates = sum(n * count / 2**width for width, count in zip(block_bits, counts, strict=True))
     memory = sum(ENTRY_BYTES * n + 4 * (2**width + 2) for width in block_bits)
-    return HammingPlan("blocks", n, bits, radius, block_bits, levels, sum(counts), candidates, memory)
+    return HammingPlan(
+        "blocks", n, bits, radius, block_bits, levels, sum(counts), candidates, memory
+    )
 
 
 def choose_blocks(
@@ -167,11 +174,14 @@ def choose_blocks(
         most = min(free // blocks, kernels.MAX_BLOCK_BITS, n.bit_length() + 1)
         for width in range(max(most - 6, 1), most + 1):
             spare = free - width * blocks if width < most or free // blocks == most else 0
-            plan = plan_of(n, bits, radius, tuple(width + (i < spare and width == most) for i in range(blocks)))
+            plan = plan_of(
+                n, bits, radius, tuple(width + (i < spare and width == most) for i in range(blocks))
+            )
             allowed = max(plan.block_bits) <= kernels.MAX_BLOCK_BITS and plan.memory <= memory * n
             cost = plan.cost + plan.lookups * (lookup_cost - LOOKUP_COST)
             if allowed and plan.candidates * LEAST_GAIN <= n and cost < lowest:
-                best, lowest = plan, cost
+                best = plan
+                lowest = cost
     return best
 
 
@@ -179,7 +189,11 @@ def choose_blocks(
 
 
 def fit_blocks(
-    codes: UInt64Array, bits: int, radius: int, free: Int64Array | None = None, lookup_cost: int = LOOKUP_COST
+    codes: UInt64Array,
+    bits: int,
+    radius: int,
+    free: Int64Array | None = None,
+    lookup_cost: int = LOOKUP_COST,
 ) -> tuple[HammingPlan, UInt64Array]:
     """Choose between a scan and blocks for some codes, and the bits of the blocks.
 
@@ -200,7 +214,8 @@ def fit_blocks(
         The bits of each block; none for a scan.
     """
     n, words = codes.shape
-    best, masks = scan_of(n, bits, radius), np.empty((0, words), np.uint64)
+    best = scan_of(n, bits, radius)
+    masks = np.empty((0, words), np.uint64)
     free = np.arange(bits, dtype=np.int64) if free is None else free
     rng = np.random.default_rng(1)
     sample = codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))] if n > SAMPLE else codes
@@ -213,7 +228,8 @@ def fit_blocks(
         chosen, candidates = _choose_masks(sample, n, plan, usable, order, rng)
         fitted = replace(plan, candidates=candidates)
         if candidates * LEAST_GAIN <= n and fitted.cost < best.cost:
-            best, masks = fitted, chosen
+            best = fitted
+            masks = chosen
         if candidates <= CROWDED * plan.candidates:
             break
     return best, masks
@@ -221,28 +237,44 @@ def fit_blocks(
 
 def _balances(sample: UInt64Array, free: Int64Array) -> Float64Array:
     """Return the share of the rarer value of each bit."""
-    ones = [np.count_nonzero(sample[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) for bit in free.tolist()]
+    ones = [
+        np.count_nonzero(sample[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1))
+        for bit in free.tolist()
+    ]
     share = np.array(ones, np.float64) / max(len(sample), 1)
     return np.minimum(share, 1 - share)
 
 
 def _choose_masks(
-    sample: UInt64Array, n: int, plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
+    sample: UInt64Array,
+    n: int,
+    plan: HammingPlan,
+    free: Int64Array,
+    by_balance: Int64Array,
+    rng: np.random.Generator,
 ) -> tuple[UInt64Array, float]:
-    """Return the bits of each block with which few codes share a bucket, and the candidates of a query.
+    """Return the bits of each block with which few codes share a bucket, and the candidates of a
+    query.
 
-    The bits of images and texts are neither balanced nor independent, and neighbours are often alike. So the order of
-    the bits, the order by balance, and random orders are compared on a sample.
+    The bits of images and texts are neither balanced nor independent, and neighbours are often
+    alike. So the order of the bits, the order by balance, and random orders are compared on a
+    sample.
     """
-    best, fewest = None, np.inf
+    best = None
+    fewest = np.inf
     for blocks in _orders(plan, free, by_balance, rng):
         masks = _masks(blocks, plan.block_bits, sample.shape[1])
-        met = sum(share_of(sample, mask, level) for mask, level in zip(masks, plan.levels, strict=True) if level)
+        met = sum(
+            share_of(sample, mask, level)
+            for mask, level in zip(masks, plan.levels, strict=True)
+            if level
+        )
         candidates = max(plan.candidates, min(met, 1.0) * n)
         if candidates <= 2 * plan.candidates:  # a sample cannot tell more
             return masks, plan.candidates
         if candidates < fewest:
-            best, fewest = masks, candidates
+            best = masks
+            fewest = candidates
     assert best is not None
     return best, fewest
 
@@ -251,11 +283,18 @@ def _orders(
     plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
 ) -> Iterator[list[Int64Array]]:
     """Yield the bits of each block, for one order of the bits after the other."""
-    used, blocks = sum(plan.block_bits), len(plan.block_bits)
+    used = sum(plan.block_bits)
+    blocks = len(plan.block_bits)
     starts = [len(free) * i // blocks for i in range(blocks)]
     ends = [*starts[1:], len(free)]
-    if all(start + width <= end for start, width, end in zip(starts, plan.block_bits, ends, strict=True)):
-        yield [free[start : start + width] for start, width in zip(starts, plan.block_bits, strict=True)]
+    if all(
+        start + width <= end
+        for start, width, end in zip(starts, plan.block_bits, ends, strict=True)
+    ):
+        yield [
+            free[start : start + width]
+            for start, width in zip(starts, plan.block_bits, strict=True)
+        ]
     for order in (by_balance[:used], *(rng.permutation(free)[:used] for _ in range(RANDOM_ORDERS))):
         rest = order.tolist()[::-1]
         dealt: list[list[int]] = [[] for _ in plan.block_bits]
@@ -274,7 +313,9 @@ def _masks(blocks: list[Int64Array], block_bits: tuple[int, ...], words: int) ->
 
 
 def share_of(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
-    """Return the share of the pairs of a sample that differ in less than `level` bits of a block."""
+    """Return the share of the pairs of a sample that differ in less than `level` bits of a
+    block.
+    """
     values = kernels.select(sample, mask).astype(np.uint64)[:, None]
     queries = values[:SAMPLE_QUERIES]
     met = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(queries)

@@ -1,4 +1,6 @@
-"""`CodeRows`: the entries of an index of codes, which are keys, codes, and what is built over segments of them."""
+"""`CodeRows`: the entries of an index of codes, which are keys, codes, and what is built over
+segments of them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from lshfast.kernels.keys import KeyTable
 # The most rows at the end that are scanned before a segment is made of them.
 TAIL_ROWS = 1 << 13
 
-# A segment is merged with the next one if it is less than RATIO times as long. So there are few segments, and a row is
-# sorted again at most about log(n) / log(RATIO) times.
+# A segment is merged with the next one if it is less than RATIO times as long. So there are few
+# segments, and a row is sorted again at most about log(n) / log(RATIO) times.
 RATIO = 4
 
 # Memory of removed rows is released when they are more than one row in DEAD_SHARE.
@@ -76,9 +78,9 @@ class CodeView(Generic[ASegment]):
 class CodeRows(Generic[ASegment]):
     """Keys and codes, and segments of them.
 
-    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they have the keys of the
-    rows that they found. Only one writer runs at a time. It sorts while readers run, and holds `gate.writing()` only
-    while it replaces the old state.
+    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they
+    have the keys of the rows that they found. Only one writer runs at a time. It sorts while
+    readers run, and holds `gate.writing()` only while it replaces the old state.
 
     Parameters
     ----------
@@ -91,7 +93,8 @@ class CodeRows(Generic[ASegment]):
 
     def __init__(self, bits: int, make: Callable[[UInt64Array, int], ASegment | None]) -> None:
         self.gate = Gate()
-        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
+        # Without readers. With a Lock, a forked child would wait for a writer of its parent.
+        self._writer = Gate()
         self._make = make
         self.words: int = -(-bits // 64)
         self._keys: IntKeys | KeyTable = IntKeys()
@@ -134,7 +137,9 @@ class CodeRows(Generic[ASegment]):
         return [self._codes[: self._used] if len(rows) == self._used else self._codes[rows]]
 
     def figures(self) -> dict[str, int]:
-        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without the key objects."""
+        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without
+        the key objects.
+        """
         return {
             "segments": len(self._segments),
             "scanned rows": self._used - self.view().tail,
@@ -158,7 +163,9 @@ class CodeRows(Generic[ASegment]):
             known = self.find(keys)
             places = places_to_insert(keys, known, on_duplicate)
             if len(places) < len(keys):
-                keys, codes, known = take(keys, places), codes[places], known[places]
+                keys = take(keys, places)
+                codes = codes[places]
+                known = known[places]
             if len(keys) == 0:
                 return 0
             self._reserve(self._used + len(keys))
@@ -190,10 +197,13 @@ class CodeRows(Generic[ASegment]):
         if rows <= len(self._live):
             return
         room = max(rows, self._used + self._used // 2)
-        codes, live = np.empty((room, self.words), np.uint64), np.zeros(room, np.uint8)
-        codes[: self._used], live[: self._used] = self._codes[: self._used], self._live[: self._used]
+        codes = np.empty((room, self.words), np.uint64)
+        live = np.zeros(room, np.uint8)
+        codes[: self._used] = self._codes[: self._used]
+        live[: self._used] = self._live[: self._used]
         with self.gate.writing():
-            vars(self).update(_codes=codes, _live=live)  # one call, so no signal handler runs in between
+            # One call, so no signal handler runs in between.
+            vars(self).update(_codes=codes, _live=live)
             for segment in self._segments:
                 segment.move(codes[segment.first : segment.end])
 
@@ -206,7 +216,9 @@ class CodeRows(Generic[ASegment]):
             self._keys = keys
 
     def _tidy(self) -> None:
-        """Sort rows at the end into a segment, or all rows if many were removed, if there is memory for that."""
+        """Sort rows at the end into a segment, or all rows if many were removed, if there is memory
+        for that.
+        """
         with suppress(MemoryError):  # then nothing changes
             self._sort()
 
@@ -231,8 +243,12 @@ class CodeRows(Generic[ASegment]):
         """Number the rows with entries from 0, in arrays of the least possible length."""
         rows = self.rows()
         keys: IntKeys | KeyTable = IntKeys() if isinstance(self._keys, IntKeys) else KeyTable()
-        names, codes = self.names(rows), self._codes[rows]
-        live, numbers = np.zeros(len(rows), np.uint8), np.arange(len(rows), dtype=np.int64)
+        names = self.names(rows)
+        codes = self._codes[rows]
+        live = np.zeros(len(rows), np.uint8)
+        numbers = np.arange(len(rows), dtype=np.int64)
         keys.put(names, numbers, np.full(len(rows), -1, np.int64), live)
         with self.gate.writing():
-            vars(self).update(_keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0)
+            vars(self).update(
+                _keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0
+            )

@@ -1,9 +1,11 @@
-"""All pairs of codes within a distance, each found with a promised probability: tables of sampled bits.
+"""All pairs of codes within a distance, each found with a promised probability: tables of sampled
+bits.
 
-The codes are sorted by some of their bits, drawn at random, and those that are equal in them are compared. This is done
-for many such samples, called tables (P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse
-of Dimensionality", STOC 1998). Tables that are made of one permutation of the bits have no bit in common. So they find
-a pair more often than independent ones do, and the probability is computed exactly.
+The codes are sorted by some of their bits, drawn at random, and those that are equal in them are
+compared. This is done for many such samples, called tables (P. Indyk, R. Motwani, "Approximate
+Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998). Tables that are made
+of one permutation of the bits have no bit in common. So they find a pair more often than
+independent ones do, and the probability is computed exactly.
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ from lshfast.families.draws import draw, scaled
 from lshfast.index.hamming.plan import SAMPLE, choose_blocks, share_of
 from lshfast.kernels import hamming as kernels
 
-SAMPLED_TABLES, SAMPLED_ROWS = 48, 49  # domains
+# domains
+SAMPLED_TABLES = 48
+SAMPLED_ROWS = 49
 
 # The most tables.
 MOST_TABLES = 4096
 
-# What a code costs in a table, and a comparison with a code of its bucket, in words that a scan compares.
+# What a code costs in a table, and a comparison with a code of its bucket, in words that a scan
+# compares.
 BUILD_COST = 300
 READ_COST = 200
 
@@ -65,22 +70,26 @@ def check_recall(recall: float) -> float:
 def missed(bits: int, radius: int, width: int, tables: int) -> Fraction:
     """Return the probability that a pair is in no bucket of tables of one permutation.
 
-    All sets of `radius` of the bits are equally likely to be those in which the pair differs. By inclusion and
-    exclusion, the sum is over sets of tables in which it does not.
+    All sets of `radius` of the bits are equally likely to be those in which the pair differs. By
+    inclusion and exclusion, the sum is over sets of tables in which it does not.
     """
     all_sets = comb(bits, radius)
-    terms = ((-1) ** j * comb(tables, j) * comb(bits - j * width, radius) for j in range(tables + 1))
+    terms = (
+        (-1) ** j * comb(tables, j) * comb(bits - j * width, radius) for j in range(tables + 1)
+    )
     return Fraction(sum(terms), all_sets)
 
 
 def plan_tables(n: int, bits: int, radius: int, recall: float) -> TablePlan | None:
-    """Return tables for n codes that differ in some of `bits` bits; None if there would be too many.
+    """Return tables for n codes that differ in some of `bits` bits; None if there would be too
+    many.
 
     The width of a table is such that its buckets contain about one of n random codes.
     """
     radius = min(radius, bits)
     width = min(max(n.bit_length() - 1, 1), kernels.MAX_BLOCK_BITS, bits)
-    most, left = min(bits // width, kernels.MAX_BLOCKS), 1 - Fraction(recall)
+    most = min(bits // width, kernels.MAX_BLOCKS)
+    left = 1 - Fraction(recall)
     each = [_rounded_up(missed(bits, radius, width, tables)) for tables in range(most + 1)]
     tables: list[int] = []
     rest = Fraction(1)
@@ -114,11 +123,17 @@ def masks_of(plan: TablePlan, free: Int64Array, words: int, seed: int) -> Iterat
 def varying_bits(codes: UInt64Array) -> Int64Array:
     """Return the numbers of the bits that are not the same in all codes."""
     varying = np.bitwise_or.reduce(codes, axis=0) ^ np.bitwise_and.reduce(codes, axis=0)
-    return np.flatnonzero(np.unpackbits(varying.astype("<u8").view(np.uint8), bitorder="little")).astype(np.int64)
+    return np.flatnonzero(
+        np.unpackbits(varying.astype("<u8").view(np.uint8), bitorder="little")
+    ).astype(np.int64)
 
 
-def choose_tables(codes: UInt64Array, radius: int, recall: float, seed: int) -> tuple[TablePlan, Int64Array] | None:
-    """Return the plan of the tables, and the bits that they are made of; None if a complete search takes less time."""
+def choose_tables(
+    codes: UInt64Array, radius: int, recall: float, seed: int
+) -> tuple[TablePlan, Int64Array] | None:
+    """Return the plan of the tables, and the bits that they are made of; None if a complete search
+    takes less time.
+    """
     n, words = codes.shape
     if n < 2 or recall == 1:
         return None
@@ -130,4 +145,8 @@ def choose_tables(codes: UInt64Array, radius: int, recall: float, seed: int) -> 
     masks = np.concatenate([*islice(masks_of(plan, free, words, seed), 1)])[:TRIED]
     share = max(2.0**-plan.width, sum(share_of(sample, mask, 1) for mask in masks) / len(masks))
     cost = sum(plan.tables) * (BUILD_COST + READ_COST * share * n / 2)
-    return (plan, free) if cost < choose_blocks(n, 64 * words, radius, free=len(free)).cost / 2 else None
+    return (
+        (plan, free)
+        if cost < choose_blocks(n, 64 * words, radius, free=len(free)).cost / 2
+        else None
+    )

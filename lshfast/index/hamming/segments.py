@@ -1,4 +1,6 @@
-"""Segments of a HammingIndex: blocks over consecutive rows; the searches in all segments and the rows after them."""
+"""Segments of a HammingIndex: blocks over consecutive rows; the searches in all segments and the
+rows after them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from lshfast.index.hamming.plan import LEAST_GAIN, HammingPlan, Method, fit_bloc
 from lshfast.index.hamming.rows import CodeView
 from lshfast.kernels.hamming import Best, Blocks, scan_within
 
-# With blocks, the nearest rows are found by a scan once so many queries of a piece in 4 have needed one.
+# With blocks, the nearest rows are found by a scan once so many queries of a piece in 4 have needed
+# one.
 SCANNED = 4
 
 
@@ -41,8 +44,11 @@ class BlockSegment:
 
 
 @lru_cache(1024)
-def _plan(n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float) -> HammingPlan:
-    plan, scan = plan_of(n, bits, radius, block_bits), scan_of(n, bits, radius)
+def _plan(
+    n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float
+) -> HammingPlan:
+    plan = plan_of(n, bits, radius, block_bits)
+    scan = scan_of(n, bits, radius)
     plan = replace(plan, candidates=min(plan.candidates * crowding, n))
     return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= n else scan
 
@@ -53,18 +59,23 @@ def method_of(view: CodeView[BlockSegment], bits: int, radius: int) -> Method:
     return "blocks" if used else "scan"
 
 
-def within(view: CodeView[BlockSegment], bits: int, queries: UInt64Array, radius: int) -> UInt64Array:
+def within(
+    view: CodeView[BlockSegment], bits: int, queries: UInt64Array, radius: int
+) -> UInt64Array:
     """Return the hits of some queries, sorted."""
     found: list[UInt64Array] = []
     for segment in view.segments:
-        first, end = segment.first, segment.end
-        plan, live = segment.plan(bits, radius), view.alive(first, end)
+        first = segment.first
+        end = segment.end
+        plan = segment.plan(bits, radius)
+        live = view.alive(first, end)
         if plan.method == "blocks":
             levels = np.minimum(plan.levels, 255).astype(np.uint8)
             found.append(segment.blocks.within(queries, radius, levels, live, first)[0])
         else:
             found.append(scan_within(view.codes[first:end], queries, radius, live, first))
-    first, end = view.tail, view.used
+    first = view.tail
+    end = view.used
     found.append(scan_within(view.codes[first:end], queries, radius, view.alive(first, end), first))
     return np.sort(np.concatenate(found))
 
@@ -72,17 +83,23 @@ def within(view: CodeView[BlockSegment], bits: int, queries: UInt64Array, radius
 def nearest(
     view: CodeView[BlockSegment], queries: UInt64Array, k: int, by_scan: bool
 ) -> tuple[Int64Array, UInt64Array, bool]:
-    """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for further ones."""
-    best, scanned, searched = Best(len(queries), k), 0, 0
+    """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for
+    further ones.
+    """
+    best = Best(len(queries), k)
+    scanned = 0
+    searched = 0
     for segment in view.segments:
-        first, end = segment.first, segment.end
+        first = segment.first
+        end = segment.end
         live = view.alive(first, end)
         if by_scan:
             best.scan(view.codes[first:end], queries, live, first)
         else:
             scanned += best.search(segment.blocks, queries, live, first) * (end - first)
             searched += len(queries) * (end - first)
-    first, end = view.tail, view.used
+    first = view.tail
+    end = view.used
     best.scan(view.codes[first:end], queries, view.alive(first, end), first)
     return *best.hits(), by_scan or SCANNED * scanned > searched
 
@@ -96,4 +113,6 @@ def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Bloc
     for i in range(blocks.m):
         blocks.fill(i)
     independent = plan_of(len(codes), bits, radius, plan.block_bits)
-    return BlockSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
+    return BlockSegment(
+        first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates
+    )

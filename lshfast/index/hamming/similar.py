@@ -1,7 +1,9 @@
-"""Search of codes by Tanimoto similarity: segments in the order of their numbers of ones, and all similar pairs.
+"""Search of codes by Tanimoto similarity: segments in the order of their numbers of ones, and all
+similar pairs.
 
-The similarity of two codes is the number of ones that they have in common, divided by the number of bits that are one
-in either. Codes with a and b ones are similar by t only if a is in t b .. b / t. So only these are read.
+The similarity of two codes is the number of ones that they have in common, divided by the number of
+bits that are one in either. Codes with a and b ones are similar by t only if a is in t b .. b / t.
+So only these are read.
 """
 
 from __future__ import annotations
@@ -47,10 +49,14 @@ class CountedSegment:
         self.counted.move(codes)
 
     def read(self, least: float) -> float:
-        """Return how many codes a query with as many ones as one of them is compared with, on average."""
+        """Return how many codes a query with as many ones as one of them is compared with, on
+        average.
+        """
         ones = self.counted.ones.astype(np.float64)
         queries = ones[:: -(-len(ones) // SAMPLE)]
-        reads = np.searchsorted(ones, queries / least, "right") - np.searchsorted(ones, queries * least, "left")
+        reads = np.searchsorted(ones, queries / least, "right") - np.searchsorted(
+            ones, queries * least, "left"
+        )
         return float(reads.mean())
 
 
@@ -65,15 +71,21 @@ def _parts(view: CodeView[CountedSegment]) -> list[CountedSegment]:
     return [*view.segments, CountedSegment(view.tail, view.used, rest)]
 
 
-def searcher(view: CodeView[CountedSegment], least: float) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
+def searcher(
+    view: CodeView[CountedSegment], least: float
+) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
     """Return a function of queries that returns what has a similarity of at least `least` to them.
 
-    It returns (query << 32 | row, similarity): the queries ascend, and of each the most similar rows come first.
+    It returns (query << 32 | row, similarity): the queries ascend, and of each the most similar
+    rows come first.
     """
     parts = _parts(view)
 
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
-        found = [part.counted.within(queries, least, view.alive(part.first, part.end), part.first) for part in parts]
+        found = [
+            part.counted.within(queries, least, view.alive(part.first, part.end), part.first)
+            for part in parts
+        ]
         hits = np.concatenate(found)
         pairs = query_of(hits).astype(np.uint64) << np.uint64(32) | hits & LOW32
         similarity = kernels.similarities(view.codes, queries, pairs)
@@ -83,8 +95,12 @@ def searcher(view: CodeView[CountedSegment], least: float) -> Callable[[UInt64Ar
     return search
 
 
-def ranker(view: CodeView[CountedSegment], k: int) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
-    """Return a function of queries that returns the k most similar rows of each, as that of `searcher` does."""
+def ranker(
+    view: CodeView[CountedSegment], k: int
+) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
+    """Return a function of queries that returns the k most similar rows of each, as that of
+    `searcher` does.
+    """
     parts = _parts(view)
 
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
@@ -108,12 +124,16 @@ def check_similarity(similarity: float) -> float:
 
 
 def tanimoto_pairs(
-    codes: npt.ArrayLike, similarity: float, *, threads: int | None = None, progress: Progress | None = None
+    codes: npt.ArrayLike,
+    similarity: float,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> KeyPairs:
     """Find all pairs of codes whose Tanimoto similarity is at least `similarity`.
 
-    The answer is exact. The codes are ordered by their numbers of ones, and only pairs whose numbers allow the
-    similarity are compared.
+    The answer is exact. The codes are ordered by their numbers of ones, and only pairs whose
+    numbers allow the similarity are compared.
 
     Parameters
     ----------
@@ -122,14 +142,16 @@ def tanimoto_pairs(
     similarity : float
         The least similarity, above 0 and at most 1.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called from time to time with ("pairs", steps done, steps in total).
 
     Returns
     -------
     KeyPairs
-        Rows left < right, sorted by (left, right), and their similarities. Codes without ones are in no pair.
+        Rows left < right, sorted by (left, right), and their similarities. Codes without ones are
+        in no pair.
 
     Raises
     ------
@@ -150,16 +172,17 @@ def tanimoto_pairs(
 
     Notes
     -----
-    The similarity is the number of bits that are one in both codes, divided by the number of those that are one in
-    either, as a float64. A pair is found if this number is not less than `similarity`.
+    The similarity is the number of bits that are one in both codes, divided by the number of those
+    that are one in either, as a float64. A pair is found if this number is not less than
+    `similarity`.
 
-    The time is proportional to the number of pairs whose numbers of ones allow the similarity. The codes are copied.
-    The pairs are in memory, at least 40 bytes each.
+    The time is proportional to the number of pairs whose numbers of ones allow the similarity. The
+    codes are copied. The pairs are in memory, at least 40 bytes each.
 
     References
     ----------
-    S. J. Swamidass, P. Baldi, "Bounds and Algorithms for Fast Exact Searches of Chemical Fingerprints in Linear and
-    Sublinear Time", J. Chem. Inf. Model. 47, 2007.
+    S. J. Swamidass, P. Baldi, "Bounds and Algorithms for Fast Exact Searches of Chemical
+    Fingerprints in Linear and Sublinear Time", J. Chem. Inf. Model. 47, 2007.
 
     Examples
     --------
@@ -169,16 +192,22 @@ def tanimoto_pairs(
     >>> list(tanimoto_pairs(codes, 0.7))
     [(0, 1, 0.75)]
     """
-    array, least = codes_of(codes, None), check_similarity(similarity)
+    array = codes_of(codes, None)
+    least = check_similarity(similarity)
     found = pairs_similar(array, least, thread_count(threads), progress)
     left, right = rows_of(found)
     return KeyPairs(left, right, kernels.similarities(array, array, found))
 
 
 def pairs_similar(
-    codes: UInt64Array, least: float, threads: int, progress: Progress | None = None, piece: int = PIECE_QUERIES
+    codes: UInt64Array,
+    least: float,
+    threads: int,
+    progress: Progress | None = None,
+    piece: int = PIECE_QUERIES,
 ) -> UInt64Array:
-    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row), sorted.
+    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row),
+    sorted.
 
     `piece` codes are compared with the others at a time.
     """
@@ -186,19 +215,23 @@ def pairs_similar(
         raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
     counts = kernels.ones(codes)
     order = np.argsort(counts, kind="stable")[np.count_nonzero(counts == 0) :]
-    ordered, counts = codes[order], counts[order]
+    ordered = codes[order]
+    counts = counts[order]
 
     def search(start: int) -> UInt64Array:
         end = min(start + piece, len(ordered))
         last = int(np.searchsorted(counts, counts[end - 1] / least + 1, "right"))
         counted = kernels.Counted(ordered[start:last], ordered=False)
         hits = counted.within(ordered[start:end], least)
-        query, other = query_of(hits), (hits & LOW32).astype(np.int64)
+        query = query_of(hits)
+        other = (hits & LOW32).astype(np.int64)
         later = other > query
-        a, b = order[start + query[later]].astype(np.uint64), order[start + other[later]].astype(np.uint64)
+        a = order[start + query[later]].astype(np.uint64)
+        b = order[start + other[later]].astype(np.uint64)
         return np.minimum(a, b) << np.uint64(32) | np.maximum(a, b)
 
-    found, starts = [np.empty(0, np.uint64)], range(0, len(ordered), piece)
+    found = [np.empty(0, np.uint64)]
+    starts = range(0, len(ordered), piece)
     for done, part in enumerate(ordered_map(search, starts, threads), 1):
         found.append(part)
         if progress:

@@ -1,4 +1,6 @@
-"""TanimotoIndex: exact search of packed codes by Tanimoto similarity; entries can be added and removed."""
+"""TanimotoIndex: exact search of packed codes by Tanimoto similarity; entries can be added and
+removed.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,21 @@ from lshfast.kernels.hamming import MAX_ROWS, ones, similarities
 
 
 class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
-    """Search packed codes exactly by Tanimoto similarity, which is the Jaccard similarity of their sets of ones.
+    """Search packed codes exactly by Tanimoto similarity, which is the Jaccard similarity of their
+    sets of ones.
 
-    An entry is a key and a code, such as a molecule and its fingerprint. The similarity of two codes is the number of
-    bits that are one in both, divided by the number of those that are one in either. It is 0 for two codes without
-    ones; such a code is never found.
+    An entry is a key and a code, such as a molecule and its fingerprint. The similarity of two
+    codes is the number of bits that are one in both, divided by the number of those that are one in
+    either. It is 0 for two codes without ones; such a code is never found.
 
     Parameters
     ----------
     bits : int, default 2048
-        Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
-        over are zeros.
+        Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first;
+        bits that are left over are zeros.
     similarity : float, default 0.7
-        The default of `within` and `pairs`, above 0 and at most 1. Other similarities take other times, and are exact
-        too.
+        The default of `within` and `pairs`, above 0 and at most 1. Other similarities take other
+        times, and are exact too.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         As for `HammingIndex`.
 
@@ -66,17 +69,18 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
     Notes
     -----
-    Codes are ordered by their numbers of ones. Codes with a and b ones are similar by t only if a is between t b and
-    b / t, so a query reads only these. The codes are not copied; the order takes 6 bytes per entry.
+    Codes are ordered by their numbers of ones. Codes with a and b ones are similar by t only if a
+    is between t b and b / t, so a query reads only these. The codes are not copied; the order takes
+    6 bytes per entry.
 
-    Keys, duplicates, threads and memory are as for `HammingIndex`. Entries of the same similarity are in the order of
-    their insertion; a replaced entry counts as inserted again. Up to 8,192 new codes are not yet ordered, and all of
-    them are compared with each query.
+    Keys, duplicates, threads and memory are as for `HammingIndex`. Entries of the same similarity
+    are in the order of their insertion; a replaced entry counts as inserted again. Up to 8,192 new
+    codes are not yet ordered, and all of them are compared with each query.
 
     References
     ----------
-    S. J. Swamidass, P. Baldi, "Bounds and Algorithms for Fast Exact Searches of Chemical Fingerprints in Linear and
-    Sublinear Time", J. Chem. Inf. Model. 47, 2007.
+    S. J. Swamidass, P. Baldi, "Bounds and Algorithms for Fast Exact Searches of Chemical
+    Fingerprints in Linear and Sublinear Time", J. Chem. Inf. Model. 47, 2007.
 
     Examples
     --------
@@ -98,7 +102,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     _entries: CodeRows[CountedSegment]
     _bound = "similarity"
 
-    def __init__(self, bits: int = 2048, *, similarity: float = 0.7, on_duplicate: OnDuplicate = "error") -> None:
+    def __init__(
+        self, bits: int = 2048, *, similarity: float = 0.7, on_duplicate: OnDuplicate = "error"
+    ) -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.similarity = check_similarity(similarity)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
@@ -108,14 +114,24 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
     @overload
     def within(
-        self, codes: AnyShape[np.uint64], similarity: float | None = None, *, threads: int | None = None
+        self,
+        codes: AnyShape[np.uint64],
+        similarity: float | None = None,
+        *,
+        threads: int | None = None,
     ) -> Any: ...
     @overload
     def within(
-        self, codes: Matrix[np.uint64], similarity: float | None = None, *, threads: int | None = None
+        self,
+        codes: Matrix[np.uint64],
+        similarity: float | None = None,
+        *,
+        threads: int | None = None,
     ) -> Matches[Match]: ...
     @overload
-    def within(self, codes: npt.ArrayLike, similarity: float | None = None, *, threads: int | None = None) -> Any: ...
+    def within(
+        self, codes: npt.ArrayLike, similarity: float | None = None, *, threads: int | None = None
+    ) -> Any: ...
     def within(
         self, codes: npt.ArrayLike, similarity: float | None = None, *, threads: int | None = None
     ) -> list[Match] | Matches[Match]:
@@ -128,7 +144,8 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         similarity : float, optional
             The least similarity, above 0 and at most 1; that of the index by default.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
@@ -151,7 +168,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         Matches(2 queries, 1 matches)
         """
         bound = self._bound_or(similarity)
-        return self._answers(codes, threads, lambda queries, threads: self._within(queries, bound, threads))
+        return self._answers(
+            codes, threads, lambda queries, threads: self._within(queries, bound, threads)
+        )
 
     def _checked(self, bound: float) -> float:
         return check_similarity(bound)
@@ -169,7 +188,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         piece: int,
         threads: int,
     ) -> Matches[Match]:
-        """Return what `search` finds for pieces of the queries, which are ordered by their numbers of ones."""
+        """Return what `search` finds for pieces of the queries, which are ordered by their numbers
+        of ones.
+        """
         order = np.argsort(ones(queries), kind="stable").astype(np.int64, copy=False)
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[order[at : at + piece]]), starts, threads)]
@@ -179,10 +200,16 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         back = np.argsort(query, kind="stable")
         offsets = np.searchsorted(query[back], np.arange(len(queries) + 1, dtype=np.int64))
         similarity = np.concatenate([similarity for _, similarity in parts])[back]
-        return Matches(offsets.astype(np.int64, copy=False), self._entries.names(rows[back]), similarity)
+        return Matches(
+            offsets.astype(np.int64, copy=False), self._entries.names(rows[back]), similarity
+        )
 
     def pairs(
-        self, similarity: float | None = None, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        similarity: float | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> KeyPairs:
         """Find all pairs of entries with a least similarity.
 
@@ -215,12 +242,16 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> list(index.pairs(0.6))
         [('a', 'c', 0.6666666666666666)]
         """
-        bound, threads = self._bound_or(similarity), thread_count(threads)
-        left, right, codes, found = self._pairs(lambda codes: pairs_similar(codes, bound, threads, progress))
+        bound = self._bound_or(similarity)
+        threads = thread_count(threads)
+        left, right, codes, found = self._pairs(
+            lambda codes: pairs_similar(codes, bound, threads, progress)
+        )
         return KeyPairs(left, right, similarities(codes, codes, found))
 
     def describe(self, similarity: float | None = None) -> str:
-        """Describe how a query with a least similarity searches the codes: a line for each segment, then the rest.
+        """Describe how a query with a least similarity searches the codes: a line for each segment,
+        then the rest.
 
         Parameters
         ----------
@@ -244,13 +275,15 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 4), np.uint64))
         100000
         >>> print(index.describe(0.95))
-        order of 100,000 codes of 256 bits: about 43,701 are compared with a query for a similarity of 0.95; 0.6 MB
+        order of 100,000 codes of 256 bits: about 43,701 are compared with a query for a similarity
+        of 0.95; 0.6 MB
         """
         bound = self._bound_or(similarity)
         with self._entries.gate.reading():
             view = self._entries.view()
             lines = [
-                f"order of {part.end - part.first:,} codes of {self.bits} bits: about {part.read(bound):,.0f} are "
+                f"order of {part.end - part.first:,} codes of {self.bits} bits: about "
+                f"{part.read(bound):,.0f} are "
                 f"compared with a query for a similarity of {bound}; {part.nbytes / 1e6:,.1f} MB"
                 for part in view.segments
             ]
@@ -260,4 +293,6 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
     # ---- files ----
 
-    _file = EntryFile(b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1, noted=True)
+    _file = EntryFile(
+        b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1, noted=True
+    )

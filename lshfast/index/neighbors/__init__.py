@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 from lshfast.common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+    from lshfast.index.neighbors.answers import (
+        Neighbor,
+        NeighborLists,
+        NeighborPairs,
+        NeighborStats,
+    )
     from lshfast.index.neighbors.few_neighbors import FewNeighborsWarning
     from lshfast.index.neighbors.near_neighbors import NearNeighbors
     from lshfast.index.neighbors.plan import NeighborsPlan

@@ -21,9 +21,10 @@ class Neighbor(NamedTuple):
     ----------
     key : object
     distance : float
-        Exact distance of the entry to the query. With "angle", the angle in radians, in [0, pi]; with "cosine", 1 - the
-        cosine, in [0, 2]; with "euclidean", the Euclidean distance (not its square); with "manhattan", the sum of the
-        absolute differences; with "hamming", the number of different bits.
+        Exact distance of the entry to the query. With "angle", the angle in radians, in [0, pi];
+        with "cosine", 1 - the cosine, in [0, 2]; with "euclidean", the Euclidean distance (not its
+        square); with "manhattan", the sum of the absolute differences; with "hamming", the number
+        of different bits.
 
     See Also
     --------
@@ -61,7 +62,9 @@ class NeighborLists(AnswerLists[Neighbor]):
     --------
     >>> import numpy as np
     >>> from lshfast.index import NeighborLists
-    >>> lists = NeighborLists(np.array([0, 2, 2]), ["a", "b"], np.array([0.1, 0.5]), np.array([7, 3]))
+    >>> lists = NeighborLists(
+    ...     np.array([0, 2, 2]), ["a", "b"], np.array([0.1, 0.5]), np.array([7, 3])
+    ... )
     >>> len(lists), lists[0], lists[1]
     (2, [Neighbor(key='a', distance=0.1), Neighbor(key='b', distance=0.5)], [])
     """
@@ -72,7 +75,9 @@ class NeighborLists(AnswerLists[Neighbor]):
     _element = Neighbor
     _noun = "neighbors"
 
-    def __init__(self, offsets: Int64Array, keys: Column, distances: Float64Array, examined: Int64Array) -> None:
+    def __init__(
+        self, offsets: Int64Array, keys: Column, distances: Float64Array, examined: Int64Array
+    ) -> None:
         super().__init__(offsets, keys, distances)
         self.examined = examined
 
@@ -84,7 +89,8 @@ class NeighborLists(AnswerLists[Neighbor]):
 
 @dataclass(frozen=True)
 class NeighborPairs(Pairs[float]):
-    """Pairs of keys and their distances, as columns; iteration yields tuples (left, right, distance).
+    """Pairs of keys and their distances, as columns; iteration yields tuples (left, right,
+    distance).
 
     Attributes
     ----------
@@ -102,7 +108,8 @@ class NeighborPairs(Pairs[float]):
 
 @dataclass(frozen=True, repr=False)
 class NeighborStats(IndexStats):
-    """The figures of a `NearNeighbors` index: those of `IndexStats`, which are about queries with probes = 1.
+    """The figures of a `NearNeighbors` index: those of `IndexStats`, which are about queries with
+    probes = 1.
 
     Attributes
     ----------

@@ -1,4 +1,6 @@
-"""The metrics of `NearNeighbors`: their names, and the bound of an index, which is a radius or a threshold."""
+"""The metrics of `NearNeighbors`: their names, and the bound of an index, which is a radius or a
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,26 @@ import math
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from lshfast.common.choices import usual_measure
-from lshfast.index.neighbors.points import METRICS, FormatMetric, PointFormat, angle_of, check_radius
+from lshfast.index.neighbors.points import (
+    METRICS,
+    FormatMetric,
+    PointFormat,
+    angle_of,
+    check_radius,
+)
 
 Metric: TypeAlias = Literal["angle", "cosine", "euclidean", "l2", "manhattan", "l1", "hamming"]
 
 # Names of the inner product in other libraries, in small letters.
-INNER_PRODUCTS = ("ip", "inner_product", "inner-product", "innerproduct", "dot", "dotproduct", "mips")
+INNER_PRODUCTS = (
+    "ip",
+    "inner_product",
+    "inner-product",
+    "innerproduct",
+    "dot",
+    "dotproduct",
+    "mips",
+)
 
 
 class Bound(NamedTuple):
@@ -36,7 +52,9 @@ class Bound(NamedTuple):
 
 
 def format_metric(metric: str) -> FormatMetric:
-    """Return the metric of the format of points for a metric that the user names, or raise ValueError."""
+    """Return the metric of the format of points for a metric that the user names, or raise
+    ValueError.
+    """
     usual = usual_measure(metric)
     if usual == "cosine":
         return "angle"
@@ -44,27 +62,39 @@ def format_metric(metric: str) -> FormatMetric:
         return cast(FormatMetric, usual)
     if isinstance(metric, str) and metric.lower() in INNER_PRODUCTS:
         raise ValueError(
-            f"metric {metric!r} is not a distance, but the greatest inner products are the least angles if one "
-            "coordinate is added: sqrt(M**2 - x @ x) to each entry x, where M is the length of the longest entry, and "
-            "0 to each query. Then use the metric 'angle' with dim + 1; docs/how-to/near-neighbors.md has the code"
+            f"metric {metric!r} is not a distance, but the greatest inner products are the least "
+            "angles if one "
+            "coordinate is added: sqrt(M**2 - x @ x) to each entry x, where M is the length of "
+            "the longest entry, and "
+            "0 to each query. Then use the metric 'angle' with dim + 1; "
+            "docs/how-to/near-neighbors.md has the code"
         )
     names = ("angle", "cosine", "euclidean (or l2)", "manhattan (or l1)", "hamming")
     raise ValueError(f"metric must be one of {', '.join(names)}, not {metric!r}")
 
 
-def check_bound(by_cosine: bool, radius: float | None, threshold: float | None, points: PointFormat) -> Bound | None:
-    """Return the bound that the user gives, None without one, or raise an error that names the right argument."""
+def check_bound(
+    by_cosine: bool, radius: float | None, threshold: float | None, points: PointFormat
+) -> Bound | None:
+    """Return the bound that the user gives, None without one, or raise an error that names the
+    right argument.
+    """
     if by_cosine and radius is not None:
         angle = check_radius("radius", radius, points)
         raise ValueError(
-            f"radius is for distances, and cosine is a similarity: pass threshold={math.cos(angle):.6g} instead of "
+            "radius is for distances, and cosine is a similarity: pass "
+            f"threshold={math.cos(angle):.6g} instead of "
             f"radius={radius}, or use the metric 'angle', whose radius is in radians"
         )
     if threshold is not None and not by_cosine:
         if points.metric != "angle":
-            raise ValueError(f"threshold is for the metric cosine, and {points.metric} is a distance: pass a radius")
+            raise ValueError(
+                f"threshold is for the metric cosine, and {points.metric} is a distance: pass a "
+                "radius"
+            )
         raise ValueError(
-            f"threshold is for the metric cosine, and angle is a distance: pass radius={angle_of(threshold):.6g} "
+            "threshold is for the metric cosine, and angle is a distance: pass "
+            f"radius={angle_of(threshold):.6g} "
             f"instead of threshold={threshold}"
         )
     if threshold is not None:

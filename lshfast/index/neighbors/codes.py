@@ -1,8 +1,9 @@
 """`CodesPlan`: near-neighbour search by a scan of codes, and what is known of codes at a distance.
 
-A code has the sides of random hyperplanes on which a vector lies. Two vectors at the angle a lie on different sides of
-each one with probability a / pi, so the number of different bits has a binomial distribution. The bits of one rotation
-vary less together than independent ones, so a promise that is computed for independent bits is kept.
+A code has the sides of random hyperplanes on which a vector lies. Two vectors at the angle a lie on
+different sides of each one with probability a / pi, so the number of different bits has a binomial
+distribution. The bits of one rotation vary less together than independent ones, so a promise that
+is computed for independent bits is kept.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from lshfast.kernels.tables import CELLS_FROM
 
 HEAD_BITS = 64 * HEAD_WORDS
 
-# The share of the misses for which the heads of codes are the reason. More misses by heads let fewer codes pass.
+# The share of the misses for which the heads of codes are the reason. More misses by heads let
+# fewer codes pass.
 HEAD_MISSES = 0.5
 
-# The number of a row in its cell, a mark, and its share of a group of 32 rows and of the last group of a cell.
+# The number of a row in its cell, a mark, and its share of a group of 32 rows and of the last group
+# of a cell.
 CELL_BYTES = 6
 
 # Angles at which probabilities are computed.
@@ -36,18 +39,19 @@ ANGLES = 1024
 
 @dataclass(frozen=True)
 class CodesPlan(NeighborsPlan):
-    """What an index of near neighbours by codes consists of, and what to expect of it; it is stored with the entries.
+    """What an index of near neighbours by codes consists of, and what to expect of it; it is stored
+    with the entries.
 
-    A query scans the codes of all entries, and computes its distance to those with near codes, the nearest codes first.
-    It has one table, which no query reads: a store needs one.
+    A query scans the codes of all entries, and computes its distance to those with near codes, the
+    nearest codes first. It has one table, which no query reads: a store needs one.
 
     Attributes
     ----------
     bits : int
         Bits of a code.
     reach : int
-        The distance of an entry is computed if its code differs from that of the query in at most so many bits, and
-        the first 128 bits of it in at most a part of them.
+        The distance of an entry is computed if its code differs from that of the query in at most
+        so many bits, and the first 128 bits of it in at most a part of them.
     """
 
     name: ClassVar[str] = "near-neighbors-codes"
@@ -81,7 +85,9 @@ class CodesPlan(NeighborsPlan):
 
     @cached_property
     def searched(self) -> int:
-        """Entries beyond c times the radius whose distance a query may compute, if all are there."""
+        """Entries beyond c times the radius whose distance a query may compute, if all are
+        there.
+        """
         far = min((self.c or 2.0) * self.radius, math.pi)
         return max(1, math.ceil(self.n * float(self.recall_at(far))))
 
@@ -92,12 +98,15 @@ class CodesPlan(NeighborsPlan):
 
     @cached_property
     def near(self) -> npt.NDArray[np.uint8]:
-        """For each level v up to `reach`, in how many bits the head of a code of this level may differ."""
+        """For each level v up to `reach`, in how many bits the head of a code of this level may
+        differ.
+        """
         return levels_of(self.bits, self.recall)[0][: self.reach + 1]
 
     @cached_property
     def enough(self) -> Float64Array:
-        """For each level, the greatest value of the measure at which an entry has it, or a lower one, often enough.
+        """For each level, the greatest value of the measure at which an entry has it, or a lower
+        one, often enough.
 
         -1 if there is none.
         """
@@ -107,8 +116,8 @@ class CodesPlan(NeighborsPlan):
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
         """Return the probability that `within` finds an entry at these distances.
 
-        `query` stops earlier if it has found k entries. It finds each of the k nearest at least with this probability
-        or that of the promise, whichever is less.
+        `query` stops earlier if it has found k entries. It finds each of the k nearest at least
+        with this probability or that of the promise, whichever is less.
         """
         angles = np.asarray(distance, np.float64)
         near = int(self.near[-1])
@@ -125,9 +134,11 @@ class CodesPlan(NeighborsPlan):
             [
                 self.title,
                 f"  family      {self.base!r}",
-                f"  codes       {self.bits} bits, which a query scans; up to {self.reach} may differ",
+                f"  codes       {self.bits} bits, which a query scans; up to {self.reach} may "
+                "differ",
                 f"  recall      {at:.4f} at the radius, {half:.4f} at half of it",
-                f"  candidates  about {self.candidates:,.0f} a query, of {8 * self.points.measure.words:,} bytes each",
+                f"  candidates  about {self.candidates:,.0f} a query, of "
+                f"{8 * self.points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",
                 f"  memory      {size:,} bytes an entry, {self.n * size / 1e6:,.1f} MB in all",
             ]
@@ -135,7 +146,9 @@ class CodesPlan(NeighborsPlan):
 
 
 def bytes_of_codes(bits: int, points: PointFormat, n: int) -> int:
-    """Return the bytes of one of n entries: its code in the row, for the scan and in a cell; point, key and bucket."""
+    """Return the bytes of one of n entries: its code in the row, for the scan and in a cell; point,
+    key and bucket.
+    """
     cell = bits // 8 + CELL_BYTES if n >= CELLS_FROM and points.nonzeros is None else 0
     return 2 * bits // 8 + cell + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES
 
@@ -144,15 +157,21 @@ def bytes_of_codes(bits: int, points: PointFormat, n: int) -> int:
 
 
 def binomial(n: int, p: npt.ArrayLike) -> Float64Array:
-    """Return the probabilities of 0..n successes in n trials; p is float64 (m,), and the result (m, n + 1)."""
+    """Return the probabilities of 0..n successes in n trials; p is float64 (m,), and the result (m,
+    n + 1).
+    """
     logs = np.array([math.lgamma(i + 1) for i in range(n + 1)], np.float64)
     p = np.clip(np.asarray(p, np.float64)[:, np.newaxis], 1e-300, 1 - 1e-16)
     successes = np.arange(n + 1, dtype=np.int64)
-    return np.asarray(np.exp(logs[n] - logs - logs[::-1] + successes * np.log(p) + (n - successes) * np.log1p(-p)))
+    return np.asarray(
+        np.exp(logs[n] - logs - logs[::-1] + successes * np.log(p) + (n - successes) * np.log1p(-p))
+    )
 
 
 def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Array:
-    """Return the probability that at most `near` bits of the head differ, and at most `reach` in all; float64 (m,)."""
+    """Return the probability that at most `near` bits of the head differ, and at most `reach` in
+    all; float64 (m,).
+    """
     near = min(near, HEAD_BITS, reach)
     heads = binomial(HEAD_BITS, p)[:, : near + 1]
     tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
@@ -161,7 +180,9 @@ def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Ar
 
 
 def quantile(n: int, p: float, share: float) -> int:
-    """Return the least number of successes that n trials do not exceed with a probability of `share`."""
+    """Return the least number of successes that n trials do not exceed with a probability of
+    `share`.
+    """
     chances = np.cumsum(binomial(n, np.array([p], np.float64))[0], dtype=np.float64)
     return min(int(np.searchsorted(chances, share)), n)
 
@@ -177,9 +198,13 @@ def reach_for(bits: int, recall: float, p: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def levels_of(bits: int, recall: float) -> tuple[npt.NDArray[np.uint8], Float64Array]:
-    """Return for each level its `near`, and the greatest angle whose entries are within it often enough, or -1."""
+    """Return for each level its `near`, and the greatest angle whose entries are within it often
+    enough, or -1.
+    """
     p = np.arange(1, ANGLES, dtype=np.int64) / ANGLES
-    heads, tails = (np.cumsum(binomial(n, p), axis=1, dtype=np.float64) for n in (HEAD_BITS, bits - HEAD_BITS))
+    heads, tails = (
+        np.cumsum(binomial(n, p), axis=1, dtype=np.float64) for n in (HEAD_BITS, bits - HEAD_BITS)
+    )
     whole = np.cumsum(binomial(bits, p), axis=1, dtype=np.float64)
     # Angles of the levels if the heads had no misses, and the bits of heads at these angles.
     last = (whole >= 1 - (1 - recall) * (1 - HEAD_MISSES)).sum(axis=0) - 1
@@ -189,7 +214,9 @@ def levels_of(bits: int, recall: float) -> tuple[npt.NDArray[np.uint8], Float64A
     angles = np.full(bits + 1, -1, np.float64)
     for level in range(bits + 1):
         differ = np.arange(min(near[level], HEAD_BITS) + 1, dtype=np.int64)
-        often = (chance[:, differ] * tails[:, np.minimum(level - differ, bits - HEAD_BITS)]).sum(axis=1)
+        often = (chance[:, differ] * tails[:, np.minimum(level - differ, bits - HEAD_BITS)]).sum(
+            axis=1
+        )
         count = int((often >= recall).sum())
         if count:
             angles[level] = np.pi * p[count - 1]

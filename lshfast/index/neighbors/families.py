@@ -15,7 +15,8 @@ from lshfast.index.neighbors.points import PointFormat
 # Widths of the cells of a line, as multiples of the radius.
 WIDTHS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 
-# Widths of the cells of a coordinate, as multiples of the mean difference of the coordinates at the radius.
+# Widths of the cells of a coordinate, as multiples of the mean difference of the coordinates at the
+# radius.
 CELLS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
 
@@ -27,6 +28,7 @@ def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Fami
         return [[CrossPolytope(points.dim, seed=seed)], [Hyperplanes(points.dim, seed)]]
     if points.metric == "euclidean":
         return [[GaussianLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
-    if points.nonzeros is not None:  # most coordinates of sparse vectors are equal, so that one says little
+    # Most coordinates of sparse vectors are equal, so that one says little.
+    if points.nonzeros is not None:
         return [[CauchyLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
     return [[CoordinateCells(points.dim, factor * radius / points.dim, seed) for factor in CELLS]]

@@ -1,4 +1,6 @@
-"""The warning that queries miss some of their k nearest entries, since the radius of the index is too small for k."""
+"""The warning that queries miss some of their k nearest entries, since the radius of the index is
+too small for k.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,26 @@ from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.tokens import places_of_rows
 
-# The recall is measured if at least so many queries, and this share of all, have fewer than k answers in the radius.
+# The recall is measured if at least so many queries, and this share of all, have fewer than k
+# answers in the radius.
 FEWEST_QUERIES = 10
 SHARE = 0.05
 
-# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer than this multiple
-# of k entries does not warn: k asks for most of its entries.
+# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer
+# than this multiple of k entries does not warn: k asks for most of its entries.
 ENTRIES_PER_NEIGHBOR = 2
 
-# The last queries, whose recall is measured, and the most distances that this may take: about a second.
+# The last queries, whose recall is measured, and the most distances that this may take: about a
+# second.
 MEASURED_QUERIES = 256
 MOST_DISTANCES = 1 << 22
 
-# The share of the measured queries whose k nearest entries are within the radius that the warning names.
+# The share of the measured queries whose k nearest entries are within the radius that the warning
+# names.
 INSIDE = 0.95
 
-# The recall is not measured if by the plan the queries miss at most this share of what the promise allows: the recall
-# of a single index differs from that of its plan.
+# The recall is not measured if by the plan the queries miss at most this share of what the promise
+# allows: the recall of a single index differs from that of its plan.
 CLEAR_MISSES = 0.5
 
 # Distances at which the recall of a plan is computed, to estimate that of answers.
@@ -39,11 +44,13 @@ CURVE_POINTS = 65
 
 
 class FewNeighborsWarning(UserWarning):
-    """Queries miss some of their k nearest entries, because the radius of the index is too small for k.
+    """Queries miss some of their k nearest entries, because the radius of the index is too small
+    for k.
 
-    `NearNeighbors.query` warns with it, once for each index. The recall is promised within the radius of the index
-    only: entries beyond it are found less often, although a query may have k answers. The warning names a radius that
-    is large enough for most queries. There is none if the queries find the promised share of their nearest entries.
+    `NearNeighbors.query` warns with it, once for each index. The recall is promised within the
+    radius of the index only: entries beyond it are found less often, although a query may have k
+    answers. The warning names a radius that is large enough for most queries. There is none if the
+    queries find the promised share of their nearest entries.
 
     See Also
     --------
@@ -67,7 +74,9 @@ class FewNeighborsWarning(UserWarning):
 
 
 class Answered(NamedTuple):
-    """Queries, uint64 (m, words), and the distances of their k answers, float64 (m, k); infinite for missing ones."""
+    """Queries, uint64 (m, words), and the distances of their k answers, float64 (m, k); infinite
+    for missing ones.
+    """
 
     words: UInt64Array
     distances: Float64Array
@@ -80,7 +89,9 @@ class Answered(NamedTuple):
 
 @dataclass
 class NeighborCounts:
-    """The queries of an index with k so far, and those with fewer than k answers within the radius, until it warns."""
+    """The queries of an index with k so far, and those with fewer than k answers within the radius,
+    until it warns.
+    """
 
     k: int = 0
     queries: int = 0
@@ -92,9 +103,16 @@ class NeighborCounts:
     )
 
     def are_outside(
-        self, words: UInt64Array, answers: NeighborLists, k: int, limit: float, entries: Callable[[], int]
+        self,
+        words: UInt64Array,
+        answers: NeighborLists,
+        k: int,
+        limit: float,
+        entries: Callable[[], int],
     ) -> bool:
-        """Count queries, and return whether many have fewer than k answers within the distance `limit`."""
+        """Count queries, and return whether many have fewer than k answers within the distance
+        `limit`.
+        """
         if self.done or k == 1 or not len(words):
             return False
         if k != self.k:
@@ -114,7 +132,9 @@ class NeighborCounts:
             words = words[chosen]
             distances = distances[places]
         self.recent.append((words, offsets, distances))
-        if self.queries < self.wait_until or self.outside < max(FEWEST_QUERIES, SHARE * self.queries):
+        if self.queries < self.wait_until or self.outside < max(
+            FEWEST_QUERIES, SHARE * self.queries
+        ):
             return False
         return entries() >= ENTRIES_PER_NEIGHBOR * k
 
@@ -130,13 +150,21 @@ class NeighborCounts:
         return Answered(words, np.array(rows, np.float64)).last(MEASURED_QUERIES)
 
     def wait(self) -> None:
-        """Count from here, and measure the recall again when there were as many queries as so far."""
+        """Count from here, and measure the recall again when there were as many queries as
+        so far.
+        """
         self.wait_until = self.queries
         self.queries = self.outside = 0
 
     def advice(self, plan: NeighborsPlan, measured: MeasuredRecall | None) -> str:
-        """Return the warning; `measured` are some of the queries, None if their nearest entries are not known."""
-        bound = f"radius {plan.radius:.4g}" if plan.threshold is None else f"threshold {plan.threshold:.4g}"
+        """Return the warning; `measured` are some of the queries, None if their nearest entries are
+        not known.
+        """
+        bound = (
+            f"radius {plan.radius:.4g}"
+            if plan.threshold is None
+            else f"threshold {plan.threshold:.4g}"
+        )
         remedy = "Pass a larger radius, or a sample of points and k, to NearNeighbors"
         recall = ""
         if measured is not None:
@@ -145,25 +173,36 @@ class NeighborCounts:
             if plan.threshold is not None:
                 argument = f"threshold={-_rounded_up(-math.cos(radius)):g}"
             count = len(measured.recalls)
-            remedy = f"With {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
-            recall = f"{count} queries found {measured.recalls.mean():.0%} of their k nearest entries: "
+            remedy = (
+                f"With {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
+            )
+            recall = (
+                f"{count} queries found {measured.recalls.mean():.0%} of their k nearest entries: "
+            )
         return (
-            f"{self.outside} of {self.queries} queries found fewer than k={self.k} entries within the {bound}. {recall}"
-            f"the recall of {plan.recall:.4g} is promised within it only, and entries beyond it are found less often "
-            f"or not at all. {remedy}. index.scan(queries, k) finds the k nearest at any distance, by computing all "
+            f"{self.outside} of {self.queries} queries found fewer than k={self.k} entries within "
+            f"the {bound}. {recall}"
+            f"the recall of {plan.recall:.4g} is promised within it only, and entries beyond it "
+            "are found less often "
+            f"or not at all. {remedy}. index.scan(queries, k) finds the k nearest at any "
+            "distance, by computing all "
             "distances"
         )
 
 
 class MeasuredRecall(NamedTuple):
-    """The shares of the k nearest entries that queries have found, and a radius with these for most of them."""
+    """The shares of the k nearest entries that queries have found, and a radius with these for most
+    of them.
+    """
 
     recalls: Float64Array
     radius: float
 
     @classmethod
     def of(cls, answers: Float64Array, nearest: Float64Array) -> MeasuredRecall:
-        """Compare the distances of answers with those of the k nearest entries, (m, k) each, ascending."""
+        """Compare the distances of answers with those of the k nearest entries, (m, k) each,
+        ascending.
+        """
         recalls = np.mean(answers <= nearest[:, -1:], axis=1)
         return cls(recalls, float(np.quantile(nearest[:, -1], INSIDE)))
 
@@ -174,9 +213,11 @@ class MeasuredRecall(NamedTuple):
 
 
 def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Array) -> bool:
-    """Return whether queries with answers at these distances, infinite for missing ones, keep the promise by the plan.
+    """Return whether queries with answers at these distances, infinite for missing ones, keep the
+    promise by the plan.
 
-    The i-th nearest entry is not farther away than the i-th answer, so it is found at least as often as that.
+    The i-th nearest entry is not farther away than the i-th answer, so it is found at least as
+    often as that.
     """
     known = distances[np.isfinite(distances)]
     if not len(known):
@@ -187,7 +228,9 @@ def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Arra
 
 
 def measured_queries(entries: int, queries: int) -> int:
-    """Return of how many queries the k nearest entries are computed; 0 if that would take too long."""
+    """Return of how many queries the k nearest entries are computed; 0 if that would take
+    too long.
+    """
     return min(queries, MOST_DISTANCES // max(1, entries))
 
 

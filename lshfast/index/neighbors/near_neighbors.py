@@ -34,14 +34,27 @@ from lshfast.index.neighbors.few_neighbors import (
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.index.neighbors.samples import PointSample, bound_for_neighbors, plan_for_sample, sample_of
+from lshfast.index.neighbors.samples import (
+    PointSample,
+    bound_for_neighbors,
+    plan_for_sample,
+    sample_of,
+)
 from lshfast.index.neighbors.scan import scan
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.values import Limit, Neighbors, OnDuplicate, Parameters, check_on_duplicate, joined
+from lshfast.index.stores.values import (
+    Limit,
+    Neighbors,
+    OnDuplicate,
+    Parameters,
+    check_on_duplicate,
+    joined,
+)
 
-# The recall that is promised by default, and no more of an index that is opened: what was asked for is not stored.
+# The recall that is promised by default, and no more of an index that is opened: what was asked for
+# is not stored.
 DEFAULT_RECALL = 0.95
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
@@ -55,61 +68,69 @@ ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint
 
 
 class NearNeighbors(StoredIndex):
-    """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
+    """Index points, and find those near a query: each within `radius` with a probability of at
+    least `recall`.
 
-    An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
-    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. Up to
-    about a million vectors with "angle" or "cosine", it scans codes instead: the sides of random hyperplanes on which
-    the vectors lie. Then it computes its distance to the entries with near codes. It may miss an entry, but every
-    distance is exact. The tables, or the bits of a code, are planned for the least product of expected work and memory
+    An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of
+    several tables. A query computes its exact distance to the entries of the buckets that it
+    searches, and returns the nearest. Up to about a million vectors with "angle" or "cosine", it
+    scans codes instead: the sides of random hyperplanes on which the vectors lie. Then it computes
+    its distance to the entries with near codes. It may miss an entry, but every distance is exact.
+    The tables, or the bits of a code, are planned for the least product of expected work and memory
     before anything is inserted: see `describe`.
 
     Parameters
     ----------
     metric : {"angle", "cosine", "euclidean", "manhattan", "hamming"}
-        "angle" is the angle between vectors in radians, in [0, pi]. "cosine" is its cosine: the bound is a `threshold`,
-        and the distances in answers are 1 - the cosine, in [0, 2]. "hamming" is the number of different bits. "l2" is
-        "euclidean", and "l1" is "manhattan".
+        "angle" is the angle between vectors in radians, in [0, pi]. "cosine" is its cosine: the
+        bound is a `threshold`, and the distances in answers are 1 - the cosine, in [0, 2].
+        "hamming" is the number of different bits. "l2" is "euclidean", and "l1" is "manhattan".
     radius : float, optional
-        Distance up to which the recall is promised, above 0: for "angle" in radians, for "hamming" in bits. With k, it
-        must be as large as the distance of the k-th nearest entry: entries beyond it are found with a lower recall, or
-        not at all. Without it, `sample` and `k` choose it.
+        Distance up to which the recall is promised, above 0: for "angle" in radians, for "hamming"
+        in bits. With k, it must be as large as the distance of the k-th nearest entry: entries
+        beyond it are found with a lower recall, or not at all. Without it, `sample` and `k` choose
+        it.
     threshold : float, optional
-        With "cosine", what `radius` is with the other metrics: the least cosine at which the recall is promised, in
-        [-1, 1).
+        With "cosine", what `radius` is with the other metrics: the least cosine at which the recall
+        is promised, in [-1, 1).
     dim : int
         Coordinates of a vector, or bits of a code.
     n : int
         Expected number of entries. More entries are possible; queries then examine more of them.
     recall : float, default 0.95
-        Least probability, in (0, 1), that a query finds an entry at distance `radius`. Nearer ones are found with a
-        higher probability. It is over the choice of the hash functions, which the seed determines. With a `sample` of
-        points, the functions of this seed are checked too.
+        Least probability, in (0, 1), that a query finds an entry at distance `radius`. Nearer ones
+        are found with a higher probability. It is over the choice of the hash functions, which the
+        seed determines. With a `sample` of points, the functions of this seed are checked too.
     c : float, optional
         Approximation factor, above 1, for which the plan keeps the promise of `near`.
     dtype : {"float32", "float64"}, default "float32"
-        Type of the stored coordinates. Points of another type are rounded to it when they are inserted or queried.
+        Type of the stored coordinates. Points of another type are rounded to it when they are
+        inserted or queried.
     nonzeros : int, optional
-        The most coordinates of a point that are not zero, for sparse points: CSR matrices are then stored as such.
-        Without it, points are stored dense, and rows of CSR matrices are converted.
+        The most coordinates of a point that are not zero, for sparse points: CSR matrices are then
+        stored as such. Without it, points are stored dense, and rows of CSR matrices are converted.
     sample : array_like, optional
-        Points like the entries, (m, dim) and at least 2, as for `insert`: the plan is for their distances and, if
-        `radius` is not given, for the radius of their neighbors; and it has the recall with the functions of this seed
-        among them. Or distances between some queries and entries, in one dimension (in radians for angles and cosines),
-        for the plan only. Without it, the plan is for entries at twice the radius (or c times, if c is given): one in
-        100 of them with angles and bits, where the others are at right angles or half of the bits, and otherwise all.
+        Points like the entries, (m, dim) and at least 2, as for `insert`: the plan is for their
+        distances and, if `radius` is not given, for the radius of their neighbors; and it has the
+        recall with the functions of this seed among them. Or distances between some queries and
+        entries, in one dimension (in radians for angles and cosines), for the plan only. Without
+        it, the plan is for entries at twice the radius (or c times, if c is given): one in 100 of
+        them with angles and bits, where the others are at right angles or half of the bits, and
+        otherwise all.
     k : int, optional
-        The neighbors that queries are for, at least 1. It chooses the radius by a `sample` of points: 95 % of the
-        points of the sample have k entries within it, as far as the sample tells. See the notes.
+        The neighbors that queries are for, at least 1. It chooses the radius by a `sample` of
+        points: 95 % of the points of the sample have k entries within it, as far as the sample
+        tells. See the notes.
     memory : int, optional
         The most bytes that `n` entries may need.
     bands, rows_per_band, probes : int, optional
-        Tables, hash functions of a table, and searched buckets of a table, instead of a choice. With `bands`, the
-        recall is what `describe` says.
+        Tables, hash functions of a table, and searched buckets of a table, instead of a choice.
+        With `bands`, the recall is what `describe` says.
     method : {"tables", "codes"}, optional
-        With "codes", which are for "angle" and "cosine", a query scans the codes of all entries, and computes its
-        distance to those with near codes. With "tables", it reads buckets of hash tables. By default, the one that is
-        expected to cost less; tables if `bands`, `rows_per_band` or `probes` is given, or with a `RedisStore`.
+        With "codes", which are for "angle" and "cosine", a query scans the codes of all entries,
+        and computes its distance to those with near codes. With "tables", it reads buckets of hash
+        tables. By default, the one that is expected to cost less; tables if `bands`,
+        `rows_per_band` or `probes` is given, or with a `RedisStore`.
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
@@ -122,15 +143,16 @@ class NearNeighbors(StoredIndex):
     plan : NeighborsPlan
         Family, tables, and what to expect of a query.
     warns : bool
-        Whether `query` warns with `FewNeighborsWarning`; true at first. Set it to false if you expect fewer than k
-        neighbors.
+        Whether `query` warns with `FewNeighborsWarning`; true at first. Set it to false if you
+        expect fewer than k neighbors.
 
     Raises
     ------
     TypeError
         If an argument has the wrong type.
     ValueError
-        If an argument is out of range, no plan keeps the promise, or `store` contains entries with other parameters.
+        If an argument is out of range, no plan keeps the promise, or `store` contains entries with
+        other parameters.
 
     See Also
     --------
@@ -140,27 +162,29 @@ class NearNeighbors(StoredIndex):
 
     Notes
     -----
-    A key is any hashable object except None and NaN, as for `LSHIndex`. Points are arrays of numbers, (n, dim), or one
-    point, (dim,); CSR matrices; with "hamming", packed codes, uint64 (n, ceil(dim / 64)), where bit i is bit i % 64 of
-    word i // 64. Coordinates must be finite, and with "float64" at most 1e75 in magnitude. With "angle" and
-    "cosine", zero vectors raise ValueError.
+    A key is any hashable object except None and NaN, as for `LSHIndex`. Points are arrays of
+    numbers, (n, dim), or one point, (dim,); CSR matrices; with "hamming", packed codes, uint64 (n,
+    ceil(dim / 64)), where bit i is bit i % 64 of word i // 64. Coordinates must be finite, and with
+    "float64" at most 1e75 in magnitude. With "angle" and "cosine", zero vectors raise ValueError.
 
-    Distances are computed in double precision. Their relative error is about 1e-15; that of an angle near 0 is at most
-    3e-8 radians.
+    Distances are computed in double precision. Their relative error is about 1e-15; that of an
+    angle near 0 is at most 3e-8 radians.
 
     Threads, interrupts and batches are as for `LSHIndex`.
 
-    The radius for `k` neighbors is computed from m points of a `sample` as follows. There are n / m entries for a point
-    of the sample, so the k-th nearest of the entries is about as far away as the j-th nearest of the sample, where j is
-    k m / n, rounded up to 1 or more. The distance of the j-th nearest other point is computed for at most 256 points of
-    the sample, and the radius is the one that 95 % of these distances do not exceed. Queries like the sample have k
-    entries within it in 92 % to 98 % of the cases, for 19 of 20 samples, if j is not rounded. Rounding makes the radius
-    larger: queries take longer then, and the recall is not lower.
+    The radius for `k` neighbors is computed from m points of a `sample` as follows. There are n / m
+    entries for a point of the sample, so the k-th nearest of the entries is about as far away as
+    the j-th nearest of the sample, where j is k m / n, rounded up to 1 or more. The distance of the
+    j-th nearest other point is computed for at most 256 points of the sample, and the radius is the
+    one that 95 % of these distances do not exceed. Queries like the sample have k entries within it
+    in 92 % to 98 % of the cases, for 19 of 20 samples, if j is not rounded. Rounding makes the
+    radius larger: queries take longer then, and the recall is not lower.
 
     References
     ----------
-    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998;
-    Q. Lv et al., "Multi-probe LSH: efficient indexing for high-dimensional similarity search", VLDB 2007.
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of
+    dimensionality", STOC 1998; Q. Lv et al., "Multi-probe LSH: efficient indexing for
+    high-dimensional similarity search", VLDB 2007.
 
     Examples
     --------
@@ -215,10 +239,22 @@ class NearNeighbors(StoredIndex):
         if bound is None:
             bound = bound_for_neighbors(sampled, n, k, metric == "cosine")
         elif k is not None:
-            raise ValueError("k is for a radius that is chosen by a sample: leave out k or the bound")
+            raise ValueError(
+                "k is for a radius that is chosen by a sample: leave out k or the bound"
+            )
         distances = sampled.distances if isinstance(sampled, PointSample) else sampled
         request = PlanRequest(
-            points, bound.radius, recall, n, c, distances, memory, bands, rows_per_band, probes, method
+            points,
+            bound.radius,
+            recall,
+            n,
+            c,
+            distances,
+            memory,
+            bands,
+            rows_per_band,
+            probes,
+            method,
         )
         families = families_of(points, request.radius, seed)
         if isinstance(sampled, PointSample):
@@ -229,10 +265,17 @@ class NearNeighbors(StoredIndex):
         measure = points.measure
         store.bind(
             Parameters(
-                plan.slots, plan.bands, 1, "", 0, None,
-                family=plan.describe(), payload=measure.words, measure=measure.text,
+                plan.slots,
+                plan.bands,
+                1,
+                "",
+                0,
+                None,
+                family=plan.describe(),
+                payload=measure.words,
+                measure=measure.text,
             )
-        )  # fmt: skip
+        )
         self._use_store(store, on_duplicate)
         self._promised = recall
 
@@ -240,10 +283,14 @@ class NearNeighbors(StoredIndex):
         check_on_duplicate(on_duplicate)
         parameters = check_store(store).parameters
         if parameters is None:
-            raise ValueError("the store has no parameters: pass it to NearNeighbors(..., store=store) first")
+            raise ValueError(
+                "the store has no parameters: pass it to NearNeighbors(..., store=store) first"
+            )
         plan = family_of(parameters.family) if parameters.family else None
         if not isinstance(plan, NeighborsPlan):
-            raise ValueError("the store does not contain an index of near neighbors: open it with LSHIndex")
+            raise ValueError(
+                "the store does not contain an index of near neighbors: open it with LSHIndex"
+            )
         self.store = store
         self.plan = plan
         self.on_duplicate = on_duplicate
@@ -280,8 +327,8 @@ class NearNeighbors(StoredIndex):
         DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
-            If the numbers of keys and points differ, or a point has a wrong dimension, NaN, infinite or too large
-            coordinates, or no direction.
+            If the numbers of keys and points differ, or a point has a wrong dimension, NaN,
+            infinite or too large coordinates, or no direction.
         """
         return self._insert(keys, points, self.on_duplicate, threads)
 
@@ -289,11 +336,15 @@ class NearNeighbors(StoredIndex):
         """Insert entries, and replace the points of keys that are in the index; see `insert`."""
         return self._insert(keys, points, "replace", threads)
 
-    def _insert(self, keys: Any, points: Any, on_duplicate: OnDuplicate, threads: int | None) -> int:
+    def _insert(
+        self, keys: Any, points: Any, on_duplicate: OnDuplicate, threads: int | None
+    ) -> int:
         items, words, single = self._points.check(points)
         column = column_for(keys, single)
         if len(column) != len(words):
-            raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
+            raise ValueError(
+                f"there must be a key for each point, not {len(column)} for {len(words)}"
+            )
         slots = self.plan.slots
         rows = np.empty((len(words), slots + words.shape[1]), np.uint64)
         rows[:, :slots], rows[:, slots:] = self.plan.row_slots(items, threads=threads), words
@@ -302,7 +353,8 @@ class NearNeighbors(StoredIndex):
     # ---- reading ----
 
     def points_of(self, keys: Any) -> Any:
-        """Return the stored points of a batch of keys: an array, (n, dim), packed codes, or `SparsePoints`.
+        """Return the stored points of a batch of keys: an array, (n, dim), packed codes, or
+        `SparsePoints`.
 
         Raises
         ------
@@ -322,29 +374,50 @@ class NearNeighbors(StoredIndex):
 
     @overload
     def query(
-        self, points: SomePoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+        self,
+        points: SomePoints,
+        k: int = 10,
+        *,
+        examine: int | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     @overload
     def query(
-        self, points: OnePoint, k: int = 10, *, examine: int | None = None, threads: int | None = None
+        self,
+        points: OnePoint,
+        k: int = 10,
+        *,
+        examine: int | None = None,
+        threads: int | None = None,
     ) -> list[Neighbor]: ...
     @overload
     def query(
-        self, points: ManyPoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+        self,
+        points: ManyPoints,
+        k: int = 10,
+        *,
+        examine: int | None = None,
+        threads: int | None = None,
     ) -> NeighborLists: ...
     @overload
     def query(
-        self, points: npt.ArrayLike, k: int = 10, *, examine: int | None = None, threads: int | None = None
+        self,
+        points: npt.ArrayLike,
+        k: int = 10,
+        *,
+        examine: int | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     def query(
         self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the k nearest entries that share a searched bucket with each query, or have near codes.
+        """Find the k nearest entries that share a searched bucket with each query, or have near
+        codes.
 
-        With codes, a query ends when nearer entries would have nearer codes than those that are left. Each of the k
-        nearest within the radius of the index is found with the recall of the plan. Beyond the radius, entries are
-        found less often: `plan.recall_at` says how often at a distance. So choose a radius within which queries have k
-        entries, by a `sample` for example.
+        With codes, a query ends when nearer entries would have nearer codes than those that are
+        left. Each of the k nearest within the radius of the index is found with the recall of the
+        plan. Beyond the radius, entries are found less often: `plan.recall_at` says how often at a
+        distance. So choose a radius within which queries have k entries, by a `sample` for example.
 
         Parameters
         ----------
@@ -353,36 +426,46 @@ class NearNeighbors(StoredIndex):
         k : int, default 10
             At least 1. Fewer are returned if fewer are found.
         examine : int, optional
-            The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
-            are in the same buckets or have near codes, and the recall is then not promised: those in the most promising
-            buckets, or with the nearest codes, are examined first, and those inserted first where these are equal. With
-            codes, it also bounds the entries that are kept for a query, by twice as many and a few thousand; the first
-            128 bits of all codes are read in any case. By default, all candidates are examined, as the recall needs.
+            The most entries, at least 1, whose distance is computed for a query. It bounds the time
+            where many entries are in the same buckets or have near codes, and the recall is then
+            not promised: those in the most promising buckets, or with the nearest codes, are
+            examined first, and those inserted first where these are equal. With codes, it also
+            bounds the entries that are kept for a query, by twice as many and a few thousand; the
+            first 128 bits of all codes are read in any case. By default, all candidates are
+            examined, as the recall needs.
         threads : int, optional
-            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does
+            not depend on it.
 
         Returns
         -------
         list of Neighbor, or NeighborLists of m such lists
-            The nearest first, and equally near ones in the order of their keys. Distances are those of `Neighbor`.
+            The nearest first, and equally near ones in the order of their keys. Distances are those
+            of `Neighbor`.
 
         Raises
         ------
         TypeError, ValueError
-            If an argument has the wrong type or is out of range, or a query is not valid, as for `insert`.
+            If an argument has the wrong type or is out of range, or a query is not valid, as for
+            `insert`.
 
         Warns
         -----
         FewNeighborsWarning
-            Once for each index, if the radius is too small for k: at least ten queries, and a twentieth of all, have
-            fewer than k answers within it, and the last of them found a smaller share of their k nearest entries than
-            the promised recall. It names a radius that would do. Not for k = 1, and not with `examine`.
+            Once for each index, if the radius is too small for k: at least ten queries, and a
+            twentieth of all, have fewer than k answers within it, and the last of them found a
+            smaller share of their k nearest entries than the promised recall. It names a radius
+            that would do. Not for k = 1, and not with `examine`.
         """
         k = check_int("k", k, 1)
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         items, words, single = self._points.check(points)
         found = self._found(items, words, thread_count(threads), most=k, limit=limit)
-        if self.warns and limit is None and self._counts.are_outside(words, found, k, self._limit, self.__len__):
+        if (
+            self.warns
+            and limit is None
+            and self._counts.are_outside(words, found, k, self._limit, self.__len__)
+        ):
             advice = self._advice(k)
             if advice:
                 warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
@@ -391,12 +474,18 @@ class NearNeighbors(StoredIndex):
     @overload
     def scan(self, points: SomePoints, k: int = 10, *, threads: int | None = None) -> Any: ...
     @overload
-    def scan(self, points: OnePoint, k: int = 10, *, threads: int | None = None) -> list[Neighbor]: ...
+    def scan(
+        self, points: OnePoint, k: int = 10, *, threads: int | None = None
+    ) -> list[Neighbor]: ...
     @overload
-    def scan(self, points: ManyPoints, k: int = 10, *, threads: int | None = None) -> NeighborLists: ...
+    def scan(
+        self, points: ManyPoints, k: int = 10, *, threads: int | None = None
+    ) -> NeighborLists: ...
     @overload
     def scan(self, points: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
-    def scan(self, points: Any, k: int = 10, *, threads: int | None = None) -> list[Neighbor] | NeighborLists:
+    def scan(
+        self, points: Any, k: int = 10, *, threads: int | None = None
+    ) -> list[Neighbor] | NeighborLists:
         """Find the k nearest of all entries, by computing all distances.
 
         Parameters
@@ -420,8 +509,12 @@ class NearNeighbors(StoredIndex):
         """
         k = check_int("k", k, 1)
         _, words, single = self._points.check(points)
-        found = scan(self.store, self.parameters, self._points.measure, words, k, thread_count(threads))
-        lists = NeighborLists(found.offsets, found.keys, self._distances(found.distances), found.examined)
+        found = scan(
+            self.store, self.parameters, self._points.measure, words, k, thread_count(threads)
+        )
+        lists = NeighborLists(
+            found.offsets, found.keys, self._distances(found.distances), found.examined
+        )
         return lists[0] if single else lists
 
     @overload
@@ -461,19 +554,26 @@ class NearNeighbors(StoredIndex):
         threads: int | None = None,
     ) -> Any: ...
     def within(
-        self, points: Any, radius: float | None = None, *, threshold: float | None = None, threads: int | None = None
+        self,
+        points: Any,
+        radius: float | None = None,
+        *,
+        threshold: float | None = None,
+        threads: int | None = None,
     ) -> list[Neighbor] | NeighborLists:
-        """Find the entries within a radius that share a searched bucket with each query, or have near codes.
+        """Find the entries within a radius that share a searched bucket with each query, or have
+        near codes.
 
         Parameters
         ----------
         points
             As for `query`.
         radius : float, optional
-            At least 0; for "angle", in radians. The default is the radius of the index; beyond it, the recall falls as
-            ``index.plan.recall_at(radius)`` says.
+            At least 0; for "angle", in radians. The default is the radius of the index; beyond it,
+            the recall falls as ``index.plan.recall_at(radius)`` says.
         threshold : float, optional
-            With "cosine", instead of a radius: the least cosine, in [-1, 1). The default is that of the index.
+            With "cosine", instead of a radius: the least cosine, in [-1, 1). The default is that of
+            the index.
         threads : int, optional
             As for `query`.
 
@@ -486,19 +586,39 @@ class NearNeighbors(StoredIndex):
 
     @overload
     def near(
-        self, points: SomePoints, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
+        self,
+        points: SomePoints,
+        *,
+        c: float | None = None,
+        mode: NearMode = "first",
+        threads: int | None = None,
     ) -> Any: ...
     @overload
     def near(
-        self, points: OnePoint, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
+        self,
+        points: OnePoint,
+        *,
+        c: float | None = None,
+        mode: NearMode = "first",
+        threads: int | None = None,
     ) -> Neighbor | None: ...
     @overload
     def near(
-        self, points: ManyPoints, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
+        self,
+        points: ManyPoints,
+        *,
+        c: float | None = None,
+        mode: NearMode = "first",
+        threads: int | None = None,
     ) -> NeighborLists: ...
     @overload
     def near(
-        self, points: npt.ArrayLike, *, c: float | None = None, mode: NearMode = "first", threads: int | None = None
+        self,
+        points: npt.ArrayLike,
+        *,
+        c: float | None = None,
+        mode: NearMode = "first",
+        threads: int | None = None,
     ) -> Any: ...
     def near(
         self,
@@ -510,14 +630,16 @@ class NearNeighbors(StoredIndex):
     ) -> Neighbor | NeighborLists | None:
         """Find an entry within c * radius of each query, after a bounded number of distances.
 
-        Let L be the number of searched buckets, ``plan.searched``. With codes, L is the expected number of entries with
-        near codes, if all are c * radius away. "first" returns the first entry within c * radius, and gives up after
-        2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first 3 L entries, if it
-        is within c * radius. An entry counts once, in however many buckets it is.
+        Let L be the number of searched buckets, ``plan.searched``. With codes, L is the expected
+        number of entries with near codes, if all are c * radius away. "first" returns the first
+        entry within c * radius, and gives up after 2 L entries beyond it; nearer ones do not count.
+        "closest" returns the closest of the first 3 L entries, if it is within c * radius. An entry
+        counts once, in however many buckets it is.
 
-        If there is an entry within `radius`, and a searched bucket contains at most one entry from beyond c * radius on
-        average, then "first" succeeds with a probability of at least recall - 1/2, and "closest" with recall - 1/3. An
-        index with a c of its own is planned so. These are the bounds of the theory; most queries succeed.
+        If there is an entry within `radius`, and a searched bucket contains at most one entry from
+        beyond c * radius on average, then "first" succeeds with a probability of at least recall -
+        1/2, and "closest" with recall - 1/3. An index with a c of its own is planned so. These are
+        the bounds of the theory; most queries succeed.
 
         Parameters
         ----------
@@ -535,10 +657,10 @@ class NearNeighbors(StoredIndex):
 
         References
         ----------
-        A. Gionis, P. Indyk, R. Motwani, "Similarity Search in High Dimensions via Hashing", VLDB 1999; S. Har-Peled,
-        P. Indyk, R. Motwani, "Approximate Nearest Neighbor: Towards Removing the Curse of Dimensionality", 2012. Some
-        texts end "first" after 2 L entries of any distance; then entries between radius and c * radius could use up
-        the budget.
+        A. Gionis, P. Indyk, R. Motwani, "Similarity Search in High Dimensions via Hashing", VLDB
+        1999; S. Har-Peled, P. Indyk, R. Motwani, "Approximate Nearest Neighbor: Towards Removing
+        the Curse of Dimensionality", 2012. Some texts end "first" after 2 L entries of any
+        distance; then entries between radius and c * radius could use up the budget.
         """
         factor = check_number("c", (self.plan.c or FAR) if c is None else c)
         if not 1 < factor < np.inf:
@@ -553,9 +675,14 @@ class NearNeighbors(StoredIndex):
         return found[0] if found else None
 
     def pairs(
-        self, radius: float | None = None, *, threshold: float | None = None, threads: int | None = None
+        self,
+        radius: float | None = None,
+        *,
+        threshold: float | None = None,
+        threads: int | None = None,
     ) -> NeighborPairs:
-        """Find the pairs of entries within a radius; each is found with at least the probability of `within`.
+        """Find the pairs of entries within a radius; each is found with at least the probability of
+        `within`.
 
         Parameters
         ----------
@@ -567,18 +694,23 @@ class NearNeighbors(StoredIndex):
         Returns
         -------
         NeighborPairs
-            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the
+            order of iteration.
         """
         within = self._value(radius, threshold)
         found = []
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
-            lists = self._found(self._points.points_of(words), words, thread_count(threads), within=within)
+            lists = self._found(
+                self._points.points_of(words), words, thread_count(threads), within=within
+            )
             found.append(pairs_with_others(keys, lists))
         return NeighborPairs(*pairs_once(found))
 
     def _value(self, radius: float | None, threshold: float | None) -> float:
-        """Return the value of the measure up to which entries are within a bound, by default that of the plan."""
+        """Return the value of the measure up to which entries are within a bound, by default that
+        of the plan.
+        """
         plan = self.plan
         bound = check_bound(plan.threshold is not None, radius, threshold, self._points)
         if bound is None:
@@ -594,7 +726,9 @@ class NearNeighbors(StoredIndex):
         return float(self._distances(np.array(self._value(None, None), np.float64)))
 
     def by_angle(self) -> NearNeighbors:
-        """Return an index on the same entries whose bounds and distances are angles, if this one is by cosine."""
+        """Return an index on the same entries whose bounds and distances are angles, if this one is
+        by cosine.
+        """
         if self.plan.threshold is None:
             return self
         index = copy.copy(self)
@@ -603,20 +737,28 @@ class NearNeighbors(StoredIndex):
         return index
 
     def _advice(self, k: int) -> str:
-        """Return the text of the warning, "" if the last queries have found the promised share of their k nearest."""
+        """Return the text of the warning, "" if the last queries have found the promised share of
+        their k nearest.
+        """
         counts = self._counts
         answered = counts.answered()
         distances = answered.distances
         if self.plan.threshold is not None:  # then the distances of answers are no angles
             missing = np.isinf(distances)
-            distances = np.where(missing, np.inf, self._points.distances(np.where(missing, 0.0, distances)))
+            distances = np.where(
+                missing, np.inf, self._points.distances(np.where(missing, 0.0, distances))
+            )
         advice = ""
         if not is_clearly_kept(self._promised, self.plan, distances):
             chosen = answered.last(measured_queries(len(self), len(distances)))
             measured = None
             if self.store.scans and len(chosen.words):
                 nearest = self._nearest(chosen.words, k)
-                measured = None if nearest is None else MeasuredRecall.of(distances[-len(nearest) :], nearest)
+                measured = (
+                    None
+                    if nearest is None
+                    else MeasuredRecall.of(distances[-len(nearest) :], nearest)
+                )
             if measured is None:
                 few = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
             else:
@@ -628,13 +770,19 @@ class NearNeighbors(StoredIndex):
         return advice
 
     def _nearest(self, words: UInt64Array, k: int) -> Float64Array | None:
-        """Return the distances of the k nearest entries of m points, (m, k); None if there are no k entries."""
-        found = scan(self.store, self.parameters, self._points.measure, words, k, thread_count(None))
+        """Return the distances of the k nearest entries of m points, (m, k); None if there are no k
+        entries.
+        """
+        found = scan(
+            self.store, self.parameters, self._points.measure, words, k, thread_count(None)
+        )
         if len(found.distances) != k * len(words):
             return None
         return self._points.distances(found.distances).reshape(len(words), k)
 
-    def _search(self, points: Any, threads: int | None, **options: Any) -> list[Neighbor] | NeighborLists:
+    def _search(
+        self, points: Any, threads: int | None, **options: Any
+    ) -> list[Neighbor] | NeighborLists:
         items, words, single = self._points.check(points)
         found = self._found(items, words, thread_count(threads), **options)
         return found[0] if single else found
@@ -654,20 +802,31 @@ class NearNeighbors(StoredIndex):
         if equal is not None:
             words = words[equal.first]
             points = self._points.points_of(words)
-            return equal.repeat(self._found(points, words, threads, most=most, within=within, limit=limit))
-        plan, parts = self.plan, list[Neighbors]()
+            return equal.repeat(
+                self._found(points, words, threads, most=most, within=within, limit=limit)
+            )
+        plan = self.plan
+        parts = list[Neighbors]()
         ends: Any = {"most": most, "within": within, "limit": limit, "threads": threads}
         by_codes = isinstance(plan, CodesPlan)
-        step = max(1, BLOCK_WORDS // (plan.slots if by_codes else plan.searched * plan.rows_per_band))
+        step = max(
+            1, BLOCK_WORDS // (plan.slots if by_codes else plan.searched * plan.rows_per_band)
+        )
         for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
             if isinstance(plan, CodesPlan):
                 codes = plan.row_slots(items[block], threads=threads)
-                parts.append(self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends))
+                parts.append(
+                    self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends)
+                )
             else:
-                parts.append(self.store.search(plan.probe(items[block], threads), words[block], **ends))
+                parts.append(
+                    self.store.search(plan.probe(items[block], threads), words[block], **ends)
+                )
         found = joined(parts)
-        return NeighborLists(found.offsets, found.keys, self._distances(found.distances), found.examined)
+        return NeighborLists(
+            found.offsets, found.keys, self._distances(found.distances), found.examined
+        )
 
     def describe(self) -> str:
         """Return the plan as text: tables, recall, expected candidates, work and memory."""
@@ -676,7 +835,9 @@ class NearNeighbors(StoredIndex):
     def stats(self) -> NeighborStats:
         """Return the figures of the index, such as bucket sizes and memory."""
         plan = self.plan
-        return NeighborStats(**vars(stats_of(self.store, plan.bands, plan.rows_per_band)), probes=plan.probes)
+        return NeighborStats(
+            **vars(stats_of(self.store, plan.bands, plan.rows_per_band)), probes=plan.probes
+        )
 
     def __repr__(self) -> str:
         try:

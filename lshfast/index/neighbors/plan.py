@@ -1,4 +1,6 @@
-"""`NeighborsPlan`: the family, bands, rows and probes of near-neighbour search, and what to expect of them."""
+"""`NeighborsPlan`: the family, bands, rows and probes of near-neighbour search, and what to expect
+of them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from lshfast.index.neighbors.points import PointFormat, angle_of, check_radius
 if TYPE_CHECKING:
     from lshfast.reports.drawing import Drawing
 
-# Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
+# Bytes of an entry for each bucket, its value and its place in the table; and for the key and its
+# place.
 BUCKET_BYTES = 8 + 12
 KEY_BYTES = 24
 
@@ -30,7 +33,8 @@ ROUNDING = 1e-7
 
 @dataclass(frozen=True)
 class NeighborsPlan(Family[Any]):
-    """What an index of near neighbours consists of, and what to expect of it; it is stored with the entries.
+    """What an index of near neighbours consists of, and what to expect of it; it is stored with the
+    entries.
 
     As a family of hash functions, it has groups of `rows_per_band` functions of `base`.
 
@@ -47,15 +51,18 @@ class NeighborsPlan(Family[Any]):
     radius : float
         Distance at which `recall` is promised; with "angle", in radians.
     threshold : float or None
-        With "cosine", the least cosine, as given to `NearNeighbors` or chosen by a sample; `radius` is its angle.
+        With "cosine", the least cosine, as given to `NearNeighbors` or chosen by a sample; `radius`
+        is its angle.
     recall : float
-        Probability with which a query finds an entry at distance `radius`. Nearer ones are found with a higher one.
+        Probability with which a query finds an entry at distance `radius`. Nearer ones are found
+        with a higher one.
     n : int
         Number of entries that the plan is for.
     c : float or None
         Approximation factor of `near` that the rows were chosen for.
     candidates : float
-        Expected number of entries whose distance a query computes, if it has a neighbor at no distance of the sample.
+        Expected number of entries whose distance a query computes, if it has a neighbor at no
+        distance of the sample.
     work : float
         Rough time of a query, in nanoseconds, by which the plan was chosen.
 
@@ -92,7 +99,9 @@ class NeighborsPlan(Family[Any]):
             object.__setattr__(self, name, check_int(name, getattr(self, name), 1, 2**62))
         check_radius("radius", self.radius, self.points)
         if self.threshold is not None and abs(self.radius - angle_of(self.threshold)) > ROUNDING:
-            raise ValueError(f"radius must be the angle of threshold {self.threshold}, not {self.radius}")
+            raise ValueError(
+                f"radius must be the angle of threshold {self.threshold}, not {self.radius}"
+            )
 
     @property
     def points(self) -> PointFormat:
@@ -101,7 +110,9 @@ class NeighborsPlan(Family[Any]):
 
     @property
     def entry_bytes(self) -> int:
-        """Bytes that an entry needs in memory, without the objects of keys that are neither ints nor strs."""
+        """Bytes that an entry needs in memory, without the objects of keys that are neither ints
+        nor strs.
+        """
         return entry_bytes_of(self.bands, self.points)
 
     @property
@@ -134,15 +145,22 @@ class NeighborsPlan(Family[Any]):
         return self.base.probe(items, self.bands, self.rows_per_band, self.probes, threads=threads)
 
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that a query finds an entry at these distances; for angles, in radians."""
-        return found_in(probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes), self.bands)
+        """Return the probability that a query finds an entry at these distances; for angles, in
+        radians.
+        """
+        return found_in(
+            probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes),
+            self.bands,
+        )
 
     def success(self, mode: str) -> float:
-        """Return the least probability with which `near` succeeds in theory, if the plan is for its c.
+        """Return the least probability with which `near` succeeds in theory, if the plan is for its
+        c.
 
-        On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's inequality, there are
-        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within
-        the radius is in none of the buckets with a probability of 1 - recall.
+        On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's
+        inequality, there are fewer than 2 L of them with a probability of 1/2, for L buckets, and
+        fewer than 3 L with 2/3. An entry within the radius is in none of the buckets with a
+        probability of 1 - recall.
 
         Parameters
         ----------
@@ -153,13 +171,18 @@ class NeighborsPlan(Family[Any]):
         >>> import math
         >>> from lshfast import NearNeighbors
         >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
-        >>> index.plan.success("first") >= 1 / 2 - 1 / math.e, index.plan.success("closest") >= 2 / 3 - 1 / math.e
+        >>> (
+        ...     index.plan.success("first") >= 1 / 2 - 1 / math.e,
+        ...     index.plan.success("closest") >= 2 / 3 - 1 / math.e,
+        ... )
         (True, True)
         """
         return max(0.0, self.recall - (1 / 2 if mode == "first" else 1 / 3))
 
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
-        """Return the expected number of entries that a query examines, if n are at distances like these."""
+        """Return the expected number of entries that a query examines, if n are at distances like
+        these.
+        """
         if self.probes == 1:
             met = usual_probability(self.base, distances) ** self.rows_per_band
         else:
@@ -167,7 +190,8 @@ class NeighborsPlan(Family[Any]):
         return self.n * float(np.mean(found_in(met, self.bands)))
 
     def plot(self) -> Drawing:
-        """Draw the probability that a query finds an entry over its distance, with the radius marked.
+        """Draw the probability that a query finds an entry over its distance, with the radius
+        marked.
 
         Returns
         -------
@@ -192,7 +216,9 @@ class NeighborsPlan(Family[Any]):
         distances = np.linspace(0, longest, 101)
         curve = list(zip(distances.tolist(), self.recall_at(distances).tolist(), strict=True))
         title = f"Recall by distance: {self.recall:.4f} at the radius, {self.radius:g}"
-        drawn = histogram([], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius)
+        drawn = histogram(
+            [], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius
+        )
         return Drawing([Panel(title, drawn, HEIGHT)])
 
     @property
@@ -201,23 +227,29 @@ class NeighborsPlan(Family[Any]):
         unit = "bits" if self.metric == "hamming" else "dimensions"
         bound = f"{self.metric}, {self.dim} {unit}, radius {self.radius:g}"
         if self.threshold is not None:
-            bound = f"cosine, {self.dim} {unit}, threshold {self.threshold:g}, which is {self.radius:g} radians"
+            bound = (
+                f"cosine, {self.dim} {unit}, threshold {self.threshold:g}, which is "
+                f"{self.radius:g} radians"
+            )
         elif self.metric == "angle":
             bound += " radians"
         near = "" if self.c is None else f", c {self.c:g}"
         return f"{bound}{near}, for {self.n:,} entries"
 
     def __str__(self) -> str:
-        points, size = self.points, self.entry_bytes
+        points = self.points
+        size = self.entry_bytes
         half = float(self.recall_at(self.radius / 2))
         searched = f"{counted(self.probes, 'bucket')} in each"
         return "\n".join(
             [
                 self.title,
                 f"  family      {self.base!r}",
-                f"  tables      {bands_and_rows(self.bands, self.rows_per_band)}; a query searches {searched}",
+                f"  tables      {bands_and_rows(self.bands, self.rows_per_band)}; a query "
+                f"searches {searched}",
                 f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
-                f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
+                f"  candidates  about {self.candidates:,.0f} a query, of "
+                f"{8 * points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",
                 f"  memory      {size:,} bytes an entry, {self.n * size / 1e6:,.1f} MB in all",
             ]
@@ -228,7 +260,9 @@ def entry_bytes_of(bands: int, points: PointFormat) -> int:
     return bands * BUCKET_BYTES + 8 * points.measure.words + KEY_BYTES
 
 
-def probabilities_of_meeting(family: Family[Any], distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+def probabilities_of_meeting(
+    family: Family[Any], distance: npt.ArrayLike, rows: int, probes: int
+) -> Float64Array:
     """Return the probability that a query searches the bucket of an entry in one band.
 
     Later buckets are less likely than the first one: that bounds what a simulation cannot resolve.
@@ -241,7 +275,9 @@ def probabilities_of_meeting(family: Family[Any], distance: npt.ArrayLike, rows:
 
 
 def usual_probability(family: Family[Any], distance: npt.ArrayLike) -> Float64Array:
-    """Return the collision probabilities of usual points, where those of the family are lower bounds."""
+    """Return the collision probabilities of usual points, where those of the family are lower
+    bounds.
+    """
     if isinstance(family, CoordinateCells):
         return family.normal_probability(distance)
     return family.collision_probability(distance)

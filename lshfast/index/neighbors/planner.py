@@ -1,4 +1,6 @@
-"""The choice of the plan of near-neighbour search: the least product of expected work and memory."""
+"""The choice of the plan of near-neighbour search: the least product of expected work and
+memory.
+"""
 
 from __future__ import annotations
 
@@ -31,38 +33,48 @@ MOST_BANDS = 512
 MOST_ROWS = 64
 PROBES = (1, 4, 16, 64)
 
-# Groups of families whose best plan without probing costs more than the cheapest by this factor are not considered.
+# Groups of families whose best plan without probing costs more than the cheapest by this factor are
+# not considered.
 WORSE = 2.0
 
-# Nanoseconds of a bucket that is looked up, and found by probing; of a candidate, and of each byte of its point.
+# Nanoseconds of a bucket that is looked up, and found by probing; of a candidate, and of each byte
+# of its point.
 LOOKUP_NS = 60.0
 PROBE_NS = 100.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.12
 
-# Bits of codes that the planner considers. Nanoseconds of a bit of a query's code; of a head that is scanned; of a code
-# whose head is near, and of each bit of it.
+# Bits of codes that the planner considers. Nanoseconds of a bit of a query's code; of a head that
+# is scanned; of a code whose head is near, and of each bit of it.
 CODE_BITS = (256, 320, 384, 512, 640)
-HASH_BIT_NS, SCAN_NS, PASS_NS, PASS_BIT_NS = 5.0, 0.12, 4.0, 0.008
+HASH_BIT_NS = 5.0
+SCAN_NS = 0.12
+PASS_NS = 4.0
+PASS_BIT_NS = 0.008
 
-# If the user gives no sample of distances: the factor between the radius and the distance of the nearest other points,
-# and their share for angles and bits, where the rest is as far away as independent vectors or codes are.
+# If the user gives no sample of distances: the factor between the radius and the distance of the
+# nearest other points, and their share for angles and bits, where the rest is as far away as
+# independent vectors or codes are.
 FAR = 2.0
 FAR_SHARE = 0.01
 
-# Distances at which probabilities are computed, and between which their logarithms are interpolated.
+# Distances at which probabilities are computed, and between which their logarithms are
+# interpolated.
 KNOTS = 8
 
 # What is subtracted from simulated probabilities, so that their errors do not break a promise.
 MARGIN = 0.005
 
-# The share of the misses that the plan of a family may have. The components of Cauchy lines have heavy tails: the lines
-# of one index together may be less suitable for a data set than the average, by which the promise is computed.
+# The share of the misses that the plan of a family may have. The components of Cauchy lines have
+# heavy tails: the lines of one index together may be less suitable for a data set than the average,
+# by which the promise is computed.
 MISSES = {"cauchy-lines": 0.2}
 
 
 class Choice(NamedTuple):
-    """A family, by its place in a group of similar ones, with rows, and with probes by their place in PROBES."""
+    """A family, by its place in a group of similar ones, with rows, and with probes by their place
+    in PROBES.
+    """
 
     family: int
     rows: int
@@ -101,7 +113,12 @@ class PlanRequest:
             object.__setattr__(self, "c", check_number("c", self.c))
             if not 1 < self.c < math.inf:
                 raise ValueError(f"c must be a finite number above 1, not {self.c}")
-        for name, most in (("memory", 2**62), ("bands", 2**15), ("rows_per_band", 2**10), ("probes", 2**12)):
+        for name, most in (
+            ("memory", 2**62),
+            ("bands", 2**15),
+            ("rows_per_band", 2**10),
+            ("probes", 2**12),
+        ):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
 
@@ -109,7 +126,10 @@ class PlanRequest:
             raise ValueError(f"method must be 'tables' or 'codes', not {self.method!r}")
         if self.method == "codes":
             if self.points.metric != "angle":
-                raise ValueError(f"method 'codes' is for the metrics 'angle' and 'cosine', not {self.points.metric!r}")
+                raise ValueError(
+                    "method 'codes' is for the metrics 'angle' and 'cosine', not "
+                    f"{self.points.metric!r}"
+                )
             for name in ("bands", "rows_per_band", "probes"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is for method 'tables', not 'codes'")
@@ -122,22 +142,35 @@ class PlanRequest:
 
     @cached_property
     def others(self) -> tuple[Float64Array, Float64Array]:
-        """Distances of other entries, ascending, and their shares; the smallest of a sample have bins of their own."""
+        """Distances of other entries, ascending, and their shares; the smallest of a sample have
+        bins of their own.
+        """
         if self.sample is None:
             far = min((self.c or FAR) * self.radius, self.points.longest)
             independent = self.points.longest / 2
             if far < independent < np.inf:
-                return np.array([far, independent], np.float64), np.array([FAR_SHARE, 1 - FAR_SHARE], np.float64)
+                return np.array([far, independent], np.float64), np.array(
+                    [FAR_SHARE, 1 - FAR_SHARE], np.float64
+                )
             return np.array([far], np.float64), np.ones(1)
         sample = array_of(self.sample, "sample")
         if sample.dtype.kind not in "iuf":
             raise TypeError(f"sample must be numbers, not {sample.dtype}")
         ordered = np.sort(sample.astype(np.float64).reshape(-1))
-        if not len(ordered) or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all():
-            raise ValueError(f"sample must be at least one distance, and all in [0, {self.points.longest:g}]")
-        edges = np.unique(np.rint(np.geomspace(1, len(ordered), min(64, len(ordered)))).astype(np.int64))
+        if (
+            not len(ordered)
+            or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all()
+        ):
+            raise ValueError(
+                f"sample must be at least one distance, and all in [0, {self.points.longest:g}]"
+            )
+        edges = np.unique(
+            np.rint(np.geomspace(1, len(ordered), min(64, len(ordered)))).astype(np.int64)
+        )
         counts = np.diff(np.concatenate([[0], edges]))
-        return np.add.reduceat(ordered, np.concatenate([[0], edges[:-1]])) / counts, counts / len(ordered)
+        return np.add.reduceat(ordered, np.concatenate([[0], edges[:-1]])) / counts, counts / len(
+            ordered
+        )
 
     @cached_property
     def most_bands(self) -> int:
@@ -148,7 +181,10 @@ class PlanRequest:
             return MOST_BANDS
         least = self.n * entry_bytes_of(1, self.points)
         if self.memory < least:
-            raise ValueError(f"memory must be at least {least:,} bytes for {self.n:,} entries, not {self.memory:,}")
+            raise ValueError(
+                f"memory must be at least {least:,} bytes for {self.n:,} entries, not "
+                f"{self.memory:,}"
+            )
         one = entry_bytes_of(1, self.points) - entry_bytes_of(0, self.points)
         return int((self.memory // self.n - entry_bytes_of(0, self.points)) // one)
 
@@ -183,8 +219,10 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     if not kept:
         fewest = min(plan.bands for plan in plans)
         raise ValueError(
-            f"no plan of at most {request.most_bands} tables finds entries at radius {request.radius:g} with "
-            f"probability {request.recall:g}{'' if fewest >= 2**30 else f', but {fewest} tables do'}: "
+            f"no plan of at most {request.most_bands} tables finds entries at radius "
+            f"{request.radius:g} with "
+            "probability "
+            f"{request.recall:g}{'' if fewest >= 2**30 else f', but {fewest} tables do'}: "
             "allow more memory, or a lower recall or radius"
         )
     return min(kept, key=cost_of)
@@ -198,27 +236,49 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
     ValueError
         If `method` is "codes" and there is none.
     """
-    points, p = request.points, request.radius / math.pi
+    points = request.points
+    p = request.radius / math.pi
     base = next(family for group in groups for family in group if isinstance(family, Hyperplanes))
     distances, shares = request.others
     plans: list[CodesPlan] = []
     for bits in CODE_BITS:
-        if request.memory is not None and request.n * bytes_of_codes(bits, points, request.n) > request.memory:
+        if (
+            request.memory is not None
+            and request.n * bytes_of_codes(bits, points, request.n) > request.memory
+        ):
             continue
         near, reach = reach_for(bits, request.recall, p)
         passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
-        candidates = request.n * float(shares @ found_within(distances / math.pi, bits, near, reach))
+        candidates = request.n * float(
+            shares @ found_within(distances / math.pi, bits, near, reach)
+        )
         work = bits * HASH_BIT_NS + request.n * (SCAN_NS + passing * (PASS_NS + bits * PASS_BIT_NS))
         work += candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
         plans.append(
             CodesPlan(
-                points.metric, points.dim, points.dtype, points.nonzeros, base, 1, 1, 1, request.radius,
-                request.recall, request.n, request.c, candidates, work, bits, reach,
+                points.metric,
+                points.dim,
+                points.dtype,
+                points.nonzeros,
+                base,
+                1,
+                1,
+                1,
+                request.radius,
+                request.recall,
+                request.n,
+                request.c,
+                candidates,
+                work,
+                bits,
+                reach,
             )
-        )  # fmt: skip
+        )
     if not plans and request.method == "codes":
         least = request.n * bytes_of_codes(CODE_BITS[0], points, request.n)
-        raise ValueError(f"memory must be at least {least:,} bytes for codes of {request.n:,} entries")
+        raise ValueError(
+            f"memory must be at least {least:,} bytes for codes of {request.n:,} entries"
+        )
     plan = min(plans, key=cost_of, default=None)
     while plan is not None and plan.reach < plan.bits and plan.recall_at(plan.radius) < plan.recall:
         plan = replace(plan, reach=plan.reach + 1)
@@ -226,7 +286,9 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
 
 
 class NeighborsPlanner:
-    """The search among the families of a group, the rows and the probes, from the best choice without probing."""
+    """The search among the families of a group, the rows and the probes, from the best choice
+    without probing.
+    """
 
     probes: tuple[int, ...]
     misses: float
@@ -238,7 +300,8 @@ class NeighborsPlanner:
         if not isinstance(families[0], Probing):
             if self.probes[0] > 1:
                 raise ValueError(
-                    f"probes must be 1 for {families[0].name}, not {self.probes[0]}: it has no multi-probe"
+                    f"probes must be 1 for {families[0].name}, not {self.probes[0]}: it has no "
+                    "multi-probe"
                 )
             self.probes = (1,)
         self.misses = (1 - request.recall) * MISSES.get(families[0].name, 1.0)
@@ -247,7 +310,11 @@ class NeighborsPlanner:
 
     def start(self) -> tuple[Choice, float]:
         """Return the best choice with the fewest probes, and its cost."""
-        rows = range(1, MOST_ROWS + 1) if self.request.rows_per_band is None else (self.request.rows_per_band,)
+        rows = (
+            range(1, MOST_ROWS + 1)
+            if self.request.rows_per_band is None
+            else (self.request.rows_per_band,)
+        )
         choices = [Choice(family, row, 0) for family in range(len(self.families)) for row in rows]
         if self.probes[0] > 1:  # simulations take a while
             choices = choices[:: max(1, len(choices) // 16)]
@@ -260,16 +327,41 @@ class NeighborsPlanner:
         while better is not None:
             choice = better
             least = self.cost(choice)
-            steps = (step for step in self._steps(choice) if self._bound(step) < least and self.cost(step) < least)
+            steps = (
+                step
+                for step in self._steps(choice)
+                if self._bound(step) < least and self.cost(step) < least
+            )
             better = next(steps, None)
         return choice
 
     def _steps(self, choice: Choice) -> Iterator[Choice]:
-        steps = [(0, 1, 1), (0, 2, 1), (0, 0, 1), (0, 0, -1), (0, -1, -1), (0, -2, -1), (1, 0, 0), (-1, 0, 0)]
-        steps += [(1, 2, 0), (-1, -2, 0), (1, -2, 0), (-1, 2, 0), (0, 1, 0), (0, -1, 0), (0, 3, 0), (0, -3, 0)]
-        scale, fixed = max(1, choice.rows // 8), self.request.rows_per_band
+        steps = [
+            (0, 1, 1),
+            (0, 2, 1),
+            (0, 0, 1),
+            (0, 0, -1),
+            (0, -1, -1),
+            (0, -2, -1),
+            (1, 0, 0),
+            (-1, 0, 0),
+        ]
+        steps += [
+            (1, 2, 0),
+            (-1, -2, 0),
+            (1, -2, 0),
+            (-1, 2, 0),
+            (0, 1, 0),
+            (0, -1, 0),
+            (0, 3, 0),
+            (0, -3, 0),
+        ]
+        scale = max(1, choice.rows // 8)
+        fixed = self.request.rows_per_band
         for step in steps:
-            family, rows, probes = choice.family + step[0], choice.rows + scale * step[1], choice.probes + step[2]
+            family = choice.family + step[0]
+            rows = choice.rows + scale * step[1]
+            probes = choice.probes + step[2]
             allowed = 1 <= rows <= MOST_ROWS if fixed is None else rows == fixed
             if allowed and 0 <= family < len(self.families) and 0 <= probes < len(self.probes):
                 yield Choice(family, rows, probes)
@@ -281,11 +373,14 @@ class NeighborsPlanner:
         return self._costs[choice]
 
     def _bound(self, choice: Choice) -> float:
-        """Return a lower bound of the cost, which needs no simulation: fewer rows, and more probes, meet more often.
+        """Return a lower bound of the cost, which needs no simulation: fewer rows, and more probes,
+        meet more often.
 
         The later buckets of a band are less likely to hold an entry than the first ones.
         """
-        family, rows, probes = self.families[choice.family], choice.rows, self.probes[choice.probes]
+        family = self.families[choice.family]
+        rows = choice.rows
+        probes = self.probes[choice.probes]
         if choice in self._costs or probes == 1:
             return self.cost(choice)
         met = probes * float(family.collision_probability(self.request.radius)) ** rows
@@ -296,12 +391,17 @@ class NeighborsPlanner:
         distances, shares = self.request.others
         first = usual_probability(family, distances) ** rows
         candidates = self.request.n * float(shares @ found_in(np.asarray(first), bands))
-        return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(bands, self.request.points)
+        return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(
+            bands, self.request.points
+        )
 
     def _cost(self, choice: Choice) -> float:
-        request, family = self.request, self.families[choice.family]
+        request = self.request
+        family = self.families[choice.family]
         if request.c is not None and request.rows_per_band is None:
-            far = family.collision_probability(min(request.c * request.radius, request.points.longest))
+            far = family.collision_probability(
+                min(request.c * request.radius, request.points.longest)
+            )
             if request.n * float(far) ** choice.rows > 1:
                 return 1e30 / choice.rows
         plan = self.plan(choice)
@@ -311,8 +411,11 @@ class NeighborsPlanner:
 
     def plan(self, choice: Choice) -> NeighborsPlan:
         """Return the plan of a choice, with the bands that it needs."""
-        request, points, family = self.request, self.request.points, self.families[choice.family]
-        rows, probes = choice.rows, self.probes[choice.probes]
+        request = self.request
+        points = self.request.points
+        family = self.families[choice.family]
+        rows = choice.rows
+        probes = self.probes[choice.probes]
         met = float(probabilities_of_meeting(family, request.radius, rows, probes))
         self._met[choice] = met
         if probes > 1:
@@ -322,11 +425,25 @@ class NeighborsPlanner:
         work = self._work(family, bands, rows, probes, candidates)
         found = float(found_in(np.array(met), bands))
         return NeighborsPlan(
-            points.metric, points.dim, points.dtype, points.nonzeros, family, bands, rows, probes, request.radius,
-            found, request.n, request.c, candidates, work,
-        )  # fmt: skip
+            points.metric,
+            points.dim,
+            points.dtype,
+            points.nonzeros,
+            family,
+            bands,
+            rows,
+            probes,
+            request.radius,
+            found,
+            request.n,
+            request.c,
+            candidates,
+            work,
+        )
 
-    def _work(self, family: Family[Any], bands: int, rows: int, probes: int, candidates: float) -> float:
+    def _work(
+        self, family: Family[Any], bands: int, rows: int, probes: int, candidates: float
+    ) -> float:
         """Return the rough time of a query, in nanoseconds."""
         points = self.request.points
         searching = bands * probes * (LOOKUP_NS + (probes > 1) * PROBE_NS)
@@ -338,9 +455,13 @@ class NeighborsPlanner:
         first = np.maximum(usual_probability(family, distances) ** rows, 1e-300)
         met = first
         if probes > 1:
-            knots = np.unique(np.interp(np.linspace(0, 1, KNOTS), np.linspace(0, 1, len(distances)), distances))
+            knots = np.unique(
+                np.interp(np.linspace(0, 1, KNOTS), np.linspace(0, 1, len(distances)), distances)
+            )
             once = np.maximum(family.collision_probability(knots) ** rows, 1e-300)
-            more = np.log(np.maximum(probabilities_of_meeting(family, knots, rows, probes), once) / once)
+            more = np.log(
+                np.maximum(probabilities_of_meeting(family, knots, rows, probes), once) / once
+            )
             met = np.minimum(first * np.exp(np.interp(distances, knots, more)), 1)
         return self.request.n * float(shares @ found_in(met, bands))
 
@@ -360,6 +481,9 @@ def bands_for(met: float, misses: float) -> int:
 
 def hash_ns(family: Family[Any], points: PointFormat) -> float:
     """Return the rough time of one hash function of a point, in nanoseconds."""
-    return {"bit-sampling": 1.0, "coordinate-cells": 5.0, "hyperplanes": 5.0, "cross-polytope": 450.0}.get(
-        family.name, 5 + 0.06 * (points.nonzeros or points.dim)
-    )
+    return {
+        "bit-sampling": 1.0,
+        "coordinate-cells": 5.0,
+        "hyperplanes": 5.0,
+        "cross-polytope": 450.0,
+    }.get(family.name, 5 + 0.06 * (points.nonzeros or points.dim))

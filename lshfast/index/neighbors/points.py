@@ -25,8 +25,8 @@ METRICS: tuple[FormatMetric, ...] = ("angle", "euclidean", "manhattan", "hamming
 # The measures of the words, which name what their kernels compute: for angles, 1 - the cosine.
 MEASURES = {"angle": "cosine"}
 
-# Coordinates of points of float64 have at most this magnitude, and directions at least its inverse, so that neither
-# squares nor products of sums of squares leave the range of a double.
+# Coordinates of points of float64 have at most this magnitude, and directions at least its inverse,
+# so that neither squares nor products of sums of squares leave the range of a double.
 MOST_COORDINATE = 1e75
 
 
@@ -44,7 +44,8 @@ class PointFormat:
     nonzeros : int or None
         The most coordinates of a sparse point that are not zero; None for dense points.
     image_hash : ImageHash, optional
-        Of "hamming", the hash of images that the codes are known to be. Indexes of NearNeighbors do not store it.
+        Of "hamming", the hash of images that the codes are known to be. Indexes of NearNeighbors do
+        not store it.
     """
 
     metric: str
@@ -89,9 +90,11 @@ class PointFormat:
 
     def value_at(self, distance: float) -> float:
         """Return the largest value of the measure whose distance is at most this one."""
-        value, most = np.float64(distance), np.float64(np.finfo(np.float64).max)
+        value = np.float64(distance)
+        most = np.float64(np.finfo(np.float64).max)
         if self.metric == "angle":
-            value, most = 2 * np.sin(np.minimum(value, np.pi) / 2) ** 2, np.float64(2)
+            value = 2 * np.sin(np.minimum(value, np.pi) / 2) ** 2
+            most = np.float64(2)
         elif self.metric == "euclidean":
             with np.errstate(over="ignore"):
                 value = np.minimum(value * value, most)
@@ -102,7 +105,9 @@ class PointFormat:
         return float(value)
 
     def value_at_cosine(self, cosine: float) -> float:
-        """Return the largest value of the measure of angles that is at least this cosine: 1 - value >= cosine."""
+        """Return the largest value of the measure of angles that is at least this cosine: 1 - value
+        >= cosine.
+        """
         # By bisection of the bits: near 0 there are many more doubles than differences from 1.
         low = 0
         high = int(np.float64(2).view(np.int64))
@@ -152,10 +157,17 @@ class PointFormat:
         half = -(-self.nonzeros // 2)
         counts = np.minimum(words[:, 0], np.uint64(self.nonzeros)).astype(np.int64)
         used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
-        columns = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)[:, : self.nonzeros][used]
-        values = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)[:, : self.nonzeros][used]
+        columns = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)[:, : self.nonzeros][
+            used
+        ]
+        values = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)[:, : self.nonzeros][
+            used
+        ]
         return SparsePoints(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            columns.astype(np.int64),
+            values,
+            self.dim,
         )
 
     @property
@@ -164,7 +176,9 @@ class PointFormat:
 
     def _as_dense(self, given: Any, name: str) -> npt.NDArray[Any]:
         dense = given.dense() if isinstance(given, SparsePoints) else given
-        return self._rounded(dense, name, lambda at: f"row {at // self.dim}, column {at % self.dim}")
+        return self._rounded(
+            dense, name, lambda at: f"row {at // self.dim}, column {at % self.dim}"
+        )
 
     def _as_sparse(self, given: Any, name: str) -> SparsePoints:
         """Return points whose columns ascend in each row and occur once, without zeros."""
@@ -174,66 +188,94 @@ class PointFormat:
             n = len(given)
         else:
             first, last = given.offsets[[0, -1]]
-            n, counts = len(given), np.diff(given.offsets)
-            rows, columns = np.repeat(np.arange(n, dtype=np.int64), counts), given.columns[first:last]
+            n = len(given)
+            counts = np.diff(given.offsets)
+            rows = np.repeat(np.arange(n, dtype=np.int64), counts)
+            columns = given.columns[first:last]
             places, inverse = np.unique(rows * np.int64(self.dim) + columns, return_inverse=True)
             values = np.zeros(len(places), given.values.dtype)
             with np.errstate(over="ignore"):
                 np.add.at(values, inverse.reshape(-1), given.values[first:last])
-            rows, columns = places // self.dim, places % self.dim
-            rows, columns, values = rows[values != 0], columns[values != 0], values[values != 0]
+            rows = places // self.dim
+            columns = places % self.dim
+            rows = rows[values != 0]
+            columns = columns[values != 0]
+            values = values[values != 0]
         values = self._rounded(values, name, lambda at: f"row {rows[at]}, column {columns[at]}")
         counts = np.bincount(rows, minlength=n)
         if counts.max(initial=0) > (self.nonzeros or 0):
             row = int(np.argmax(counts > (self.nonzeros or 0)))
             raise ValueError(
-                f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has {counts[row]}"
+                f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has "
+                f"{counts[row]}"
             )
         return SparsePoints(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            columns.astype(np.int64),
+            values,
+            self.dim,
         )
 
-    def _rounded(self, values: npt.NDArray[Any], name: str, place: Callable[[int], str]) -> npt.NDArray[Any]:
-        """Return the values with the type that is stored, or raise an error if one is too large for it."""
+    def _rounded(
+        self, values: npt.NDArray[Any], name: str, place: Callable[[int], str]
+    ) -> npt.NDArray[Any]:
+        """Return the values with the type that is stored, or raise an error if one is too large for
+        it.
+        """
         with np.errstate(over="ignore"):
             rounded = values.astype(self.dtype, copy=False)
         most = MOST_COORDINATE if self.dtype == "float64" else np.finfo(np.float32).max
         large = np.abs(rounded) > most
         if large.any():
             at = int(np.argmax(large.reshape(-1)))
-            raise ValueError(f"{name} must be in -{most:g}..{most:g}, and {place(at)} is {values.reshape(-1)[at]}")
+            raise ValueError(
+                f"{name} must be in -{most:g}..{most:g}, and {place(at)} is "
+                f"{values.reshape(-1)[at]}"
+            )
         return rounded
 
     def _words_of_dense(self, points: npt.NDArray[Any], name: str) -> UInt64Array:
         words = np.empty((len(points), self.measure.words), np.uint64)
         words[:, -1:] = 0
-        words.view(self.dtype)[:, words.itemsize // points.itemsize * self._norms :][:, : self.dim] = points
+        words.view(self.dtype)[:, words.itemsize // points.itemsize * self._norms :][
+            :, : self.dim
+        ] = points
         return self._with_norms(words, name)
 
     def _words_of_sparse(self, points: SparsePoints, nonzeros: int, name: str) -> UInt64Array:
         words = np.zeros((len(points), self.measure.words), np.uint64)
-        counts, half, start = np.diff(points.offsets), -(-nonzeros // 2), 1 + self._norms
+        counts = np.diff(points.offsets)
+        half = -(-nonzeros // 2)
+        start = 1 + self._norms
         rows = np.repeat(np.arange(len(points), dtype=np.int64), counts)
         places = np.arange(len(rows), dtype=np.int64) - np.repeat(points.offsets[:-1], counts)
         words[:, start - 1] = counts
         words.view(np.uint32)[rows, 2 * start + places] = points.columns
-        words.view(self.dtype)[rows, 8 // points.values.itemsize * (start + half) + places] = points.values
+        words.view(self.dtype)[rows, 8 // points.values.itemsize * (start + half) + places] = (
+            points.values
+        )
         return self._with_norms(words, name)
 
     def _with_norms(self, words: UInt64Array, name: str) -> UInt64Array:
-        """Write the sums of squares, with the order of the kernel, and raise an error for a point without direction."""
+        """Write the sums of squares, with the order of the kernel, and raise an error for a point
+        without direction.
+        """
         if self.metric != "angle":
             return words
         measure = Measure("euclidean", self.measure.layout, self.measure.dim)
         norms = np.empty(len(words))
         origin = np.zeros((1, measure.words), np.uint64)
         distances(origin, np.ascontiguousarray(words[:, 1:]), *measure.kernel, norms)
-        small = norms < (MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny)
+        small = norms < (
+            MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny
+        )
         if small.any():
             row = int(np.argmax(small))
             if norms[row] == 0:
                 raise ValueError(f"{name} must have a direction, and row {row} is a zero vector")
-            raise ValueError(f"{name} must have a length of at least {1 / MOST_COORDINATE:g}, unlike row {row}")
+            raise ValueError(
+                f"{name} must have a length of at least {1 / MOST_COORDINATE:g}, unlike row {row}"
+            )
         words[:, 0] = norms.view(np.uint64)
         return words
 

@@ -1,4 +1,6 @@
-"""What a sample of points says before anything is inserted: distances, a radius for k neighbors, and the recall."""
+"""What a sample of points says before anything is inserted: distances, a radius for k neighbors,
+and the recall.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,14 @@ from lshfast.index.stores.values import Parameters, SearchRequest
 RADIUS_POINTS = 256
 RADIUS_SHARE = 0.95
 
-# Points whose distances to each other the plan is for, and those of them whose distances are computed.
+# Points whose distances to each other the plan is for, and those of them whose distances are
+# computed.
 PLAN_POINTS = 1024
 PLAN_QUERIES = 32
 
-# Pairs by which the functions of an index are checked, the points they are drawn from, and the neighbors of a point one
-# of which gives the direction of its pair, if fewer are within the radius. With fewer pairs than LEAST_PAIRS, nothing
-# is checked.
+# Pairs by which the functions of an index are checked, the points they are drawn from, and the
+# neighbors of a point one of which gives the direction of its pair, if fewer are within the radius.
+# With fewer pairs than LEAST_PAIRS, nothing is checked.
 CHECKED_PAIRS = 1024
 CHECKED_POINTS = 2048
 DIRECTIONS = 10
@@ -44,14 +47,16 @@ LEAST_PAIRS = 64
 MOST_PLANS = 10
 FEWER_MISSES = 0.7
 
-# The largest radius of angles, since no plan finds opposite vectors; and the least one of other distances, as a share
-# of the largest coordinate, since far smaller cells could not be numbered.
+# The largest radius of angles, since no plan finds opposite vectors; and the least one of other
+# distances, as a share of the largest coordinate, since far smaller cells could not be numbered.
 LARGEST_ANGLE = 0.75 * np.pi
 LEAST_RADIUS = 2.0**-40
 
 
 class PointPairs(NamedTuple):
-    """Points, points at the radius from them, and how many of the sample are within the radius: arrays of m rows."""
+    """Points, points at the radius from them, and how many of the sample are within the radius:
+    arrays of m rows.
+    """
 
     left: Any
     right: Any
@@ -59,7 +64,9 @@ class PointPairs(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The nearest other points of some points of a sample: int64 and float64 (m, count), the nearest first."""
+    """The nearest other points of some points of a sample: int64 and float64 (m, count), the
+    nearest first.
+    """
 
     places: Int64Array
     distances: Float64Array
@@ -97,11 +104,14 @@ class PointSample:
         return nearest.distances.reshape(-1)
 
     def radius_for(self, k: int, n: int) -> float:
-        """Return a distance within which most of the points have k of n entries; see the notes of `NearNeighbors`."""
+        """Return a distance within which most of the points have k of n entries; see the notes of
+        `NearNeighbors`.
+        """
         rank = max(1, math.ceil(k * len(self) / n))
         if rank >= len(self):
             raise ValueError(
-                f"a radius for k={k} of n={n:,} entries needs the {rank} nearest other points of each point of the "
+                f"a radius for k={k} of n={n:,} entries needs the {rank} nearest other points of "
+                "each point of the "
                 f"sample, which has {len(self)}: pass a larger sample, or a radius"
             )
         nearest = self.nearest_others(self.order[:RADIUS_POINTS], self.order, rank)
@@ -119,13 +129,19 @@ class PointSample:
         return max(radius, LEAST_RADIUS * float(np.abs(values).max(initial=0)))
 
     def nearest_others(self, queries: Int64Array, places: Int64Array, count: int) -> Nearest:
-        """Return the nearest of the points at `places` to those at `queries`, which are among them, without these."""
+        """Return the nearest of the points at `places` to those at `queries`, which are among them,
+        without these.
+        """
         measure = self.format.measure
-        parameters = Parameters(1, 1, 1, "", 0, None, family="sample", payload=measure.words, measure=measure.text)
+        parameters = Parameters(
+            1, 1, 1, "", 0, None, family="sample", payload=measure.words, measure=measure.text
+        )
         entries = np.zeros((len(places), 1 + measure.words), np.uint64)
         entries[:, 1:] = self.words[places]
         buckets = np.zeros((len(queries), 1, 1), np.uint64)
-        request = SearchRequest(buckets, self.words[queries], measure, count + 1, None, None, thread_count(None))
+        request = SearchRequest(
+            buckets, self.words[queries], measure, count + 1, None, None, thread_count(None)
+        )
         answers = search_entries(parameters, places, entries, request)
         neighbors = np.asarray(answers.keys, np.int64).reshape(len(queries), count + 1)
         distances = self.format.distances(answers.distances).reshape(neighbors.shape)
@@ -134,14 +150,18 @@ class PointSample:
         return Nearest(neighbors[others].reshape(shape), distances[others].reshape(shape))
 
     def pairs_at(self, radius: float) -> PointPairs | None:
-        """Return points and others at the radius, in the directions of their neighbors; None if there are too few."""
-        if self.format.nonzeros is not None:  # a point between two sparse ones may have too many nonzeros
+        """Return points and others at the radius, in the directions of their neighbors; None if
+        there are too few.
+        """
+        # A point between two sparse ones may have too many nonzeros.
+        if self.format.nonzeros is not None:
             return None
         places = self.order[:CHECKED_POINTS]
         queries = places[:CHECKED_PAIRS]
         nearest = self.nearest_others(queries, places, len(places) - 1)
         within = np.count_nonzero(nearest.distances <= radius, axis=1)
-        # The farther half of the neighbors within the radius: their directions may differ from those of the nearest.
+        # The farther half of the neighbors within the radius: their directions may differ from
+        # those of the nearest.
         apart = nearest.distances > 0
         first = np.maximum(apart.argmax(axis=1), within // 2)
         last = np.minimum(np.maximum(within, first + DIRECTIONS), nearest.places.shape[1])
@@ -160,7 +180,9 @@ class PointSample:
 
 
 def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
-    """Return which neighbors of each query to keep: all but itself, or but the last one if it is not among them."""
+    """Return which neighbors of each query to keep: all but itself, or but the last one if it is
+    not among them.
+    """
     others: BoolArray = neighbors != queries[:, np.newaxis]
     others[others.all(axis=1), -1] = False
     return others
@@ -169,7 +191,9 @@ def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
 def points_towards(
     format: PointFormat, left: Any, towards: Any, radius: float, rng: np.random.Generator
 ) -> tuple[npt.NDArray[Any], BoolArray]:
-    """Return for each point one at the radius on the way to another point, and for which of them there is one."""
+    """Return for each point one at the radius on the way to another point, and for which of them
+    there is one.
+    """
     if format.metric == "hamming":
         return _codes_towards(format, left, towards, radius, rng)
     start = left.astype(np.float64)
@@ -184,14 +208,20 @@ def points_towards(
             right = lengths * (start * np.cos(radius) + step / size * np.sin(radius))
     else:
         step = end - start
-        size = np.linalg.norm(step, ord=1 if format.metric == "manhattan" else 2, axis=1, keepdims=True)
+        size = np.linalg.norm(
+            step, ord=1 if format.metric == "manhattan" else 2, axis=1, keepdims=True
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             right = start + step / size * radius
     return right, np.isfinite(right).all(axis=1)
 
 
 def _codes_towards(
-    format: PointFormat, left: UInt64Array, towards: UInt64Array, radius: float, rng: np.random.Generator
+    format: PointFormat,
+    left: UInt64Array,
+    towards: UInt64Array,
+    radius: float,
+    rng: np.random.Generator,
 ) -> tuple[UInt64Array, BoolArray]:
     bits = np.unpackbits((left ^ towards).view(np.uint8), axis=1, bitorder="little")
     # The bits that differ are changed first, in random order, and then others.
@@ -200,13 +230,17 @@ def _codes_towards(
     changed = np.argsort(chances, axis=1)[:, : int(radius)]
     flips = np.zeros_like(bits)
     np.put_along_axis(flips, changed, 1, axis=1)
-    return left ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64), np.ones(len(left), np.bool_)
+    return left ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64), np.ones(
+        len(left), np.bool_
+    )
 
 
 def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
-    """Return the share of pairs whose right point a query for the left one finds, by the functions of a plan.
+    """Return the share of pairs whose right point a query for the left one finds, by the functions
+    of a plan.
 
-    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one dense place.
+    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one
+    dense place.
     """
     slots = plan.row_slots(pairs.right)
     if isinstance(plan, CodesPlan):
@@ -223,7 +257,8 @@ def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
 def plan_for_sample(
     request: PlanRequest, families: Sequence[Sequence[Family[Any]]], sample: PointSample
 ) -> NeighborsPlan:
-    """Return the cheapest plan whose functions find the pairs of a sample at the radius often enough.
+    """Return the cheapest plan whose functions find the pairs of a sample at the radius often
+    enough.
 
     It is planned for fewer and fewer misses, until this is so.
     """
@@ -244,7 +279,9 @@ def sample_of(format: PointFormat, sample: Any, seed: int) -> Any:
     """Return a `PointSample` of points, which are checked, or distances or None as they are."""
     if sample is None:
         return None
-    sparse = hasattr(sample, "indptr") or hasattr(sample, "tocsr") or isinstance(sample, SparsePoints)
+    sparse = (
+        hasattr(sample, "indptr") or hasattr(sample, "tocsr") or isinstance(sample, SparsePoints)
+    )
     if not sparse and array_of(sample, "sample").ndim < 2:
         return sample
     words = format.check(sample, "sample")[1]
@@ -254,11 +291,14 @@ def sample_of(format: PointFormat, sample: Any, seed: int) -> Any:
 
 
 def bound_for_neighbors(sample: Any, n: int, k: int | None, by_cosine: bool) -> Bound:
-    """Return the bound that a sample has for k neighbors, or raise ValueError if there is no sample or no k."""
+    """Return the bound that a sample has for k neighbors, or raise ValueError if there is no sample
+    or no k.
+    """
     argument = "threshold" if by_cosine else "radius"
     if k is None or not isinstance(sample, PointSample):
         raise ValueError(
-            f"{argument} is needed: pass one, or a sample of points (m, dim) and k, the number of neighbors that it is "
+            f"{argument} is needed: pass one, or a sample of points (m, dim) and k, the number of "
+            "neighbors that it is "
             "chosen for"
         )
     radius = sample.radius_for(check_int("k", k, 1), check_int("n", n, 1, 2**62))

@@ -16,25 +16,35 @@ from lshfast.index.stores.values import Neighbors, Parameters, SearchRequest
 
 
 def scan(
-    store: Store, parameters: Parameters, measure: Measure, points: UInt64Array, k: int, threads: int
+    store: Store,
+    parameters: Parameters,
+    measure: Measure,
+    points: UInt64Array,
+    k: int,
+    threads: int,
 ) -> Neighbors:
-    """Return the k nearest entries to each of m points, uint64 (m, payload), as `Store.search` does for all buckets.
+    """Return the k nearest entries to each of m points, uint64 (m, payload), as `Store.search` does
+    for all buckets.
 
     Each batch of entries is searched as one bucket, so the kernels and the distances are the same.
     """
     one = replace(parameters, num_perm=1, bands=1)
-    request = SearchRequest(np.zeros((len(points), 1, 1), np.uint64), points, measure, k, None, None, threads)
+    request = SearchRequest(
+        np.zeros((len(points), 1, 1), np.uint64), points, measure, k, None, None, threads
+    )
     best: list[list[tuple[float, int, Any]]] = [[] for _ in range(len(points))]
     examined = 0
     for keys, rows in store.items():
         entries = rows[:, parameters.num_perm - 1 :].copy()
         entries[:, 0] = 0
         found = search_entries(one, keys, entries, request)
-        distances, names = found.distances.tolist(), listed(found.keys)
+        distances = found.distances.tolist()
+        names = listed(found.keys)
         for query, (start, stop) in enumerate(
             zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
         ):
-            # Equally near entries are in the order of their keys within a batch, and of the batches otherwise.
+            # Equally near entries are in the order of their keys within a batch, and of the batches
+            # otherwise.
             more = [(distances[i], examined + i - start, names[i]) for i in range(start, stop)]
             best[query] = _nearest(best[query] + more, k)
         examined += len(keys)
@@ -42,7 +52,10 @@ def scan(
     flat = [entry for each in best for entry in each]
     keys = as_column([key for _, _, key in flat])
     return Neighbors(
-        offsets, keys, np.array([value for value, _, _ in flat], np.float64), np.full(len(points), examined, np.int64)
+        offsets,
+        keys,
+        np.array([value for value, _, _ in flat], np.float64),
+        np.full(len(points), examined, np.int64),
     )
 
 

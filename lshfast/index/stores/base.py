@@ -1,4 +1,6 @@
-"""The interface between an index and its store, which holds keys, their signatures, and the bands over them."""
+"""The interface between an index and its store, which holds keys, their signatures, and the bands
+over them.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,22 @@ from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Arra
 from lshfast.index.keys import Column, as_column, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores.searching import search_all_codes, search_candidates
-from lshfast.index.stores.values import CodesRequest, Found, Limit, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.values import (
+    CodesRequest,
+    Found,
+    Limit,
+    Neighbors,
+    OnDuplicate,
+    Parameters,
+    SearchRequest,
+)
 
 
 class Store(ABC):
     """Base class of stores, which hold entries (keys and signatures) and the bands that find them.
 
-    A candidate of a query is an entry that equals it in all rows of at least one band. The signature of an empty set,
-    all ones, is stored, and is never a candidate.
+    A candidate of a query is an entry that equals it in all rows of at least one band. The
+    signature of an empty set, all ones, is stored, and is never a candidate.
 
     Attributes
     ----------
@@ -38,7 +48,9 @@ class Store(ABC):
     @property
     @abstractmethod
     def kind(self) -> str | None:
-        """Type of the keys: "int", "str" or "object"; None if there are no keys, "object" if it is not known."""
+        """Type of the keys: "int", "str" or "object"; None if there are no keys, "object" if it is
+        not known.
+        """
 
     @abstractmethod
     def bind(self, parameters: Parameters) -> None:
@@ -59,7 +71,9 @@ class Store(ABC):
         """Return which keys have an entry, bool (n,)."""
 
     @abstractmethod
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         """Store entries, all of the batch or none.
 
         Parameters
@@ -68,8 +82,8 @@ class Store(ABC):
             n keys.
         signatures : ndarray of uint64, shape (n, num_perm)
         on_duplicate : {"error", "replace", "skip"}
-            What to do if a key is stored already, or twice in the batch: raise an error, store the last signature, or
-            keep the first one.
+            What to do if a key is stored already, or twice in the batch: raise an error, store the
+            last signature, or keep the first one.
         copy : bool
             False if the signatures will never change, so that the store need not copy them.
 
@@ -81,11 +95,14 @@ class Store(ABC):
         Raises
         ------
         DuplicateKeyError
-            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one. Nothing is inserted.
+            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
+            Nothing is inserted.
         """
 
     def check_kind(self, kind: str) -> None:  # noqa: B027 (most stores accept keys of all types)
-        """Raise TypeError if keys of this type ("int", "str", or "object" for all others) cannot be added."""
+        """Raise TypeError if keys of this type ("int", "str", or "object" for all others) cannot be
+        added.
+        """
 
     @abstractmethod
     def remove(self, keys: Column) -> None:
@@ -98,18 +115,22 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
+    def query(
+        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+    ) -> Found:
         """Find the candidates of each query.
 
         Parameters
         ----------
         signatures : ndarray of uint64, shape (m, num_perm)
         least : int or None
-            Omit candidates with fewer equal slots; None returns all candidates without counting equal slots.
+            Omit candidates with fewer equal slots; None returns all candidates without counting
+            equal slots.
         threads : int
             At least 1; the result does not depend on it.
         most : int, optional
-            With `least`: only so many candidates, those with the most equal slots, are wanted. A store may return more.
+            With `least`: only so many candidates, those with the most equal slots, are wanted. A
+            store may return more.
         """
 
     def search(
@@ -124,30 +145,42 @@ class Store(ABC):
     ) -> Neighbors:
         """Find the entries that share a bucket with each of m queries, and their distances to it.
 
-        Each entry that shares a bucket is examined once: its distance is computed by the `measure` of the parameters,
-        from its payload and that of the query.
+        Each entry that shares a bucket is examined once: its distance is computed by the `measure`
+        of the parameters, from its payload and that of the query.
 
         Parameters
         ----------
         buckets : ndarray of uint64, shape (m, bands, probes)
-            The values of the buckets that are searched in each band, the most promising first; all ones for none. The
-            first buckets of all bands are searched before the second ones.
+            The values of the buckets that are searched in each band, the most promising first; all
+            ones for none. The first buckets of all bands are searched before the second ones.
         points : ndarray of uint64, shape (m, payload)
         most : int, optional
             Return only so many of the nearest entries; at least 1.
         within : float, optional
             Return only entries at this distance or less.
         limit : Limit, optional
-            End the examination of a query early. Which entries are examined then depends on the store.
+            End the examination of a query early. Which entries are examined then depends on the
+            store.
         threads : int
             At least 1; the result does not depend on it.
         """
         p = self._searched(points, len(buckets))
-        if buckets.ndim != 3 or buckets.shape[1] != p.bands or not buckets.shape[2] or buckets.dtype != np.uint64:
-            raise ValueError(f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} {buckets.shape}")
+        if (
+            buckets.ndim != 3
+            or buckets.shape[1] != p.bands
+            or not buckets.shape[2]
+            or buckets.dtype != np.uint64
+        ):
+            raise ValueError(
+                f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} "
+                f"{buckets.shape}"
+            )
         most, within = _ends(most, within)
-        buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
-        return self._search(SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads))
+        buckets = np.ascontiguousarray(buckets)
+        points = np.ascontiguousarray(points)
+        return self._search(
+            SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads)
+        )
 
     def search_codes(
         self,
@@ -173,23 +206,34 @@ class Store(ABC):
         """
         p = self._searched(points, len(codes))
         if not p.head or codes.shape != (len(codes), p.num_perm) or codes.dtype != np.uint64:
-            raise ValueError(f"codes must be uint64 (m, {p.num_perm}) of an index of codes, not {codes.shape}")
+            raise ValueError(
+                f"codes must be uint64 (m, {p.num_perm}) of an index of codes, not {codes.shape}"
+            )
         most, within = _ends(most, within)
-        codes, points = np.ascontiguousarray(codes), np.ascontiguousarray(points)
+        codes = np.ascontiguousarray(codes)
+        points = np.ascontiguousarray(points)
         measure = measure_of(p.measure)
-        return self._search_codes(CodesRequest(codes, points, near, enough, measure, most, within, limit, threads))
+        return self._search_codes(
+            CodesRequest(codes, points, near, enough, measure, most, within, limit, threads)
+        )
 
     def _searched(self, points: UInt64Array, m: int) -> Parameters:
         """Return the parameters, or raise ValueError if points are not those of m queries."""
         p = self.parameters
         if p is None or not p.measure or not p.apart:
-            raise ValueError("the parameters of the store name no measure: its rows have no distances")
+            raise ValueError(
+                "the parameters of the store name no measure: its rows have no distances"
+            )
         if points.shape != (m, p.payload) or points.dtype != np.uint64:
-            raise ValueError(f"points must be uint64 {m, p.payload}, not {points.dtype} {points.shape}")
+            raise ValueError(
+                f"points must be uint64 {m, p.payload}, not {points.dtype} {points.shape}"
+            )
         return p
 
     def _search_codes(self, search: CodesRequest) -> Neighbors:
-        """Do what `search_codes` does, with checked arguments. The default copies all entries to memory."""
+        """Do what `search_codes` does, with checked arguments. The default copies all entries to
+        memory.
+        """
         assert self.parameters is not None
         return search_all_codes(self.items, self.parameters, search)
 
@@ -201,7 +245,11 @@ class Store(ABC):
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         """Return those of these keys that have an entry, and their signatures."""
         wanted = set(listed(keys))
-        held = [(key, row) for some, rows in self.items() for key, row in zip(listed(some), rows, strict=True)]
+        held = [
+            (key, row)
+            for some, rows in self.items()
+            for key, row in zip(listed(some), rows, strict=True)
+        ]
         found = [(key, row) for key, row in held if key in wanted]
         assert self.parameters is not None
         rows = np.array([row for _, row in found], np.uint64).reshape(-1, self.parameters.words)
@@ -224,7 +272,9 @@ class Store(ABC):
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
     def insert_plain(self, key: Any, signature: Any) -> bool:
-        """Return whether this has stored a new entry at once; if it has not, `insert_one` gives the answer."""
+        """Return whether this has stored a new entry at once; if it has not, `insert_one` gives the
+        answer.
+        """
         return False
 
     def contains_one(self, key: Any) -> bool:
@@ -235,13 +285,19 @@ class Store(ABC):
         """Remove the entry of one key, as `remove` does."""
         self.remove(as_column([key]))
 
-    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
-        """Find the candidates of one signature, (num_perm,); return their keys and numbers of equal slots."""
+    def query_one(
+        self, signature: UInt64Array, least: int | None
+    ) -> tuple[list[Any], list[int] | None]:
+        """Find the candidates of one signature, (num_perm,); return their keys and numbers of equal
+        slots.
+        """
         found = self.query(signature[np.newaxis], least=least, threads=1)
         return listed(found.keys), None if found.agreements is None else found.agreements.tolist()
 
     def query_plain(self, signature: Any) -> list[Any] | None:
-        """Return the keys of the candidates in order, if they are found at once; if not, `query_one` finds them."""
+        """Return the keys of the candidates in order, if they are found at once; if not,
+        `query_one` finds them.
+        """
         return None
 
     def all_keys(self) -> Iterator[Column]:
@@ -250,7 +306,8 @@ class Store(ABC):
             yield keys
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
-        """Return the numbers of buckets with 1, 2-3, 4-7, ... rows, the largest size, and the sum of the squared sizes.
+        """Return the numbers of buckets with 1, 2-3, 4-7, ... rows, the largest size, and the sum
+        of the squared sizes.
 
         A store that cannot count them without reading all entries returns zeros.
         """

@@ -63,7 +63,8 @@ class FileStore(LockedStore):
     path : path
         Path of a saved index.
     mode : {"r", "r+", "c"}
-        "r" only reads. "r+" reads and writes. "c" keeps changes in memory, so that they can be saved to another file.
+        "r" only reads. "r+" reads and writes. "c" keeps changes in memory, so that they can be
+        saved to another file.
     verify : bool, optional
         See `LSHIndex.open`.
     """
@@ -71,13 +72,17 @@ class FileStore(LockedStore):
     path: str
     parameters: Parameters | None
 
-    def __init__(self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
+    ) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         if sys.byteorder != "little":
             raise OSError("files of an index are little-endian, and this machine is not")
         super().__init__()
-        self.path, self.mode = os.path.abspath(path), mode  # absolute, as the process may change its folder
+        # absolute, as the process may change its folder
+        self.path = os.path.abspath(path)
+        self.mode = mode
         self._pid = os.getpid()  # a forked child shares the lock, but must neither write nor unlock
         self._open(verify)
         if verify:
@@ -112,13 +117,18 @@ class FileStore(LockedStore):
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
         if self.mode == "r+" and not self._is_owner():
-            raise ValueError(f"{self.path} was opened before this process was forked: only the parent may write to it")
+            raise ValueError(
+                f"{self.path} was opened before this process was forked: only the parent may "
+                "write to it"
+            )
 
     def _check_in_place(self) -> None:
         """Raise ValueError if changes cannot be written to this file."""
         self.check_writable()
         if self.mode != "r+":
-            raise ValueError(f"{self.path} is open for reading only: save the index to another file")
+            raise ValueError(
+                f"{self.path} is open for reading only: save the index to another file"
+            )
 
     def _is_owner(self) -> bool:
         """Return whether this process opened the file, and is not a child that was forked later."""
@@ -128,21 +138,24 @@ class FileStore(LockedStore):
         growing = super()._alone_for_writing()
         return None if growing is None or (self.mode == "r+" and not self._is_owner()) else growing
 
-    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+    def query_one(
+        self, signature: UInt64Array, least: int | None
+    ) -> tuple[list[Any], list[int] | None]:
         with self.gate.reading():  # `commit` may be moving the growing segment to the file
             return self.segments.query_one(signature, least)
 
     def commit(self, progress: Progress | None = None) -> None:
         """Write all changes to the file, and wait until they are on the disk.
 
-        Segments of about the same size are merged, so that their number grows with the logarithm of the number of
-        entries. `progress` is called with ("save", bytes done, bytes in total).
+        Segments of about the same size are merged, so that their number grows with the logarithm of
+        the number of entries. `progress` is called with ("save", bytes done, bytes in total).
 
         Raises
         ------
         OSError
-            If the file cannot be written. The index keeps the changes, and a later commit writes them. The file is in
-            its old state; if only the last step fails, which syncs a header, it is in the new state.
+            If the file cannot be written. The index keeps the changes, and a later commit writes
+            them. The file is in its old state; if only the last step fails, which syncs a header,
+            it is in the new state.
         """
         with self.gate.writing():
             self._check_open()
@@ -161,10 +174,13 @@ class FileStore(LockedStore):
         self._append([*kept, *added], tell)
 
     def _append(self, segments: list[Segment], tell: Meter) -> None:
-        """Append segments that are not in the file yet, and a directory of all segments; then change the headers."""
+        """Append segments that are not in the file yet, and a directory of all segments; then
+        change the headers.
+        """
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        before = read_headers(self._on_disk()).state  # newer than in memory if a commit failed in its last step
+        # Newer than in memory if a commit failed in its last step.
+        before = read_headers(self._on_disk()).state
         assert self.parameters is not None
         try:
             with named_errors(self.path):
@@ -185,7 +201,8 @@ class FileStore(LockedStore):
                 if read_headers(self._on_disk()).state == before:
                     file.truncate(end)
             raise
-        # One call, so no signal handler runs in between, and no entry is both in the file and in memory.
+        # One call, so no signal handler runs in between, and no entry is both in the file and in
+        # memory.
         vars(self).update(_map=data, _directory=directory, _segments=written)
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:
@@ -193,18 +210,20 @@ class FileStore(LockedStore):
         return mapped(self._check_open())
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Rewrite the file with all entries in one segment, without deleted rows and unused space; this commits.
+        """Rewrite the file with all entries in one segment, without deleted rows and unused space;
+        this commits.
 
-        The new file replaces the old one when it is complete, so both need disk space until then. Readers that have the
-        old file open continue to see it; on Windows, the file cannot be replaced while they do. A file that would not
-        change is not written. `progress` is called with ("save", bytes done, bytes in total).
+        The new file replaces the old one when it is complete, so both need disk space until then.
+        Readers that have the old file open continue to see it; on Windows, the file cannot be
+        replaced while they do. A file that would not change is not written. `progress` is called
+        with ("save", bytes done, bytes in total).
 
         Raises
         ------
         OSError
-            If the file cannot be written. The old file is unchanged, and the index keeps the changes. If only the last
-            step fails, which syncs the folder, the new file is in place. If the new file cannot be opened, the index is
-            closed.
+            If the file cannot be written. The old file is unchanged, and the index keeps the
+            changes. If only the last step fails, which syncs the folder, the new file is in place.
+            If the new file cannot be opened, the index is closed.
         """
         with self.gate.writing():
             self._check_open()
@@ -213,20 +232,32 @@ class FileStore(LockedStore):
             if self._is_compact():
                 self.segments.growing = None
                 return
-            if OPEN_FILES_STAY:  # the old file is closed before the new one is renamed, which may fail
+            # The old file is closed before the new one is renamed, which may fail.
+            if OPEN_FILES_STAY:
                 self._commit(None)
             kind = self.kind or self._directory.kind
             segments = list(filter(len, self.segments.all))
             self.check_sums(self.segments.fixed)
-            room = _room(segments[0]) if len(segments) == 1 and segments[0].deleted is not None else PIECE_ROWS
+            room = (
+                _room(segments[0])
+                if len(segments) == 1 and segments[0].deleted is not None
+                else PIECE_ROWS
+            )
             try:
                 write_file(
-                    self.path, self.parameters, kind, segments, ours=self._release_file, progress=progress, batch=room
+                    self.path,
+                    self.parameters,
+                    kind,
+                    segments,
+                    ours=self._release_file,
+                    progress=progress,
+                    batch=room,
                 )
                 self._reopen()
             except BaseException as error:
                 if not self.closed and not self._is_current():
-                    clear_frames(error.__traceback__)  # an interrupt may leave the new file open and locked in one
+                    # An interrupt may leave the new file open and locked in one.
+                    clear_frames(error.__traceback__)
                     self._reopen()
                 raise
 
@@ -240,7 +271,9 @@ class FileStore(LockedStore):
             return True
 
     def _reopen(self) -> None:
-        """Release the file and open the new file of the same name; if that fails, close the index."""
+        """Release the file and open the new file of the same name; if that fails, close the
+        index.
+        """
         try:
             self._release_file()
             self._open(False)
@@ -249,19 +282,29 @@ class FileStore(LockedStore):
             raise
 
     def _is_compact(self) -> bool:
-        """Return whether `compact` would write the same file: first state, one full segment, and no changes."""
+        """Return whether `compact` would write the same file: first state, one full segment, and no
+        changes.
+        """
         data = self._on_disk()
         _, state, start, nbytes, _ = read_headers(data)
         headers = headers_of(data)
-        fixed, growing = self.segments.fixed, self.segments.growing
+        fixed = self.segments.fixed
+        growing = self.segments.growing
         pending = growing is not None and len(growing)
         written = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
-        return state == 1 and headers[0] == headers[1] and start + nbytes == len(data) and written and not pending
+        return (
+            state == 1
+            and headers[0] == headers[1]
+            and start + nbytes == len(data)
+            and written
+            and not pending
+        )
 
     def verify(self) -> None:
         """Check the whole file: both headers, all checksums, and that tables and entries agree.
 
-        The second header may be that of the previous state, as after a commit that ended between the two headers.
+        The second header may be that of the previous state, as after a commit that ended between
+        the two headers.
         """
         with self.gate.reading(), named_format(self.path):
             data, _ = newest(self._check_open())
@@ -270,7 +313,9 @@ class FileStore(LockedStore):
             check_segments(segments, self._directory.parameters)
 
     def check_sums(self, segments: list[Segment]) -> None:
-        """Check the checksums of segments in the file, before their content is written with new checksums."""
+        """Check the checksums of segments in the file, before their content is written with new
+        checksums.
+        """
         with named_format(self.path):
             for segment in segments:
                 self._segment(segment.where, True)
@@ -281,14 +326,21 @@ class FileStore(LockedStore):
 
     def _figures(self) -> dict[str, int]:
         figures = self.segments.figures()
-        used = sum(section.nbytes for record in self._directory.segments for section in record.sections)
-        return {**figures, "file size": len(self._map), "file waste": max(0, len(self._map) - FIRST_SECTION - used)}
+        used = sum(
+            section.nbytes for record in self._directory.segments for section in record.sections
+        )
+        return {
+            **figures,
+            "file size": len(self._map),
+            "file waste": max(0, len(self._map) - FIRST_SECTION - used),
+        }
 
     def __repr__(self) -> str:
         return f"FileStore({self.path!r}, mode={self.mode!r}, {self._size()})"
 
     def close(self) -> None:
-        with self.gate.writing():  # held until the end, as entries inserted after the commit would be lost
+        # Held until the end, as entries inserted after the commit would be lost.
+        with self.gate.writing():
             if self._file is not None and self.mode == "r+" and self._is_owner():
                 self._commit(None)
             self._end()
@@ -318,7 +370,11 @@ class FileStore(LockedStore):
             self._check_kind(kind)
 
     def _check_kind(self, kind: str) -> None:
-        held = [segment.kind for segment in self.segments.all if segment.deleted is not None or len(segment)]
+        held = [
+            segment.kind
+            for segment in self.segments.all
+            if segment.deleted is not None or len(segment)
+        ]
         check_kind(kind, held[0] if held else None)
 
     def _check_keys(self, keys: Column) -> None:
@@ -331,15 +387,24 @@ class FileStore(LockedStore):
 
 
 def check_kind(kind: str, held: str | None) -> None:
-    """Raise TypeError if keys of this type cannot be added to those of type `held` (None: no keys) in one file."""
+    """Raise TypeError if keys of this type cannot be added to those of type `held` (None: no keys)
+    in one file.
+    """
     if held is None and kind not in SECTIONS:
-        raise TypeError("the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs")
+        raise TypeError(
+            "the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs"
+        )
     if held not in (None, kind):
-        raise TypeError(f"the keys of this index are {KIND_NAMES[str(held)]}; not all given keys have this type")
+        raise TypeError(
+            f"the keys of this index are {KIND_NAMES[str(held)]}; not all given keys have this type"
+        )
 
 
-def check_target(path: str | os.PathLike[str], overwrite: bool = False, magic: bytes = HEADER.magic) -> None:
-    """Check that a new index may be written to a path; it may replace only an index or an empty file.
+def check_target(
+    path: str | os.PathLike[str], overwrite: bool = False, magic: bytes = HEADER.magic
+) -> None:
+    """Check that a new index may be written to a path; it may replace only an index or an empty
+    file.
 
     Parameters
     ----------
@@ -352,8 +417,8 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False, magic: b
     Raises
     ------
     OSError
-        IsADirectoryError for a folder; FileExistsError for a file that is not an index; OSError for a device, pipe or
-        socket, and for "-", which is standard output in other places.
+        IsADirectoryError for a folder; FileExistsError for a file that is not an index; OSError for
+        a device, pipe or socket, and for "-", which is standard output in other places.
     """
     name = os.fspath(path)
     if name in ("-", b"-"):
@@ -365,11 +430,17 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False, magic: b
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "an index is written to a file, and this is a device, pipe or socket", name)
+        raise OSError(
+            errno.EINVAL,
+            "an index is written to a file, and this is a device, pipe or socket",
+            name,
+        )
     if not overwrite:
         with open(path, "rb") as file:
             if file.read(len(HEADER.magic)) not in (magic, b""):
-                raise FileExistsError(errno.EEXIST, "this file is not an index; overwrite replaces it", name)
+                raise FileExistsError(
+                    errno.EEXIST, "this file is not an index; overwrite replaces it", name
+                )
 
 
 def save_store(
@@ -392,7 +463,13 @@ def save_store(
     for keys, signatures in store.items():
         whole = whole or empty_segment(parameters, kind_of(keys))
         whole.tables.write(whole.admit(keys)[0], signatures)
-    write_file(path, parameters, whole.kind if whole else "int", [whole] if whole else [], progress=progress)
+    write_file(
+        path,
+        parameters,
+        whole.kind if whole else "int",
+        [whole] if whole else [],
+        progress=progress,
+    )
 
 
 def write_file(
@@ -405,24 +482,29 @@ def write_file(
     progress: Progress | None = None,
     batch: int = PIECE_ROWS,
 ) -> None:
-    """Write the entries of segments, as one segment, to a new file; it replaces an old file and has its permissions.
+    """Write the entries of segments, as one segment, to a new file; it replaces an old file and has
+    its permissions.
 
-    `ours` releases the old file, if this process has it open and locked. The list of segments is modified. See `built`
-    for `batch`.
+    `ours` releases the old file, if this process has it open and locked. The list of segments is
+    modified. See `built` for `batch`.
     """
     if kind == "object":  # entries with keys of other types may have been removed
         keys = concatenate([segment.names_of(segment.tables.rows_in_use()) for segment in segments])
         kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
-        raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
+        raise TypeError(
+            "only an index whose keys are all ints of 64 bits, or all strs, can be saved"
+        )
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
-    segments[:] = filter(len, segments)  # in place, as the caller refers to the list, and memory must be released
+    # In place, as the caller refers to the list, and memory must be released.
+    segments[:] = filter(len, segments)
     tell = Meter(progress)
     if segments[1:] or any(each.kind != kind or len(each) < each.tables.limit for each in segments):
         tell.expect(segments)
         segments[:] = [built(parameters, kind, segments, tell, batch)]
-    segments[:] = [Segment(segment.tables, kind) for segment in segments]  # without records of where they are stored
+    # Without records of where they are stored.
+    segments[:] = [Segment(segment.tables, kind) for segment in segments]
     tell.expect(segments)
     with ExitStack() as held:
         if ours is None:
@@ -440,10 +522,14 @@ def write_file(
 
 
 def _room(segment: Segment) -> int:
-    """Return the rows of a batch for which rebuilt tables are no longer than those of a fixed segment."""
+    """Return the rows of a batch for which rebuilt tables are no longer than those of a fixed
+    segment.
+    """
     return min(max(segment.tables.room(), 1), PIECE_ROWS)
 
 
 def _is_written(segment: Segment) -> bool:
     """Return whether a fixed segment has no deletions that are not stored yet."""
-    return segment.deleted is not None and int(segment.deleted.sum()) == segment.deleted_when_written
+    return (
+        segment.deleted is not None and int(segment.deleted.sum()) == segment.deleted_when_written
+    )

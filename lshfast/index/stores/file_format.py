@@ -40,13 +40,22 @@ SECTIONS = {
     "str": ("deleted", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
 }
 DTYPES = {
-    "deleted": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
-    "integers": "<i8", "starts": "<i8", "lengths": "<u4", "bytes": "u1",
-}  # fmt: skip
+    "deleted": "u1",
+    "shape": "<u8",
+    "tables": "<u8",
+    "pool": "<u4",
+    "signatures": "<u8",
+    "integers": "<i8",
+    "starts": "<i8",
+    "lengths": "<u4",
+    "bytes": "u1",
+}
 
 
 class Section(NamedTuple):
-    """The place of a section (an offset, or a number that the store assigned), its size in bytes, and its checksum."""
+    """The place of a section (an offset, or a number that the store assigned), its size in bytes,
+    and its checksum.
+    """
 
     where: int
     nbytes: int
@@ -79,12 +88,22 @@ class Directory:
         p = self.parameters
         threshold = math.nan if p.threshold is None else p.threshold
         head = _HEAD.pack(
-            _MAGIC, self.version, len(self.segments), p.num_perm, p.bands, p.rows_per_band, p.seed, threshold,
-            p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
-        )  # fmt: skip
+            _MAGIC,
+            self.version,
+            len(self.segments),
+            p.num_perm,
+            p.bands,
+            p.rows_per_band,
+            p.seed,
+            threshold,
+            p.scheme.encode("ascii"),
+            self.kind.encode("ascii"),
+            p.shingles.encode("ascii"),
+        )
         body = [head]
         if p.family:
-            family, measure = p.family.encode(), p.measure.encode("ascii")
+            family = p.family.encode()
+            measure = p.measure.encode("ascii")
             body += [_FAMILY.pack(p.payload, len(family), len(measure)), family, measure]
         for segment in self.segments:
             body.append(struct.pack("<Q", segment.rows))
@@ -111,16 +130,23 @@ class Directory:
         except UnicodeDecodeError:
             raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
         if version == 1 and scheme not in get_args(Scheme):
-            raise FormatError(f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}")
+            raise FormatError(
+                f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}"
+            )
         if version == 2 and scheme:
-            raise FormatError(f"directory: signatures of scheme {scheme!r}, but those of a family have none")
+            raise FormatError(
+                f"directory: signatures of scheme {scheme!r}, but those of a family have none"
+            )
         if not (math.isnan(threshold) or 0 < threshold <= 1):
             raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
         if kind not in SECTIONS:
             raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
         if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
             raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
-        body, (family, payload, measure) = _HEAD.size, ("", 0, "")
+        body = _HEAD.size
+        family = ""
+        payload = 0
+        measure = ""
         if version == 2:
             body, family, payload, measure = _unpack_family(data)
         each = 8 + _SECTION.size * len(SECTIONS[kind])
@@ -128,18 +154,24 @@ class Directory:
             raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
         try:
             known = None if math.isnan(threshold) else threshold
-            parameters = Parameters(num_perm, bands, rows, scheme, seed, known, shingles, family, payload, measure)
+            parameters = Parameters(
+                num_perm, bands, rows, scheme, seed, known, shingles, family, payload, measure
+            )
         except ValueError as error:
             raise FormatError(f"directory: {error}") from None
         segments = []
         for start in range(body, body + each * count, each):
-            sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
+            sections = tuple(
+                Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each])
+            )
             segments.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
         return cls(parameters, kind, tuple(segments))
 
 
 def _unpack_family(data: bytes) -> tuple[int, str, int, str]:
-    """Return where the segments of a directory of version 2 begin; the family, the payload and the measure."""
+    """Return where the segments of a directory of version 2 begin; the family, the payload and the
+    measure.
+    """
     start = _HEAD.size + _FAMILY.size
     if len(data) < start + 8:
         raise FormatError(f"directory: {len(data)} bytes, which do not hold a family")
@@ -150,7 +182,9 @@ def _unpack_family(data: bytes) -> tuple[int, str, int, str]:
     try:
         return start + family + measure, texts[0].decode(), payload, texts[1].decode("ascii")
     except UnicodeDecodeError as error:
-        raise FormatError(f"directory: the family is no UTF-8, or the measure no ASCII: {error}") from None
+        raise FormatError(
+            f"directory: the family is no UTF-8, or the measure no ASCII: {error}"
+        ) from None
 
 
 Put = Callable[["list[npt.NDArray[Any]]"], Section]
@@ -161,7 +195,9 @@ def write_segment(segment: Segment, put: Put) -> SegmentRecord:
     if isinstance(segment.where, SegmentRecord):
         if segment.deleted is None or int(segment.deleted.sum()) == segment.deleted_when_written:
             return segment.where
-        return SegmentRecord(segment.where.rows, (put(_deleted(segment)), *segment.where.sections[1:]))
+        return SegmentRecord(
+            segment.where.rows, (put(_deleted(segment)), *segment.where.sections[1:])
+        )
     found = segment.tables.sections()
     made = [put(_deleted(segment))]
     for name in SECTIONS[segment.kind][1:]:
@@ -176,16 +212,21 @@ def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
 
 
 def open_segment(
-    directory: Directory, record: SegmentRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
+    directory: Directory,
+    record: SegmentRecord,
+    read: Callable[[Section], npt.NDArray[np.uint8]],
+    verify: bool,
 ) -> Segment:
     """Return a segment over its sections, which `read` returns as arrays of bytes.
 
     Raises
     ------
     FormatError
-        If the length, the checksum (if `verify`) or the content of a section is wrong; the error names the section.
+        If the length, the checksum (if `verify`) or the content of a section is wrong; the error
+        names the section.
     """
-    names, p = SECTIONS[directory.kind], directory.parameters
+    names = SECTIONS[directory.kind]
+    p = directory.parameters
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, section in zip(names, record.sections, strict=True):
         data = read(section)
@@ -204,15 +245,31 @@ def open_segment(
     bits = arrays.pop("deleted")
     if bits.size not in (0, (n + 7) // 8):
         raise FormatError(f"deleted: {bits.size} bytes for {n} rows")
-    deleted = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+    deleted = (
+        np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+    )
     try:
         tables = BandTables.over(
-            p.num_perm, p.bands, p.rows_per_band, directory.kind, arrays, deleted,
-            payload=p.payload, apart=p.apart, bits=p.bits, head=p.head,
-        )  # fmt: skip
+            p.num_perm,
+            p.bands,
+            p.rows_per_band,
+            directory.kind,
+            arrays,
+            deleted,
+            payload=p.payload,
+            apart=p.apart,
+            bits=p.bits,
+            head=p.head,
+        )
     except ValueError as error:
         raise FormatError(f"tables: {error}") from None
-    return Segment(tables, directory.kind, deleted=deleted, deleted_when_written=int(deleted.sum()), where=record)
+    return Segment(
+        tables,
+        directory.kind,
+        deleted=deleted,
+        deleted_when_written=int(deleted.sum()),
+        where=record,
+    )
 
 
 def check_segments(segments: list[Segment], parameters: Parameters) -> None:
@@ -225,13 +282,16 @@ def check_segments(segments: list[Segment], parameters: Parameters) -> None:
     """
     for segment in segments:
         _check_segment(segment, parameters)
-    segments = sorted(segments, key=len)  # the keys of each segment are looked up in all larger ones
+    # The keys of each segment are looked up in all larger ones.
+    segments = sorted(segments, key=len)
     for number, segment in enumerate(segments[:-1]):
         for keys, _ in _keys_of(segment):
             for other in segments[number + 1 :]:
                 again = np.flatnonzero(other.find(keys) >= 0)
                 if len(again):
-                    raise FormatError(f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two segments")
+                    raise FormatError(
+                        f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two segments"
+                    )
 
 
 def _keys_of(segment: Segment) -> Iterator[tuple[Column, Int64Array]]:
@@ -262,8 +322,8 @@ def _check_segment(segment: Segment, parameters: Parameters) -> None:
 def _check_rows(segment: Segment, p: Parameters) -> None:
     """Check that valid tables contain each row once, under its tag.
 
-    The actual and the expected contents are compared by the sum of the hashes of their entries. This needs no memory,
-    and reads tables and signatures sequentially.
+    The actual and the expected contents are compared by the sum of the hashes of their entries.
+    This needs no memory, and reads tables and signatures sequentially.
     """
     wanted = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
@@ -278,20 +338,29 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
         band_keys(signatures, p.bands, p.rows_per_band, keys, p.apart)
         for band in range(p.bands):
             full = keys[:, band] != EMPTY
-            wanted[:, band] += _sums(keys[full, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
+            wanted[:, band] += _sums(
+                keys[full, band] >> _HALF << _HALF | rows[full].astype(np.uint64)
+            )
     sections = {name: arrays[0] for name, arrays in segment.tables.sections().items()}
     end = 0
     for table, (_, length, _) in enumerate(sections["shape"].tolist()):
-        start, end = end, end + length + 1
+        start = end
+        end = end + length + 1
         held = np.zeros(2, np.uint64)
         for entries in _entries(sections["tables"][start:end], sections["pool"]):
             held += _sums(entries)
         if (held != wanted[:, table]).any():
             what = "the table of keys" if table == p.bands else f"band {table}"
-            raise FormatError(f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under its tag")
+            raise FormatError(
+                f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under "
+                "its tag"
+            )
 
 
-_HALF, _LOW, _SEVERAL, _NO_ROW = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31), np.uint32(2**32 - 1)
+_HALF = np.uint64(32)
+_LOW = np.uint64(2**32 - 1)
+_SEVERAL = np.uint64(2**31)
+_NO_ROW = np.uint32(2**32 - 1)
 
 
 def _sums(records: UInt64Array) -> UInt64Array:
@@ -300,7 +369,9 @@ def _sums(records: UInt64Array) -> UInt64Array:
 
 
 def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
-    """Yield the rows of a valid table, in pieces, each as an entry with its tag in the upper half."""
+    """Yield the rows of a valid table, in pieces, each as an entry with its tag in the
+    upper half.
+    """
     for start in range(0, len(table), PIECE_ROWS):
         piece = table[start : start + PIECE_ROWS]
         piece = piece[piece != EMPTY]
@@ -308,7 +379,8 @@ def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt6
         yield piece[~several]
         blocks = piece[several]
         first = 4 * (blocks & np.uint64(2**31 - 1)).astype(np.int64) + 2
-        slots, tags = pool[first - 1].astype(np.int64), blocks & ~_LOW
+        slots = pool[first - 1].astype(np.int64)
+        tags = blocks & ~_LOW
         small = slots <= PIECE_ROWS // 64
         ends = np.cumsum(slots[small], dtype=np.int64)
         at = np.arange(slots[small].sum(), dtype=np.int64)

@@ -1,8 +1,10 @@
-"""The bytes of an index file (two headers, sections, and a directory of the sections), and the lock of the file.
+"""The bytes of an index file (two headers, sections, and a directory of the sections), and the lock
+of the file.
 
-Only the two headers are ever changed; they contain the place of the directory. To change an index, new sections and a
-new directory are appended and synced, then one header is written and synced, then the other. At any time, at least one
-header is valid and refers to a complete state. docs/reference/file-format.md defines the format.
+Only the two headers are ever changed; they contain the place of the directory. To change an index,
+new sections and a new directory are appended and synced, then one header is written and synced,
+then the other. At any time, at least one header is valid and refers to a complete state.
+docs/reference/file-format.md defines the format.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class Meter:
     """Report the bytes of a file that are done, and the bytes that are expected in total."""
 
     def __init__(self, progress: Progress | None) -> None:
-        self._progress, self._done, self._total = progress, 0, 0
+        self._progress = progress
+        self._done = 0
+        self._total = 0
 
     def expect(self, segments: list[Segment]) -> None:
         """Expect the bytes of these segments, from now on."""
@@ -80,8 +84,12 @@ class Meter:
             self._progress("save", self._done, max(self._done, self._total))
 
 
-def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[Segment], tell: Tell) -> Directory:
-    """Append the sections of segments that are not stored yet, and return the directory of all segments."""
+def write_sections(
+    file: Any, parameters: Parameters, kind: str, segments: list[Segment], tell: Tell
+) -> Directory:
+    """Append the sections of segments that are not stored yet, and return the directory of all
+    segments.
+    """
 
     def put(arrays: list[npt.NDArray[Any]]) -> Section:
         start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
@@ -106,7 +114,9 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
 
 
 class State(NamedTuple):
-    """The fields of a header: the version, the state, and the offset, size and checksum of the directory."""
+    """The fields of a header: the version, the state, and the offset, size and checksum of the
+    directory.
+    """
 
     version: int
     state: int
@@ -129,7 +139,9 @@ def read_headers(data: Bytes) -> State:
     headers = list(filter(_is_whole, headers_of(data)))
     if not headers:
         known = bytes(data[:8]) == HEADER.magic
-        raise FormatError("header: both copies are damaged" if known else f"header: not {HEADER.name}")
+        raise FormatError(
+            "header: both copies are damaged" if known else f"header: not {HEADER.name}"
+        )
     version, _, state, *directory = HEADER.unpack(max(headers, key=_state_of))
     if state == 2**64 - 1:
         raise FormatError(f"header: state {state}, which is too large")
@@ -143,32 +155,43 @@ def _state_of(header: bytes) -> int:
 
 
 def check_headers(headers: list[bytes]) -> None:
-    """Check both headers: the second is a copy of the first, or of an earlier state after an interrupted commit."""
+    """Check both headers: the second is a copy of the first, or of an earlier state after an
+    interrupted commit.
+    """
     for place, header in zip(HEADERS, headers, strict=True):
         if not _is_whole(header):
             raise FormatError(f"header: the one at byte {place} is damaged (compact repairs it)")
-    (*kind, _, first), (*other, _, second) = (HEADER.struct.unpack_from(header)[:4] for header in headers)
+    (*kind, _, first), (*other, _, second) = (
+        HEADER.struct.unpack_from(header)[:4] for header in headers
+    )
     if kind != other or second > first or (second == first and headers[0] != headers[1]):
-        raise FormatError(f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)")
+        raise FormatError(
+            f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)"
+        )
 
 
 def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
     """Return the bytes of a file, and the directory of its newest state.
 
-    The headers are read before the length of the file, because a writer extends the file before it changes the headers.
+    The headers are read before the length of the file, because a writer extends the file before it
+    changes the headers.
     """
     version, _, start, nbytes, wanted = read_headers(mapped(file))
     data = mapped(file)
     if start < FIRST_SECTION:
         raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
     if start + nbytes > len(data):
-        raise FormatError(f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}")
+        raise FormatError(
+            f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}"
+        )
     found = bytes(data[start : start + nbytes])
     if checksum(found) != wanted:
         raise FormatError("directory: its checksum is wrong")
     directory = Directory.unpack(found)
     if directory.version != version:
-        raise FormatError(f"directory: version {directory.version}, but the header has version {version}")
+        raise FormatError(
+            f"directory: version {directory.version}, but the header has version {version}"
+        )
     _check_places(directory, start, nbytes)
     return data, directory
 
@@ -178,12 +201,20 @@ def _check_places(directory: Directory, start: int, nbytes: int) -> None:
     used = [(start, nbytes, "directory")]
     for record in directory.segments:
         names = SECTIONS[directory.kind]
-        used += [(at.where, at.nbytes, name) for name, at in zip(names, record.sections, strict=True) if at.nbytes]
-    end, before = FIRST_SECTION, "header"
+        used += [
+            (at.where, at.nbytes, name)
+            for name, at in zip(names, record.sections, strict=True)
+            if at.nbytes
+        ]
+    end = FIRST_SECTION
+    before = "header"
     for where, length, name in sorted(used):
         if where < end:
-            raise FormatError(f"directory: {name} lies at byte {where}, and {before} ends at byte {end}")
-        end, before = where + length, name
+            raise FormatError(
+                f"directory: {name} lies at byte {where}, and {before} ends at byte {end}"
+            )
+        end = where + length
+        before = name
 
 
 def segment_of(directory: Directory, record: SegmentRecord, data: Bytes, verify: bool) -> Segment:

@@ -1,8 +1,9 @@
-"""An index in an LMDB environment: several processes can use it, each call is a transaction, and it can exceed memory.
+"""An index in an LMDB environment: several processes can use it, each call is a transaction, and it
+can exceed memory.
 
-The environment stores the sections and the directory of file-format.md, each as one value. Queries read the map of
-the environment in place, without copying or decoding. Each inserted batch becomes a new segment; segments are merged as
-in a file.
+The environment stores the sections and the directory of file-format.md, each as one value. Queries
+read the map of the environment in place, without copying or decoding. Each inserted batch becomes a
+new segment; segments are merged as in a file.
 
     key                        value
     "directory"                the directory; `where` of a section is its number
@@ -41,17 +42,26 @@ from lshfast.index.stores.file_format import (
 )
 from lshfast.index.stores.segment import Segment, built
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import CodesRequest, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.values import (
+    CodesRequest,
+    Found,
+    Neighbors,
+    OnDuplicate,
+    Parameters,
+    SearchRequest,
+)
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 
-# The most bytes of signatures in one segment: a value of LMDB is shorter than 4 GB, and merging needs memory.
+# The most bytes of signatures in one segment: a value of LMDB is shorter than 4 GB, and merging
+# needs memory.
 MOST_BYTES = 1 << 30
 
 # The most pages at the end of the file that LMDB may not have written.
 MOST_UNWRITTEN = 16
 
-_DIRECTORY, _NEXT = b"directory", b"next"
+_DIRECTORY = b"directory"
+_NEXT = b"next"
 
 Answer = TypeVar("Answer")
 
@@ -59,10 +69,11 @@ Answer = TypeVar("Answer")
 class LmdbStore(Store):
     """Store the entries of an index in LMDB; the answers to queries are the same as in memory.
 
-    Any number of processes and threads may read while one writes. Writers wait for each other, also across processes.
-    Each call that writes is one transaction: when it returns, other processes see all of its changes, and a crash does
-    not lose them. Each call that reads sees one state. Insert entries in batches, because each insertion is a
-    transaction. `close` waits for running calls. Open the store after a fork, not before.
+    Any number of processes and threads may read while one writes. Writers wait for each other, also
+    across processes. Each call that writes is one transaction: when it returns, other processes see
+    all of its changes, and a crash does not lose them. Each call that reads sees one state. Insert
+    entries in batches, because each insertion is a transaction. `close` waits for running calls.
+    Open the store after a fork, not before.
 
     Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
 
@@ -73,8 +84,8 @@ class LmdbStore(Store):
     map_size : int, default 2**40
         The greatest size of the environment, in bytes. It reserves address space, not disk space.
     sync : bool, default True
-        Wait for the disk after each transaction. With False, the last transactions may be lost if the machine (not only
-        the process) stops; the stored state is consistent.
+        Wait for the disk after each transaction. With False, the last transactions may be lost if
+        the machine (not only the process) stops; the stored state is consistent.
 
     Attributes
     ----------
@@ -115,23 +126,36 @@ class LmdbStore(Store):
 
     scans = True
 
-    def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True
+    ) -> None:
         self._lmdb = optional("lmdb", "lmdb")
         self.path = os.fspath(path)
         os.makedirs(self.path, exist_ok=True)
         with self._errors():
             self._env = self._lmdb.open(
-                self.path, map_size=map_size, sync=sync, metasync=sync, readahead=False, max_readers=1024
+                self.path,
+                map_size=map_size,
+                sync=sync,
+                metasync=sync,
+                readahead=False,
+                max_readers=1024,
             )
             self._page = self._env.stat()["psize"]
-        self._opened: dict[SegmentRecord, Segment] = {}  # the segments of the newest directory that was read
+        self._opened: dict[
+            SegmentRecord, Segment
+        ] = {}  # the segments of the newest directory that was read
         self._seen = b""
         self._opening = threading.Lock()
-        self._gate, self._closed = Gate(), False  # all calls hold the lock for reading, `close` for writing
+        # all calls hold the lock for reading, `close` for writing
+        self._gate = Gate()
+        self._closed = False
         self._pid = os.getpid()
         try:
             self._check_size()
-            self.parameters = self._read(lambda directory, _: directory.parameters if directory else None)
+            self.parameters = self._read(
+                lambda directory, _: directory.parameters if directory else None
+            )
         except BaseException:
             self.close()
             raise
@@ -146,12 +170,16 @@ class LmdbStore(Store):
     # ---- reading ----
 
     def _read(self, ask: Callable[[Directory | None, list[Segment]], Answer]) -> Answer:
-        """Call a function with the directory and the segments of one state, which exists until it returns."""
+        """Call a function with the directory and the segments of one state, which exists until it
+        returns.
+        """
         with self._gate.reading(), self._errors(), self._begin() as txn:
             return ask(*self._state(txn))
 
     def _begin(self, write: bool = False) -> Any:
-        """Begin a transaction. The caller holds the lock, so that the map of the environment is not closed."""
+        """Begin a transaction. The caller holds the lock, so that the map of the environment is not
+        closed.
+        """
         self._check_open()
         return self._env.begin(write=write, buffers=True)
 
@@ -159,13 +187,16 @@ class LmdbStore(Store):
         if self._closed:
             raise ValueError("the index is closed")
         if os.getpid() != self._pid:
-            raise ValueError(f"{self.path} was opened before this process was forked: open it after the fork")
+            raise ValueError(
+                f"{self.path} was opened before this process was forked: open it after the fork"
+            )
 
     def _check_size(self) -> None:
-        """Check that the file of the environment has all of its pages; reading a missing page would end the process.
+        """Check that the file of the environment has all of its pages; reading a missing page would
+        end the process.
 
-        LMDB does not write the last pages if they were allocated and freed in the same transaction, so a few pages may
-        be missing. The file is then extended.
+        LMDB does not write the last pages if they were allocated and freed in the same transaction,
+        so a few pages may be missing. The file is then extended.
         """
         file = os.path.join(self.path, "data.mdb")
 
@@ -174,7 +205,9 @@ class LmdbStore(Store):
             return int(wanted - os.path.getsize(file))
 
         if missing() > MOST_UNWRITTEN * self._page:
-            raise FormatError(f"{self.path}: data.mdb is truncated: its last {missing()} bytes are missing")
+            raise FormatError(
+                f"{self.path}: data.mdb is truncated: its last {missing()} bytes are missing"
+            )
         if missing() > 0:
             with self._errors(), self._begin(write=True):  # so that no other process writes now
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
@@ -188,7 +221,10 @@ class LmdbStore(Store):
                 self._directory = self._unpacked(txn)
                 known = self._opened
                 records = self._directory.segments
-                self._opened = {record: known.get(record) or self._segment(txn, record, False) for record in records}
+                self._opened = {
+                    record: known.get(record) or self._segment(txn, record, False)
+                    for record in records
+                }
                 self._seen = bytes(data)
             return self._directory, list(self._opened.values())
 
@@ -200,7 +236,12 @@ class LmdbStore(Store):
             directory = Directory.unpack(bytes(data))
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
-        numbers = [section.where for record in directory.segments for section in record.sections if section.nbytes]
+        numbers = [
+            section.where
+            for record in directory.segments
+            for section in record.sections
+            if section.nbytes
+        ]
         if len(set(numbers)) < len(numbers):
             raise FormatError(f"{self.path}: directory: a section is listed twice")
         return directory
@@ -208,8 +249,9 @@ class LmdbStore(Store):
     def _segment(self, txn: Any, record: SegmentRecord, verify: bool) -> Segment:
         """Return a segment over the map.
 
-        A value of a page or more stays in place as long as a state that contains it is read. Smaller values share a
-        page, which LMDB moves when one of them changes, so they are copied here.
+        A value of a page or more stays in place as long as a state that contains it is read.
+        Smaller values share a page, which LMDB moves when one of them changes, so they are copied
+        here.
         """
 
         def read(section: Section) -> npt.NDArray[np.uint8]:
@@ -240,16 +282,22 @@ class LmdbStore(Store):
     def contains(self, keys: Column) -> BoolArray:
         return self._read(lambda directory, segments: _as_one(directory, segments).contains(keys))
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
+    def query(
+        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+    ) -> Found:
         return self._read(
-            lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads, most)
+            lambda directory, segments: _as_one(directory, segments).query(
+                signatures, least, threads, most
+            )
         )
 
     def _search(self, search: SearchRequest) -> Neighbors:
         return self._read(lambda directory, segments: _as_one(directory, segments).search(search))
 
     def _search_codes(self, search: CodesRequest) -> Neighbors:
-        return self._read(lambda directory, segments: _as_one(directory, segments).search_codes(search))
+        return self._read(
+            lambda directory, segments: _as_one(directory, segments).search_codes(search)
+        )
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         return self._read(lambda directory, segments: _as_one(directory, segments).entries_of(keys))
@@ -261,7 +309,9 @@ class LmdbStore(Store):
         return self._each(lambda segment: iter([segment.names_of(segment.tables.rows_in_use())]))
 
     def _each(self, batches_of: Callable[[Segment], Iterator[Answer]]) -> Iterator[Answer]:
-        """Yield the batches of all segments of one state; the store may be closed between two batches."""
+        """Yield the batches of all segments of one state; the store may be closed between two
+        batches.
+        """
         txn = None
         try:
             with self._gate.reading(), self._errors():
@@ -281,7 +331,11 @@ class LmdbStore(Store):
 
     def stats(self) -> dict[str, int]:
         def figures(directory: Directory | None, segments: list[Segment]) -> dict[str, int]:
-            sections = [section for record in (directory.segments if directory else ()) for section in record.sections]
+            sections = [
+                section
+                for record in (directory.segments if directory else ())
+                for section in record.sections
+            ]
             return {
                 "section bytes": sum(section.nbytes for section in sections),
                 "file size": (self._env.info()["last_pgno"] + 1) * self._page,
@@ -299,14 +353,20 @@ class LmdbStore(Store):
             except FormatError as error:
                 raise FormatError(f"{self.path}: {error}") from None
             last = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
-            if any(section.where > last for record in directory.segments for section in record.sections):
+            if any(
+                section.where > last for record in directory.segments for section in record.sections
+            ):
                 raise FormatError(f"{self.path}: next: a section has a number above {last}")
 
     # ---- writing ----
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         # copy=False, as the signatures are written before this returns
-        return self._write_through(lambda segments: segments.insert(keys, signatures, on_duplicate, copy=False))
+        return self._write_through(
+            lambda segments: segments.insert(keys, signatures, on_duplicate, copy=False)
+        )
 
     def remove(self, keys: Column) -> None:
         self._write_through(lambda segments: segments.remove(keys))
@@ -314,14 +374,19 @@ class LmdbStore(Store):
     def compact(self, progress: Progress | None = None) -> None:
         """Merge the entries into few segments, without deleted rows; LMDB reuses the space.
 
-        Segments of the greatest allowed size do not change. `progress` is called with ("save", bytes of signatures
-        done, bytes in total).
+        Segments of the greatest allowed size do not change. `progress` is called with ("save",
+        bytes of signatures done, bytes in total).
         """
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
-            p, done = directory.parameters, 0
-            groups = _together([self._segment(txn, record, False) for record in directory.segments], _most_rows(p))
-            again = [group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit]
+            p = directory.parameters
+            done = 0
+            groups = _together(
+                [self._segment(txn, record, False) for record in directory.segments], _most_rows(p)
+            )
+            again = [
+                group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit
+            ]
             total = 8 * p.words * sum(len(segment) for group in again for segment in group)
 
             def tell(more: int) -> None:
@@ -330,7 +395,10 @@ class LmdbStore(Store):
                 if progress:
                     progress("save", done, total)
 
-            written = [built(p, directory.kind, group, tell) if group in again else group[0] for group in groups]
+            written = [
+                built(p, directory.kind, group, tell) if group in again else group[0]
+                for group in groups
+            ]
             self._write(txn, directory, written)
 
     def _write_through(self, change: Callable[[Segments], Answer]) -> Answer:
@@ -374,8 +442,14 @@ class LmdbStore(Store):
         try:
             yield
         except self._lmdb.MapFullError:
-            raise OSError(errno.ENOSPC, "map_size is too small for what is to be stored", self.path) from None
-        except (self._lmdb.InvalidError, self._lmdb.CorruptedError, self._lmdb.VersionMismatchError) as error:
+            raise OSError(
+                errno.ENOSPC, "map_size is too small for what is to be stored", self.path
+            ) from None
+        except (
+            self._lmdb.InvalidError,
+            self._lmdb.CorruptedError,
+            self._lmdb.VersionMismatchError,
+        ) as error:
             raise FormatError(f"{self.path}: {error}") from None
         except self._lmdb.Error as error:
             raise OSError(errno.EIO, str(error), self.path) from None
@@ -383,7 +457,8 @@ class LmdbStore(Store):
     def close(self) -> None:
         with self._gate.writing():
             self._closed = True
-            self._opened, self._seen = {}, b""
+            self._opened = {}
+            self._seen = b""
             if os.getpid() == self._pid:  # LMDB forbids it in a forked child
                 self._env.close()
 
@@ -398,7 +473,9 @@ def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:
 
 
 def _together(segments: list[Segment], most: int) -> list[list[Segment]]:
-    """Group segments; a group has at most `most` entries, unless it is one segment that has more."""
+    """Group segments; a group has at most `most` entries, unless it is one segment that has
+    more.
+    """
     groups: list[list[Segment]] = []
     for segment in sorted(filter(len, segments), key=len):
         if groups and sum(map(len, groups[-1])) + len(segment) <= most:

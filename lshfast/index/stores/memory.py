@@ -11,16 +11,24 @@ from lshfast.index.keys import Column, DuplicateKeyError
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import CodesRequest, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.stores.values import (
+    CodesRequest,
+    Found,
+    Neighbors,
+    OnDuplicate,
+    Parameters,
+    SearchRequest,
+)
 from lshfast.kernels.gate import Gate
 
 
 class LockedStore(Store):
     """Segments with a read-write lock.
 
-    Any number of threads may read (`query`, `contains`, `items`, ...) and write at the same time. The lock admits
-    either several readers or one writer, so readers see a batch completely or not at all. `items` locks one batch at a
-    time. It yields the keys that were present at the start, each once; keys removed since then are skipped.
+    Any number of threads may read (`query`, `contains`, `items`, ...) and write at the same time.
+    The lock admits either several readers or one writer, so readers see a batch completely or not
+    at all. `items` locks one batch at a time. It yields the keys that were present at the start,
+    each once; keys removed since then are skipped.
 
     Attributes
     ----------
@@ -53,7 +61,9 @@ class LockedStore(Store):
         return segments
 
     def _alone_for_writing(self) -> Segment | None:
-        """Return the growing segment if there is no other and this process may write to it, else None."""
+        """Return the growing segment if there is no other and this process may write to it, else
+        None.
+        """
         segments = self._segments
         return None if segments is None or segments.fixed else segments.growing
 
@@ -85,7 +95,9 @@ class LockedStore(Store):
                     return row >= 0
         return super().contains_one(key)
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         with self.gate.writing():
             self.check_writable()
             if len(keys):
@@ -118,11 +130,15 @@ class LockedStore(Store):
                 return
         super().remove_one(key)
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
+    def query(
+        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+    ) -> Found:
         with self.gate.reading():
             return self.segments.query(signatures, least, threads, most)
 
-    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+    def query_one(
+        self, signature: UInt64Array, least: int | None
+    ) -> tuple[list[Any], list[int] | None]:
         segments = self._segments
         growing = None if segments is None or segments.fixed else segments.growing
         if growing is None or growing.kind == "object":
@@ -169,7 +185,9 @@ class LockedStore(Store):
             return self.segments.bucket_sizes()
 
     def _check_keys(self, keys: Column) -> None:
-        """Raise TypeError if keys of this type cannot be stored; called with the lock held for writing."""
+        """Raise TypeError if keys of this type cannot be stored; called with the lock held for
+        writing.
+        """
 
     def check_writable(self) -> None:
         """Raise an error if the store is not writable."""

@@ -1,20 +1,26 @@
 """A store on a Redis server, which several processes and machines can use.
 
-Layout. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are little-endian:
+Layout. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are
+little-endian:
 
-    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text;
-                          format 1 has no others, and format 2, of families, has family, payload and measure
-    {NAME}:entries        hash: for each key the num_perm slots, then the payload, then the band keys, uint64
-    {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k (uint64) in band j (uint16)
-    {NAME}:refused        exists only within a transaction, so clients never see it
+    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for
+    none), shingles, as text;
+                          format 1 has no others, and format 2, of families, has family, payload and
+                          measure
+    {NAME}:entries        hash: for each key the num_perm slots, then the payload, then the band
+    keys, uint64 {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k
+    (uint64) in band j (uint16) {NAME}:refused        exists only within a transaction, so clients
+    never see it
 
-A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis stores sets of decimal members compactly. An
-entry contains its band keys, so that the server can remove it from its buckets. A band key of all ones has no bucket:
-those of an empty set, and those of the bands in which an item has no value.
+A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis stores sets of decimal
+members compactly. An entry contains its band keys, so that the server can remove it from its
+buckets. A band key of all ones has no bucket: those of an empty set, and those of the bands in
+which an item has no value.
 
-A batch is one MULTI/EXEC of scripts. The first scripts check all keys; the others write, unless a key was refused. With
-scripts, the server makes this decision, so writers need not try again as with WATCH, and there is no round trip for
-each bucket. Each script takes about ten milliseconds, because Redis reports long scripts as busy.
+A batch is one MULTI/EXEC of scripts. The first scripts check all keys; the others write, unless a
+key was refused. With scripts, the server makes this decision, so writers need not try again as with
+WATCH, and there is no round trip for each bucket. Each script takes about ten milliseconds, because
+Redis reports long scripts as busy.
 """
 
 from __future__ import annotations
@@ -43,36 +49,43 @@ from lshfast.sketch.minhash import EMPTY, Scheme
 FORMATS = "1", "2"
 
 # The most keys and bytes of one command.
-PIECE_KEYS, PIECE_BYTES = 1000, 1 << 20
+PIECE_KEYS = 1000
+PIECE_BYTES = 1 << 20
 
 # The most bytes of one transaction, which the server keeps in memory until it is complete.
 MOST_BYTES = 1 << 29
 
-# The most candidates in one answer to queries, and the most bytes of their entries. A single query may have more
-# candidates.
-MOST_CANDIDATES, MOST_ANSWER = 1 << 16, 1 << 24
+# The most candidates in one answer to queries, and the most bytes of their entries. A single query
+# may have more candidates.
+MOST_CANDIDATES = 1 << 16
+MOST_ANSWER = 1 << 24
 
-# Time limits in seconds (a server does nothing else during a transaction, which takes at most about 15 s), and the
-# number of attempts to reconnect.
-CONNECT_TIMEOUT, TIMEOUT, RETRIES = 5, 60, 3
+# Time limits in seconds (a server does nothing else during a transaction, which takes at most about
+# 15 s), and the number of attempts to reconnect.
+CONNECT_TIMEOUT = 5
+TIMEOUT = 60
+RETRIES = 3
 
 
 class RedisStore(Store):
     """Store the entries of an index on a Redis server, for any number of processes and machines.
 
-    A batch is stored or removed completely or not at all, and queries see it completely or not at all. Keys are ints of
-    64 bits and strs. Threads can share the store. It needs ``pip install lshfast[redis]``, and a server that does not
-    evict keys (``maxmemory-policy noeviction``, the default).
+    A batch is stored or removed completely or not at all, and queries see it completely or not at
+    all. Keys are ints of 64 bits and strs. Threads can share the store. It needs ``pip install
+    lshfast[redis]``, and a server that does not evict keys (``maxmemory-policy noeviction``, the
+    default).
 
     Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
 
     Parameters
     ----------
     server : str, redis.Redis or redis.RedisCluster
-        A URL, ``redis://[[user]:password@]host[:port][/database]``, ``rediss://`` or ``unix://``; or a client with
-        ``decode_responses=False``, whose time limits are used. `close` does not close this client.
+        A URL, ``redis://[[user]:password@]host[:port][/database]``, ``rediss://`` or ``unix://``;
+        or a client with ``decode_responses=False``, whose time limits are used. `close` does not
+        close this client.
     name : str, default "lshfast"
-        Name of the index on the server; not empty, and without braces. A server can store several indexes.
+        Name of the index on the server; not empty, and without braces. A server can store several
+        indexes.
 
     Attributes
     ----------
@@ -90,8 +103,8 @@ class RedisStore(Store):
     FormatError
         If the server stores other data under this name.
     ConnectionError, TimeoutError
-        If the server cannot be reached, or does not answer in time; also from all methods. Other errors of the server
-        are OSErrors.
+        If the server cannot be reached, or does not answer in time; also from all methods. Other
+        errors of the server are OSErrors.
 
     See Also
     --------
@@ -108,14 +121,18 @@ class RedisStore(Store):
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {name!r}")
         if not name or "{" in name or "}" in name:
-            raise ValueError(f"name must be a str that is not empty and has no braces, not {name!r}")
+            raise ValueError(
+                f"name must be a str that is not empty and has no braces, not {name!r}"
+            )
         self.parameters: Parameters | None = None
         self._errors = optional("redis", "redis").exceptions
         self._owned = isinstance(server, str)
         self._client: Any = _connect(server) if self._owned else _check_client(server)
         self._address = _address(self._client)
         self._prefix = f"{{{name}}}"
-        self._keys = [f"{self._prefix}:{section}".encode() for section in ("parameters", "entries", "refused")]
+        self._keys = [
+            f"{self._prefix}:{section}".encode() for section in ("parameters", "entries", "refused")
+        ]
         try:
             with self._calling("open"):
                 self.parameters = self._parse(self._eval(scripts.OPEN))
@@ -134,7 +151,9 @@ class RedisStore(Store):
 
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):
-            stored = self._parse(self._eval(scripts.OPEN, *chain.from_iterable(_fields(parameters).items())))
+            stored = self._parse(
+                self._eval(scripts.OPEN, *chain.from_iterable(_fields(parameters).items()))
+            )
         if stored is None:  # another client has just removed all keys
             raise FormatError(f"{self._place('parameters')}: not stored")
         stored.check_same(parameters)
@@ -146,12 +165,19 @@ class RedisStore(Store):
 
     def contains(self, keys: Column) -> BoolArray:
         encoded = _encode(keys)
-        return _present(self._check("contains", encoded) if self.parameters else b"0" * len(encoded))
+        return _present(
+            self._check("contains", encoded) if self.parameters else b"0" * len(encoded)
+        )
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         if on_duplicate not in get_args(OnDuplicate):
-            raise ValueError(f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}")
-        encoded, entries = _encode(keys), self._with_band_keys(signatures)
+            raise ValueError(
+                f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}"
+            )
+        encoded = _encode(keys)
+        entries = self._with_band_keys(signatures)
         if len(encoded) != len(entries):
             raise ValueError(f"there are {len(encoded)} keys for {len(entries)} signatures")
         rows = dict(zip(encoded, range(len(encoded)), strict=True))
@@ -160,7 +186,8 @@ class RedisStore(Store):
                 raise self._repeated(encoded)
             if on_duplicate == "skip":
                 rows = dict(zip(reversed(encoded), reversed(range(len(encoded))), strict=True))
-            encoded, entries = list(rows), entries[list(rows.values())]
+            encoded = list(rows)
+            entries = entries[list(rows.values())]
         refuse = "1?" if on_duplicate == "error" else "?"
         letters, count = self._write("insert", on_duplicate, refuse, encoded, entries)
         if on_duplicate == "error" and b"1" in letters:
@@ -175,17 +202,24 @@ class RedisStore(Store):
         if b"0" in letters:
             raise KeyError(_decode(encoded[letters.index(b"0")]))
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
-        """Find the candidates of each query: see `Store.query`. A later query may see later batches than an earlier."""
+    def query(
+        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+    ) -> Found:
+        """Find the candidates of each query: see `Store.query`. A later query may see later batches
+        than an earlier.
+        """
         queries = self._with_band_keys(signatures)
-        counts, keys, agreements = np.zeros(len(queries), np.int64), [], [np.empty(0, np.int64)]
+        counts = np.zeros(len(queries), np.int64)
+        keys = []
+        agreements = [np.empty(0, np.int64)]
         row = 0
         while row < len(queries):
             numbers, members, entries, left, right = self._candidates(queries, row)
             good, equal = self._compare(queries, entries, left, right)
             if least is not None:
                 good &= equal >= least
-            left, right = left[good], right[good]
+            left = left[good]
+            right = right[good]
             names = {place: self._key(members[place]) for place in np.unique(right).tolist()}
             keys += [names[place] for place in right.tolist()]
             counts[row : row + numbers] = np.bincount(left - row, minlength=numbers)
@@ -195,14 +229,21 @@ class RedisStore(Store):
         return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        encoded, found = list(dict.fromkeys(_encode(keys))), []
+        encoded = list(dict.fromkeys(_encode(keys)))
+        found = []
         with self._calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
                 found += self._client.hmget(self._keys[1], encoded[low : low + self._step()])
         letters = self._letters(found)
         self._refuse_damage(encoded, letters)
-        entries = self._array(b"".join(entry for entry in found if entry is not None))[:, : self._bound().words]
-        there = [self._key(member) for member, entry in zip(encoded, found, strict=True) if entry is not None]
+        entries = self._array(b"".join(entry for entry in found if entry is not None))[
+            :, : self._bound().words
+        ]
+        there = [
+            self._key(member)
+            for member, entry in zip(encoded, found, strict=True)
+            if entry is not None
+        ]
         return _column(there), entries.astype(np.uint64)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -219,7 +260,8 @@ class RedisStore(Store):
             yield keys
 
     def verify(self) -> None:
-        """Check the keys, sizes and band keys of all entries, and that each entry is in its buckets.
+        """Check the keys, sizes and band keys of all entries, and that each entry is in its
+        buckets.
 
         Raises
         ------
@@ -231,15 +273,25 @@ class RedisStore(Store):
             wrong = np.flatnonzero((self._with_band_keys(signatures) != entries).any(axis=1))
             if len(wrong):
                 key = listed(keys)[wrong[0]]
-                raise FormatError(f"{self._place('entries')}: the band keys of {key!r} are not those of its signature")
+                raise FormatError(
+                    f"{self._place('entries')}: the band keys of {key!r} are not those of its "
+                    "signature"
+                )
 
     def stats(self) -> dict[str, int]:
-        """Return the bytes of slots and band keys, without the memory that the server uses for keys and buckets."""
+        """Return the bytes of slots and band keys, without the memory that the server uses for keys
+        and buckets.
+        """
         return {"entry bytes": len(self) * self._width() if self.parameters else 0}
 
     def clear(self) -> None:
-        """Remove everything that is stored under the name, also the parameters; no other client may use it now."""
-        pattern = "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix) + "/*"
+        """Remove everything that is stored under the name, also the parameters; no other client may
+        use it now.
+        """
+        pattern = (
+            "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix)
+            + "/*"
+        )
         with self._calling("clear"):
             self._client.unlink(*self._keys)
             buckets = self._client.scan_iter(match=pattern, count=PIECE_KEYS)
@@ -281,19 +333,26 @@ class RedisStore(Store):
 
     def _translated(self, error: Exception, operation: str) -> Exception:
         text = f"Redis at {self._address}, {operation}: "
-        # If the connection is lost in a transaction, redis-py raises a WatchError, with the reason as its context.
+        # If the connection is lost in a transaction, redis-py raises a WatchError, with the reason
+        # as its context.
         broken: BaseException = error
         while broken.__context__ and not isinstance(broken, self._errors.WatchError):
             broken = broken.__context__
-        if isinstance(broken, self._errors.WatchError) and isinstance(broken.__context__, self._errors.RedisError):
-            error, text = broken.__context__, f"{text}the batch was executed whole or not at all: "
+        if isinstance(broken, self._errors.WatchError) and isinstance(
+            broken.__context__, self._errors.RedisError
+        ):
+            error = broken.__context__
+            text = f"{text}the batch was executed whole or not at all: "
         reason = str(error).rpartition("caused error: ")[2]
         if isinstance(error, self._errors.TimeoutError):
             return TimeoutError(text + reason)
         if isinstance(error, (self._errors.ConnectionError, self._errors.RedisClusterException)):
             return ConnectionError(text + reason)
         if isinstance(error, self._errors.WatchError) or reason.startswith("LSHFAST"):
-            return FormatError(f"{self._place('parameters')}: deleted, or not those that this store was opened with")
+            return FormatError(
+                f"{self._place('parameters')}: deleted, or not those that this store was opened "
+                "with"
+            )
         if "WRONGTYPE" in reason:
             return FormatError(f"{self._place('parameters')} or entries: not a hash")
         return OSError(text + reason)
@@ -302,7 +361,9 @@ class RedisStore(Store):
         return self._client.eval(script, len(self._keys), *self._keys, *arguments)
 
     def _node(self) -> Any:
-        """Return the client of the server that stores the index; a cluster client would resend failed batches."""
+        """Return the client of the server that stores the index; a cluster client would resend
+        failed batches.
+        """
         if not isinstance(self._client, optional("redis", "redis").RedisCluster):
             return self._client
         self._client.exists(self._keys[0])  # follows a slot that has moved
@@ -311,7 +372,9 @@ class RedisStore(Store):
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
         fields = _fields(self._bound())
-        known = "".join(f" {fields.get(name, '')}" for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS))
+        known = "".join(
+            f" {fields.get(name, '')}" for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS)
+        )
         return known, self._width(), self._bound().bands, f"{self._prefix}/"
 
     def _scan(self, operation: str, part: str) -> Iterator[tuple[Column, UInt64Array]]:
@@ -327,42 +390,69 @@ class RedisStore(Store):
             fresh = [place for place, member in enumerate(members) if member not in given]
             if fresh:
                 given.update(members)
-                yield _column([self._key(members[place]) for place in fresh]), entries[fresh] if data else entries
+                yield (
+                    _column([self._key(members[place]) for place in fresh]),
+                    entries[fresh] if data else entries,
+                )
             cursor = b"" if cursor == b"0" else cursor
 
     def _check(self, operation: str, encoded: list[bytes]) -> bytes:
         settings = self._settings()
         pieces = _pieces(encoded, 0)
         with self._calling(operation):
-            letters = b"".join(self._eval(scripts.CHECK, *settings, "", *encoded[piece]) for piece in pieces)
+            letters = b"".join(
+                self._eval(scripts.CHECK, *settings, "", *encoded[piece]) for piece in pieces
+            )
         self._refuse_damage(encoded, letters)
         return letters
 
     def _write(
-        self, operation: str, mode: str, refuse: str, encoded: list[bytes], entries: UInt64Array | None
+        self,
+        operation: str,
+        mode: str,
+        refuse: str,
+        encoded: list[bytes],
+        entries: UInt64Array | None,
     ) -> tuple[bytes, int]:
-        """Run a transaction; return the letters of the keys before it, and the number of entries written."""
+        """Run a transaction; return the letters of the keys before it, and the number of entries
+        written.
+        """
         if not encoded:
             return b"", 0
-        settings, width = self._settings(), 0 if entries is None else self._width()
+        settings = self._settings()
+        width = 0 if entries is None else self._width()
         size = 2 * sum(map(len, encoded)) + width * len(encoded)
         if size > MOST_BYTES:
-            raise ValueError(f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it")
+            raise ValueError(
+                f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it"
+            )
         pieces = list(_pieces(encoded, width))
         with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
-            pipe.watch(self._keys[0])  # without it, the client would resend the batch after losing the connection
+            # Without it, the client would resend the batch after losing the connection.
+            pipe.watch(self._keys[0])
             pipe.multi()
             pipe.delete(self._keys[2])
             for piece in pieces:
-                pipe.eval(scripts.CHECK, len(self._keys), *self._keys, *settings, refuse, *encoded[piece])
+                pipe.eval(
+                    scripts.CHECK, len(self._keys), *self._keys, *settings, refuse, *encoded[piece]
+                )
             for piece in pieces:
                 data = b"" if entries is None else entries[piece].tobytes()
-                pipe.eval(scripts.WRITE, len(self._keys), *self._keys, *settings, mode, data, *encoded[piece])
+                pipe.eval(
+                    scripts.WRITE,
+                    len(self._keys),
+                    *self._keys,
+                    *settings,
+                    mode,
+                    data,
+                    *encoded[piece],
+                )
             pipe.delete(self._keys[2])
             try:
                 _, *replies, _ = pipe.execute(raise_on_error=False)
             except self._errors.RedisError:
-                pipe.watching = False  # otherwise it would wait for the server again, and could keep the connection
+                # Otherwise it would wait for the server again, and could keep the connection.
+                pipe.watching = False
                 raise
             for reply in replies:
                 if isinstance(reply, Exception):
@@ -371,64 +461,89 @@ class RedisStore(Store):
         self._refuse_damage(encoded, letters)
         for _, bucket, reason in replies[len(pieces) :]:
             if bucket:
-                text = f"Redis at {self._address}: the batch is stored, except in bucket {bucket!r}: {reason.decode()}"
+                text = (
+                    f"Redis at {self._address}: the batch is stored, except in bucket "
+                    f"{bucket!r}: {reason.decode()}"
+                )
                 raise FormatError(text) if b"WRONGTYPE" in reason else OSError(text)
         return letters, sum(reply[0] for reply in replies[len(pieces) :])
 
     def _repeated(self, encoded: list[bytes]) -> ValueError:
-        """Return the error for a batch that repeats a key; it names the first key that is stored or repeated."""
+        """Return the error for a batch that repeats a key; it names the first key that is stored or
+        repeated.
+        """
         seen: set[bytes] = set()
         place = 0
         while encoded[place] not in seen:
             seen.add(encoded[place])
             place += 1
         letters = self._check("insert", encoded[:place])
-        return duplicate([_decode(member) for member in encoded], letters.index(b"1") if b"1" in letters else place)
+        return duplicate(
+            [_decode(member) for member in encoded],
+            letters.index(b"1") if b"1" in letters else place,
+        )
 
     def _candidates(
         self, queries: UInt64Array, row: int
     ) -> tuple[int, list[bytes], UInt64Array, Int64Array, Int64Array]:
         """Request the candidates of the queries from `row` on.
 
-        Return the number of queries that were answered, the keys and the entries of their distinct candidates, and
-        pairs of a row of `queries` and a row of these entries.
+        Return the number of queries that were answered, the keys and the entries of their distinct
+        candidates, and pairs of a row of `queries` and a row of these entries.
         """
         bands = self._bound().bands
-        band_keys = queries[row : row + max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands))), -bands:].tobytes()
+        band_keys = queries[
+            row : row + max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands))), -bands:
+        ].tobytes()
         with self._calling("query"):
             limits = max(1, MOST_ANSWER // self._width()), MOST_CANDIDATES
             answer = self._eval(scripts.QUERY, *self._settings(), *limits, band_keys)
             if len(answer) == 1:
                 raise FormatError(f"Redis at {self._address}: {answer[0]!r} is not a set")
             counts, found, members, letters, data = answer
-            for low in range(len(letters), len(members), self._step()):  # for a query with very many candidates
+            # For a query with very many candidates.
+            for low in range(len(letters), len(members), self._step()):
                 entries = self._client.hmget(self._keys[1], members[low : low + self._step()])
                 more = self._letters(entries)
                 letters += more
-                data += b"".join(entry for entry, letter in zip(entries, more, strict=True) if letter == ord("1"))
+                data += b"".join(
+                    entry for entry, letter in zip(entries, more, strict=True) if letter == ord("1")
+                )
         self._refuse_damage(members, letters)
         there = _present(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
         left = np.repeat(np.arange(row, row + len(numbers), dtype=np.int64), numbers)
         right = np.frombuffer(found, "<u4")
-        left, right = left[there[right]], (np.cumsum(there, dtype=np.int64) - 1)[right[there[right]]]
-        members = [member for member, present in zip(members, there.tolist(), strict=True) if present]
+        left = left[there[right]]
+        right = (np.cumsum(there, dtype=np.int64) - 1)[right[there[right]]]
+        members = [
+            member for member, present in zip(members, there.tolist(), strict=True) if present
+        ]
         return len(numbers), members, self._array(data), left, right
 
     def _compare(
         self, queries: UInt64Array, entries: UInt64Array, left: Int64Array, right: Int64Array
     ) -> tuple[BoolArray, Int64Array]:
-        """Return which pairs are equal in at least one band, and the number of equal slots of each pair."""
+        """Return which pairs are equal in at least one band, and the number of equal slots of each
+        pair.
+        """
         p = self._bound()
-        good, equal = np.empty(len(left), np.bool_), np.empty(len(left), np.int64)
+        good = np.empty(len(left), np.bool_)
+        equal = np.empty(len(left), np.int64)
         for low in range(0, len(left), self._step()):
             piece = slice(low, low + self._step())
-            a, b = queries[left[piece], : p.words], entries[right[piece], : p.words]
+            a = queries[left[piece], : p.words]
+            b = entries[right[piece], : p.words]
             same = a[:, : p.num_perm] == b[:, : p.num_perm]
             if p.apart:
                 same &= a[:, : p.num_perm] != EMPTY
             equal[piece] = _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
-            good[piece] = same[:, : p.bands * p.rows_per_band].reshape(-1, p.bands, p.rows_per_band).all(2).any(1)
+            good[piece] = (
+                same[:, : p.bands * p.rows_per_band]
+                .reshape(-1, p.bands, p.rows_per_band)
+                .all(2)
+                .any(1)
+            )
         return good, equal
 
     # Values
@@ -451,11 +566,19 @@ class RedisStore(Store):
         parameters = self._bound()
         signatures = np.asarray(signatures)
         if signatures.ndim != 2 or signatures.shape[1] != parameters.words:
-            raise ValueError(f"signatures must be uint64 (n, {parameters.words}), not {signatures.shape}")
+            raise ValueError(
+                f"signatures must be uint64 (n, {parameters.words}), not {signatures.shape}"
+            )
         if signatures.dtype != np.uint64:
             raise TypeError(f"signatures must be uint64, not {signatures.dtype}")
         keys = np.empty((len(signatures), parameters.bands), np.uint64)
-        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows_per_band, keys, parameters.apart)
+        band_keys(
+            np.ascontiguousarray(signatures),
+            parameters.bands,
+            parameters.rows_per_band,
+            keys,
+            parameters.apart,
+        )
         return np.concatenate((signatures, keys), axis=1).astype("<u8", copy=False)
 
     def _array(self, data: bytes) -> UInt64Array:
@@ -464,21 +587,30 @@ class RedisStore(Store):
     def _letters(self, entries: Iterable[bytes | None]) -> bytes:
         """Return a letter for each entry, as the scripts do."""
         width = self._width()
-        return b"".join(b"0" if entry is None else b"1" if len(entry) == width else b"?" for entry in entries)
+        return b"".join(
+            b"0" if entry is None else b"1" if len(entry) == width else b"?" for entry in entries
+        )
 
     def _refuse_damage(self, members: Sequence[bytes], letters: bytes) -> None:
         if b"?" in letters:
             key = members[letters.index(b"?")]
-            raise FormatError(f"{self._place('entries')}: the entry of {key!r} does not have {self._width()} bytes")
+            raise FormatError(
+                f"{self._place('entries')}: the entry of {key!r} does not have {self._width()} "
+                "bytes"
+            )
         if b"!" in letters:
             key = members[letters.index(b"!")]
-            raise FormatError(f"{self._place('entries')}: the entry of {key!r} is missing in a bucket")
+            raise FormatError(
+                f"{self._place('entries')}: the entry of {key!r} is missing in a bucket"
+            )
 
     def _key(self, member: bytes) -> int | str:
         try:
             return _decode(member)
         except ValueError:
-            raise FormatError(f"{self._place('entries')}: {member!r} is not a key of this format") from None
+            raise FormatError(
+                f"{self._place('entries')}: {member!r} is not a key of this format"
+            ) from None
 
     def _parse(self, answer: list[bytes]) -> Parameters | None:
         """Parse the parameters that the server stores."""
@@ -489,22 +621,37 @@ class RedisStore(Store):
         stored = dict(zip(fields[::2], fields[1::2], strict=True))
         if stored.get("format") not in FORMATS:
             known = " and ".join(FORMATS)
-            raise FormatError(f"{place}: format {stored.get('format')!r} is unknown, this version reads {known}")
+            raise FormatError(
+                f"{place}: format {stored.get('format')!r} is unknown, this version reads {known}"
+            )
         try:
-            num_perm, bands, rows, seed = (int(stored[name]) for name in ("num_perm", "bands", "rows", "seed"))
+            num_perm, bands, rows, seed = (
+                int(stored[name]) for name in ("num_perm", "bands", "rows", "seed")
+            )
             threshold = float(stored["threshold"]) if stored["threshold"] else None
-            payload, measure = int(stored.get("payload", 0)), stored.get("measure", "")
+            payload = int(stored.get("payload", 0))
+            measure = stored.get("measure", "")
             parameters = Parameters(
-                num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"],
-                stored.get("family", ""), payload, measure,
-            )  # fmt: skip
+                num_perm,
+                bands,
+                rows,
+                stored["scheme"],
+                seed,
+                threshold,
+                stored["shingles"],
+                stored.get("family", ""),
+                payload,
+                measure,
+            )
         except (KeyError, ValueError) as error:
             raise FormatError(f"{place}: a field is missing or not a number: {error}") from None
         in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
         in_range &= stored["scheme"] in ([""] if parameters.family else get_args(Scheme))
         in_range &= threshold is None or 0 < threshold <= 1
         if not in_range or _fields(parameters) != stored:
-            raise FormatError(f"{place}: out of range, or not as this library writes them: {stored}")
+            raise FormatError(
+                f"{place}: out of range, or not as this library writes them: {stored}"
+            )
         return parameters
 
     def _place(self, section: str) -> str:
@@ -521,7 +668,9 @@ def _connect(url: str) -> Any:
             url,
             socket_connect_timeout=CONNECT_TIMEOUT,
             socket_timeout=TIMEOUT,
-            retry=redis.retry.Retry(redis.backoff.ExponentialBackoff(), RETRIES, (redis.exceptions.ConnectionError,)),
+            retry=redis.retry.Retry(
+                redis.backoff.ExponentialBackoff(), RETRIES, (redis.exceptions.ConnectionError,)
+            ),
         )
     except ValueError:  # its message may contain a part of the password
         form = "redis://[[user]:password@]host[:port][/database]"
@@ -529,10 +678,14 @@ def _connect(url: str) -> Any:
 
 
 def _check_client(client: Any) -> Any:
-    if not isinstance(client, (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster)):
+    if not isinstance(
+        client, (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster)
+    ):
         raise TypeError(f"server must be a URL, redis.Redis or redis.RedisCluster, not {client!r}")
     if client.get_encoder().decode_responses:
-        raise ValueError("the client must not decode responses: make it with decode_responses=False")
+        raise ValueError(
+            "the client must not decode responses: make it with decode_responses=False"
+        )
     return client
 
 
@@ -555,7 +708,14 @@ def _fields(parameters: Parameters) -> dict[str, str]:
     threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
     numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows_per_band))
     form = FORMATS[bool(parameters.family)]
-    texts = (form, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
+    texts = (
+        form,
+        *map(str, numbers),
+        parameters.scheme,
+        str(int(parameters.seed)),
+        threshold,
+        parameters.shingles,
+    )
     fields = dict(zip(scripts.FIELDS, texts, strict=True))
     if parameters.family:
         family = parameters.family, str(int(parameters.payload)), parameters.measure
@@ -565,8 +725,10 @@ def _fields(parameters: Parameters) -> dict[str, str]:
 
 def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64Array:
     """Return the number of equal bits of the payloads of rows."""
-    different, first = np.empty(len(a)), parameters.num_perm
-    left, right = np.ascontiguousarray(a[:, first:]), np.ascontiguousarray(b[:, first:])
+    different = np.empty(len(a))
+    first = parameters.num_perm
+    left = np.ascontiguousarray(a[:, first:])
+    right = np.ascontiguousarray(b[:, first:])
     distances(left, right, *measure_of(parameters.measure).kernel, different)
     return parameters.bits - different.astype(np.int64)
 
@@ -578,7 +740,11 @@ def _encode(keys: Column) -> list[bytes]:
 def _encode_key(key: Any) -> bytes:
     if isinstance(key, str):
         return b"s" + key.encode("utf-8", "surrogatepass")
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and INT64_RANGE[0] <= key <= INT64_RANGE[1]:
+    if (
+        isinstance(key, (int, np.integer))
+        and not isinstance(key, bool)
+        and INT64_RANGE[0] <= key <= INT64_RANGE[1]
+    ):
         return b"%d" % int(key)
     raise TypeError(f"a Redis store's keys are ints of 64 bits and str, not {key!r}")
 
@@ -599,13 +765,16 @@ def _column(keys: list[int | str]) -> Column:
 
 
 def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
-    """Divide a batch by the number of keys and by bytes, which are those of each key and `width` more."""
+    """Divide a batch by the number of keys and by bytes, which are those of each key and `width`
+    more.
+    """
     low = size = 0
     for row, key in enumerate(encoded):
         more = width + len(key)
         if row - low >= PIECE_KEYS or (row > low and size + more > PIECE_BYTES):
             yield slice(low, row)
-            low, size = row, 0
+            low = row
+            size = 0
         size += more
     if low < len(encoded):
         yield slice(low, len(encoded))

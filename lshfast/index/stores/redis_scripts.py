@@ -1,7 +1,8 @@
 """The Lua scripts of `RedisStore`; redis.py describes the layout of the data.
 
-KEYS are always parameters, entries and refused. A script returns one letter for each key: 1 present, 0 absent,
-? damaged. The error "LSHFAST" means that the parameters differ from those that the client knows.
+KEYS are always parameters, entries and refused. A script returns one letter for each key: 1
+present, 0 absent, ? damaged. The error "LSHFAST" means that the parameters differ from those that
+the client knows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold", 
 # Further fields of format 2.
 FAMILY_FIELDS = ("family", "payload", "measure")
 
-# ARGV: fields and values to store if there are none, or nothing. Returns the stored fields and values.
+# ARGV: fields and values to store if there are none, or nothing. Returns the stored fields and
+# values.
 OPEN = """
 if redis.call('EXISTS', KEYS[1]) == 0 then
   if redis.call('EXISTS', KEYS[2]) == 1 then return redis.error_reply('LSHFAST') end
@@ -20,7 +22,8 @@ end
 return redis.call('HGETALL', KEYS[1])
 """
 
-# The beginning of the other scripts. ARGV: values of the parameters, bytes of an entry, bands, prefix of bucket names.
+# The beginning of the other scripts. ARGV: values of the parameters, bytes of an entry, bands,
+# prefix of bucket names.
 _BEGIN = f"""
 local known = ''
 for _, value in ipairs(redis.call('HMGET', KEYS[1], '{"', '".join((*FIELDS, *FAMILY_FIELDS))}')) do
@@ -46,8 +49,8 @@ return table.concat(letters)
 """
 )
 
-# ARGV: error, replace, skip or remove; the concatenated entries, nothing for remove; keys. Returns the number of
-# entries written, and a bucket that could not be changed with the reason.
+# ARGV: error, replace, skip or remove; the concatenated entries, nothing for remove; keys. Returns
+# the number of entries written, and a bucket that could not be changed with the reason.
 WRITE = (
     _BEGIN
     + """
@@ -82,10 +85,11 @@ return {count, bucket, reason}
 """
 )
 
-# ARGV: two limits, after which no further query is begun: the most candidates whose entries are returned, and the most
-# candidates of all queries; the concatenated band keys of the queries. Returns, for the queries that were begun, at
-# least one: the numbers of candidates; the candidates, as positions among the distinct ones; the keys of the distinct
-# ones; the letters and the valid entries of the first of them. Or returns a bucket that is not a set.
+# ARGV: two limits, after which no further query is begun: the most candidates whose entries are
+# returned, and the most candidates of all queries; the concatenated band keys of the queries.
+# Returns, for the queries that were begun, at least one: the numbers of candidates; the candidates,
+# as positions among the distinct ones; the keys of the distinct ones; the letters and the valid
+# entries of the first of them. Or returns a bucket that is not a set.
 QUERY = (
     _BEGIN
     + """
@@ -137,8 +141,9 @@ return {table.concat(counts), table.concat(found), members, table.concat(letters
 """
 )
 
-# ARGV: a cursor; the approximate number of entries; keys, entries or buckets. Returns the next cursor, keys, letters
-# (! for an entry that is missing in a bucket, if buckets are checked), and the concatenated entries.
+# ARGV: a cursor; the approximate number of entries; keys, entries or buckets. Returns the next
+# cursor, keys, letters (! for an entry that is missing in a bucket, if buckets are checked), and
+# the concatenated entries.
 SCAN = (
     _BEGIN
     + """

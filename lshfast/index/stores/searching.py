@@ -1,4 +1,6 @@
-"""The search of neighbors in stores that have no tables: their candidates are copied to tables in memory."""
+"""The search of neighbors in stores that have no tables: their candidates are copied to tables in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ def search_candidates(
     parameters: Parameters,
     search: SearchRequest,
 ) -> Neighbors:
-    """Search the candidates of a store that can only answer queries and return entries, by these two methods of it.
+    """Search the candidates of a store that can only answer queries and return entries, by these
+    two methods of it.
 
-    The candidates of all queries are copied to tables in memory, so the kernels and the answers are the same.
+    The candidates of all queries are copied to tables in memory, so the kernels and the answers are
+    the same.
     """
     m, _, probes = search.buckets.shape
     rows = np.zeros((m, probes, parameters.words), np.uint64)
@@ -32,16 +36,24 @@ def search_candidates(
 
 
 def search_all_codes(
-    items: Callable[[], Iterable[tuple[Column, UInt64Array]]], parameters: Parameters, search: CodesRequest
+    items: Callable[[], Iterable[tuple[Column, UInt64Array]]],
+    parameters: Parameters,
+    search: CodesRequest,
 ) -> Neighbors:
-    """Search the codes of a store that can only yield its entries: all of them are copied to tables in memory."""
+    """Search the codes of a store that can only yield its entries: all of them are copied to tables
+    in memory.
+    """
     batches = list(items())
     keys = as_column([key for some, _ in batches for key in listed(some)])
-    rows = np.concatenate([np.empty((0, parameters.words), np.uint64), *(rows for _, rows in batches)])
+    rows = np.concatenate(
+        [np.empty((0, parameters.words), np.uint64), *(rows for _, rows in batches)]
+    )
     return _in_memory(parameters, keys, rows).search_codes(search)
 
 
-def search_entries(parameters: Parameters, keys: Column, entries: UInt64Array, search: SearchRequest) -> Neighbors:
+def search_entries(
+    parameters: Parameters, keys: Column, entries: UInt64Array, search: SearchRequest
+) -> Neighbors:
     """Search entries, which may contain others than the candidates; no key may be there twice."""
     return _in_memory(parameters, keys, entries).search(search)
 

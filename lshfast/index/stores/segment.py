@@ -1,4 +1,6 @@
-"""One segment of an index: the tables of some entries, growing in memory, or fixed in a file or in LMDB."""
+"""One segment of an index: the tables of some entries, growing in memory, or fixed in a file or in
+LMDB.
+"""
 
 from __future__ import annotations
 
@@ -61,16 +63,25 @@ class Segment:
             return self.tables.find(keys)
         if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
             return self.tables.find(keys)
-        rows = np.full(len(keys), -1, np.int64)  # a key that cannot equal a name of this kind has no row
+        # A key that cannot equal a name of this kind has no row.
+        rows = np.full(len(keys), -1, np.int64)
         if isinstance(keys, list):
-            mine = [key if type(key) is str else None for key in keys] if self.kind == "str" else map(equal_int, keys)
+            mine = (
+                [key if type(key) is str else None for key in keys]
+                if self.kind == "str"
+                else map(equal_int, keys)
+            )
             own = {place: key for place, key in enumerate(mine) if key is not None}
             names = list(own.values())
-            rows[list(own)] = self.tables.find(np.array(names, np.int64) if self.kind == "int" else names)
+            rows[list(own)] = self.tables.find(
+                np.array(names, np.int64) if self.kind == "int" else names
+            )
         return rows
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
-        """Assign a row to each key that has none; return the rows of all keys, and which rows are new."""
+        """Assign a row to each key that has none; return the rows of all keys, and which rows are
+        new.
+        """
         return self.tables.admit(keys, self._table)
 
     def insert(
@@ -82,12 +93,18 @@ class Segment:
         copy: bool,
         fixed_rows: list[tuple[Segment, Int64Array]],
     ) -> int:
-        """Insert entries and mark rows of fixed segments as deleted, all or nothing: see `BandTables.insert`."""
+        """Insert entries and mark rows of fixed segments as deleted, all or nothing: see
+        `BandTables.insert`.
+        """
         self.reuses += on_duplicate == "replace"
-        return self.tables.insert(keys, signatures, on_duplicate, known, copy, marks_of(fixed_rows), self._table)
+        return self.tables.insert(
+            keys, signatures, on_duplicate, known, copy, marks_of(fixed_rows), self._table
+        )
 
     def discard(self, rows: Int64Array, fixed_rows: list[tuple[Segment, Int64Array]]) -> None:
-        """Free rows with their names and signatures, and mark rows of fixed segments as deleted, all or nothing."""
+        """Free rows with their names and signatures, and mark rows of fixed segments as deleted,
+        all or nothing.
+        """
         self.reuses += 1
         self.tables.discard(rows, marks_of(fixed_rows), self._table)
 
@@ -97,7 +114,9 @@ class Segment:
 
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
-        found: Column = self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        found: Column = (
+            self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        )
         return found
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -110,18 +129,27 @@ class Segment:
     def search(
         self, search: SearchRequest, part: slice, progress: Int64Array, room: int | None
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return (offsets, rows, distances) of the neighbors of a part of the queries in this segment.
+        """Return (offsets, rows, distances) of the neighbors of a part of the queries in this
+        segment.
 
         `progress` and `room` are those of `BandTables.search`.
         """
         limit = None if search.limit is None else (search.limit.kind, search.limit.count)
         return self.tables.search(
-            search.buckets[part], search.points[part], search.measure.kernel, search.most, search.within, limit,
-            progress, room,
-        )  # fmt: skip
+            search.buckets[part],
+            search.points[part],
+            search.measure.kernel,
+            search.most,
+            search.within,
+            limit,
+            progress,
+            room,
+        )
 
 
-def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
+def marks_of(
+    places: list[tuple[Segment, Int64Array]],
+) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
     """Return, for each fixed segment and some of its rows, its deletion marks and these rows."""
     return [(segment.deleted, rows) for segment, rows in places if segment.deleted is not None]
 
@@ -131,20 +159,33 @@ def empty_segment(parameters: Parameters, kind: str) -> Segment:
     names = kind if kind != "object" else None
     p = parameters
     tables = BandTables(
-        p.num_perm, p.bands, p.rows_per_band, names, payload=p.payload, apart=p.apart, bits=p.bits, head=p.head
+        p.num_perm,
+        p.bands,
+        p.rows_per_band,
+        names,
+        payload=p.payload,
+        apart=p.apart,
+        bits=p.bits,
+        head=p.head,
     )
     return Segment(tables, kind)
 
 
 def built(
-    parameters: Parameters, kind: str, segments: Iterable[Segment], tell: Tell = lambda _: None, batch: int = PIECE_ROWS
+    parameters: Parameters,
+    kind: str,
+    segments: Iterable[Segment],
+    tell: Tell = lambda _: None,
+    batch: int = PIECE_ROWS,
 ) -> Segment:
-    """Build one new segment in memory from the entries of several segments; no key may be in two of them.
+    """Build one new segment in memory from the entries of several segments; no key may be in two of
+    them.
 
-    `tell` is called with the bytes of the signatures of each piece. Tables grow as if each row of a batch had its own
-    bucket, so smaller batches make smaller tables, and take more time.
+    `tell` is called with the bytes of the signatures of each piece. Tables grow as if each row of a
+    batch had its own bucket, so smaller batches make smaller tables, and take more time.
     """
-    segments, done = list(segments), 0
+    segments = list(segments)
+    done = 0
     whole = empty_segment(parameters, kind)
     signatures = np.empty((sum(map(len, segments)), parameters.words), np.uint64)
     for segment in segments:
@@ -154,7 +195,9 @@ def built(
             piece = segment.tables.signatures_of(rows, signatures[done : done + len(rows)])
             places, _ = whole.admit(segment.names_of(rows))
             for first in range(0, len(rows), batch):
-                whole.tables.write(places[first : first + batch], piece[first : first + batch], copy=False)
+                whole.tables.write(
+                    places[first : first + batch], piece[first : first + batch], copy=False
+                )
             done += len(rows)
             tell(piece.nbytes)
     whole.tables.tidy()

@@ -1,4 +1,5 @@
-"""`Segments`: search and change several segments as one, for the stores in memory, in a file and in LMDB.
+"""`Segments`: search and change several segments as one, for the stores in memory, in a file and in
+LMDB.
 
 It has no locks.
 """
@@ -34,14 +35,17 @@ from lshfast.kernels.tables import mark, search_codes
 FAN_BITS = 4
 FAN = 1 << FAN_BITS
 
-# The most queries in one piece of work; PIECE_ROWS is the least. Many queries at a time read the tables in order.
+# The most queries in one piece of work; PIECE_ROWS is the least. Many queries at a time read the
+# tables in order.
 LONGEST_PIECE_ROWS = 1 << 18
 
-# The least searches in one piece of work, and pieces of work for each thread: a search takes much longer than a query,
-# and some take longer than others.
-PIECE_SEARCHES, PIECES_EACH = 8, 4
+# The least searches in one piece of work, and pieces of work for each thread: a search takes much
+# longer than a query, and some take longer than others.
+PIECE_SEARCHES = 8
+PIECES_EACH = 4
 
-# Rows that are found before the nearest or most similar ones of each query are chosen, at about 64 bytes each.
+# Rows that are found before the nearest or most similar ones of each query are chosen, at about 64
+# bytes each.
 ROOM = 1 << 20
 
 KIND_NAMES = {"int": "ints of 64 bits", "str": "strs"}
@@ -52,7 +56,9 @@ _Rows: TypeAlias = tuple[Int64Array, Int64Array, npt.NDArray[Any] | None]
 
 
 class Held(NamedTuple):
-    """The rows of a segment at some time, its `reuses` at that time, and the names of the rows if it is not fixed."""
+    """The rows of a segment at some time, its `reuses` at that time, and the names of the rows if
+    it is not fixed.
+    """
 
     segment: Segment
     reuses: int
@@ -63,12 +69,18 @@ class Held(NamedTuple):
         """Yield names and rows in batches."""
         for start in range(0, len(self.rows), PIECE_ROWS):
             rows = self.rows[start : start + PIECE_ROWS]
-            yield self.segment.names_of(rows) if self.names is None else self.names[start : start + PIECE_ROWS], rows
+            yield (
+                self.segment.names_of(rows)
+                if self.names is None
+                else self.names[start : start + PIECE_ROWS],
+                rows,
+            )
 
 
 @dataclass(eq=False)
 class Segments:
-    """Fixed segments, whose rows can be deleted, and one growing segment in memory. A key is in at most one of them.
+    """Fixed segments, whose rows can be deleted, and one growing segment in memory. A key is in at
+    most one of them.
 
     Parameters
     ----------
@@ -112,7 +124,9 @@ class Segments:
         """Return which keys have an entry."""
         return np.asarray(self.find(keys)[0] >= 0)
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool
+    ) -> int:
         """Store entries, all or none: see `Store.insert`."""
         if not len(keys):
             return 0
@@ -121,7 +135,9 @@ class Segments:
         where, rows = _find_in(self.fixed, keys)
         known = where >= 0
         if on_duplicate == "skip" and known.any():
-            keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
+            keys = take(keys, np.flatnonzero(~known))
+            signatures = signatures[~known]
+            known = known[~known]
         replaced = self._places(where, rows) if on_duplicate == "replace" else []
         count = growing.insert(keys, signatures, on_duplicate, known, copy, replaced)
         if count < 0:
@@ -160,9 +176,12 @@ class Segments:
         found = [(segment, rows[where == number]) for number, segment in enumerate(self.fixed)]
         return [(segment, some) for segment, some in found if len(some)]
 
-    def query(self, signatures: UInt64Array, least: int | None, threads: int, most: int | None = None) -> Found:
+    def query(
+        self, signatures: UInt64Array, least: int | None, threads: int, most: int | None = None
+    ) -> Found:
         """Query all segments, and join their answers: see `Store.query`."""
-        m, segments = len(signatures), self.all
+        m = len(signatures)
+        segments = self.all
 
         def answer(part: slice) -> Found:
             found: list[_Rows] = []
@@ -181,7 +200,8 @@ class Segments:
 
     def search(self, search: SearchRequest) -> Neighbors:
         """Search all segments, one after the other, and join their answers: see `Store.search`."""
-        m, segments = len(search.buckets), self.all
+        m = len(search.buckets)
+        segments = self.all
 
         def answer(part: slice) -> Neighbors:
             found: list[_Rows] = []
@@ -191,55 +211,84 @@ class Segments:
                 part = _answered(part, found)
                 progress = progress[: part.stop - part.start]
             offsets, keys, distances = _joined(segments, part, found, np.float64)
-            return Neighbors(*nearest_first(offsets, keys, distances, search.most), progress[:, 0].copy())
+            return Neighbors(
+                *nearest_first(offsets, keys, distances, search.most), progress[:, 0].copy()
+            )
 
         step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
         return joined(_in_pieces(answer, m, m if search.threads == 1 else step, search.threads))
 
     def search_codes(self, search: CodesRequest) -> Neighbors:
         """Search the codes of all segments together: see `Store.search_codes`."""
-        m, segments = len(search.codes), self.all
+        m = len(search.codes)
+        segments = self.all
         limit = None if search.limit is None else (search.limit.kind, search.limit.count)
 
         def answer(part: slice) -> Neighbors:
             if not segments:
-                return Neighbors(np.zeros(part.stop - part.start + 1, np.int64), [], np.empty(0), np.zeros(m, np.int64))
+                return Neighbors(
+                    np.zeros(part.stop - part.start + 1, np.int64),
+                    [],
+                    np.empty(0),
+                    np.zeros(m, np.int64),
+                )
             offsets, rows, distances, examined = search_codes(
-                [segment.tables for segment in segments], search.codes[part], search.points[part],
-                search.measure.kernel, search.near, search.enough, search.most, search.within, limit,
+                [segment.tables for segment in segments],
+                search.codes[part],
+                search.points[part],
+                search.measure.kernel,
+                search.near,
+                search.enough,
+                search.most,
+                search.within,
+                limit,
                 max(1, ROOM // search.threads),
-            )  # fmt: skip
+            )
             keys = _names_in(segments, rows)
             return Neighbors(*nearest_first(offsets, keys, distances, search.most), examined)
 
         step = max(PIECE_SEARCHES, -(-m // search.threads))
         return joined(_in_pieces(answer, m, step, search.threads))
 
-    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+    def query_one(
+        self, signature: UInt64Array, least: int | None
+    ) -> tuple[list[Any], list[int] | None]:
         """Query all segments for one signature: see `Store.query_one`."""
         keys: list[Any] = []
         agreements: list[int] = []
         for segment in self.all:
             names, counts = segment.tables.query_one(signature, least)
-            keys += listed(segment.names.take(np.array(names, np.int64))) if segment.kind == "object" else names
+            keys += (
+                listed(segment.names.take(np.array(names, np.int64)))
+                if segment.kind == "object"
+                else names
+            )
             agreements += counts or ()
         return keys, None if least is None else agreements
 
     def held(self) -> list[Held]:
         """Return the present rows of all segments; `still_held` finds their entries later."""
         held = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
-        return [Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None) for each in held]
+        return [
+            Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None)
+            for each in held
+        ]
 
-    def still_held(self, keys: Column, before: Held, rows: Int64Array) -> tuple[Column, UInt64Array]:
+    def still_held(
+        self, keys: Column, before: Held, rows: Int64Array
+    ) -> tuple[Column, UInt64Array]:
         """Return the keys that still have an entry, and their signatures.
 
-        `rows` are the rows of the keys in an earlier state of a segment. A key that has moved, because its row was
-        deleted or reused or the segment was rewritten, is looked up again.
+        `rows` are the rows of the keys in an earlier state of a segment. A key that has moved,
+        because its row was deleted or reused or the segment was rewritten, is looked up again.
         """
-        segments, where = self.all, np.full(len(rows), -1, np.int64)
+        segments = self.all
+        where = np.full(len(rows), -1, np.int64)
         if before.segment in segments and before.segment.reuses == before.reuses:
             deleted = before.segment.deleted
-            where[slice(None) if deleted is None else deleted[rows] == 0] = segments.index(before.segment)
+            where[slice(None) if deleted is None else deleted[rows] == 0] = segments.index(
+                before.segment
+            )
         moved = np.flatnonzero(where < 0)
         if len(moved):
             rows = rows.copy()
@@ -250,12 +299,19 @@ class Segments:
         """Return those of the keys that have an entry, and their signatures."""
         return self._read(keys, *self.find(keys))
 
-    def _read(self, keys: Column, where: Int64Array, rows: Int64Array) -> tuple[Column, UInt64Array]:
-        """Return those of the keys whose row is known, and the signatures of these rows; `where` as by `find`."""
+    def _read(
+        self, keys: Column, where: Int64Array, rows: Int64Array
+    ) -> tuple[Column, UInt64Array]:
+        """Return those of the keys whose row is known, and the signatures of these rows; `where` as
+        by `find`.
+        """
         if (where < 0).any():
             there = np.flatnonzero(where >= 0)
-            keys, where, rows = take(keys, there), where[there], rows[there]
-        signatures, segments = np.empty((len(rows), self._bound.words), np.uint64), self.all
+            keys = take(keys, there)
+            where = where[there]
+            rows = rows[there]
+        signatures = np.empty((len(rows), self._bound.words), np.uint64)
+        segments = self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
             found = segments[number].tables.signatures_of(rows[here])
@@ -268,7 +324,12 @@ class Segments:
         """Return bytes of signatures, tables and keys, and the number of segments."""
         sizes = [segment.tables.nbytes() for segment in self.all]
         signatures, tables, names = (sum(size[i] for size in sizes) for i in range(3))
-        return {"signature bytes": signatures, "table bytes": tables, "key bytes": names, "segments": len(sizes)}
+        return {
+            "signature bytes": signatures,
+            "table bytes": tables,
+            "key bytes": names,
+            "segments": len(sizes),
+        }
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
         """Return the sizes of buckets: see `Store.bucket_sizes`."""
@@ -276,23 +337,29 @@ class Segments:
         sizes = np.sum([np.zeros(32, np.int64), *(each[0] for each in found)], axis=0)
         return sizes, max((each[1] for each in found), default=0), sum(each[2] for each in found)
 
-    def merged(self, most: int = 2**31, tell: Tell = lambda _: None) -> tuple[list[Segment], Segment | None]:
+    def merged(
+        self, most: int = 2**31, tell: Tell = lambda _: None
+    ) -> tuple[list[Segment], Segment | None]:
         """Merge segments, when the growing segment is about to be written.
 
-        The new segment contains the entries of the growing segment and of segments of which at least half of the rows
-        are deleted. FAN segments of about the same size (up to a factor of FAN) are also merged. So the number of
-        segments, and the number of times that an entry is written, grow with the logarithm of the number of entries. A
-        merged segment has at most `most` rows, unless one of its segments already has more.
+        The new segment contains the entries of the growing segment and of segments of which at
+        least half of the rows are deleted. FAN segments of about the same size (up to a factor of
+        FAN) are also merged. So the number of segments, and the number of times that an entry is
+        written, grow with the logarithm of the number of entries. A merged segment has at most
+        `most` rows, unless one of its segments already has more.
 
         Returns
         -------
         kept : list of Segment
             The fixed segments that do not change.
         new : Segment or None
-            One segment in memory with all other entries, without free rows; None if there are no other entries.
+            One segment in memory with all other entries, without free rows; None if there are no
+            other entries.
         """
         growing = self.growing
-        kept = sorted((segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit), key=len)
+        kept = sorted(
+            (segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit), key=len
+        )
         taken = [segment for segment in self.fixed if segment not in kept and len(segment)]
         if growing is not None and len(growing):
             taken.append(growing)
@@ -310,20 +377,27 @@ class Segments:
         return kept, built(self._bound, taken[0].kind, taken, tell)
 
 
-def _in_pieces(answer: Callable[[slice], FoundOrNeighbors], m: int, step: int, threads: int) -> list[FoundOrNeighbors]:
+def _in_pieces(
+    answer: Callable[[slice], FoundOrNeighbors], m: int, step: int, threads: int
+) -> list[FoundOrNeighbors]:
     """Return the answers to m queries, in parts of `step` queries that threads share.
 
     answer(part) answers the first queries of a part: at least one, unless the part is empty.
     """
 
     def answers(start: int) -> list[FoundOrNeighbors]:
-        found, end = list[FoundOrNeighbors](), min(start + step, m)
+        found = list[FoundOrNeighbors]()
+        end = min(start + step, m)
         while not found or start < end:
             found.append(answer(slice(start, end)))
             start += len(found[-1].offsets) - 1
         return found
 
-    return [each for some in ordered_map(answers, range(0, max(m, 1), max(step, 1)), threads) for each in some]
+    return [
+        each
+        for some in ordered_map(answers, range(0, max(m, 1), max(step, 1)), threads)
+        for each in some
+    ]
 
 
 def _room(threads: int, found: list[_Rows]) -> int:
@@ -339,11 +413,17 @@ def _answered(part: slice, found: list[_Rows]) -> slice:
 def _joined(
     segments: list[Segment], part: slice, found: list[_Rows], kind: type[np.generic]
 ) -> tuple[Int64Array, Column, npt.NDArray[Any]]:
-    """Return (offsets, keys, values) of the queries that all segments answered; no values if there are none."""
+    """Return (offsets, keys, values) of the queries that all segments answered; no values if there
+    are none.
+    """
     m = part.stop - part.start
     found = [(offsets[: m + 1], rows[: offsets[m]], values) for offsets, rows, values in found]
-    keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
-    values = np.concatenate([np.empty(0, kind), *(each[: len(rows)] for _, rows, each in found if each is not None)])
+    keys = concatenate(
+        [segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)]
+    )
+    values = np.concatenate(
+        [np.empty(0, kind), *(each[: len(rows)] for _, rows, each in found if each is not None)]
+    )
     if len(found) == 1:
         return found[0][0], keys, values
     counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
@@ -357,7 +437,8 @@ def _names_in(segments: list[Segment], rows: Int64Array) -> Column:
     """Return the keys of rows, of which those of segment i are increased by i * 2**32."""
     if len(segments) == 1:
         return segments[0].names_of(rows)
-    numbers, places = rows >> 32, np.empty(len(rows), np.int64)
+    numbers = rows >> 32
+    places = np.empty(len(rows), np.int64)
     order = np.argsort(numbers, kind="stable")
     places[order] = np.arange(len(rows), dtype=np.int64)
     ends = np.searchsorted(numbers[order], np.arange(len(segments) + 1, dtype=np.int64))
@@ -373,9 +454,11 @@ def _tier(rows: int) -> int:
 
 def _find_in(segments: list[Segment], keys: Column) -> tuple[Int64Array, Int64Array]:
     """Return, for each key, the number of its segment, or -1, and its row in it."""
-    where, rows = np.full(len(keys), -1, np.int64), np.full(len(keys), -1, np.int64)
+    where = np.full(len(keys), -1, np.int64)
+    rows = np.full(len(keys), -1, np.int64)
     for number, segment in enumerate(segments):
         found = segment.find(keys)
         here = found >= 0
-        where[here], rows[here] = number, found[here]
+        where[here] = number
+        rows[here] = found[here]
     return where, rows

@@ -39,16 +39,17 @@ class Parameters:
     threshold : float or None
         The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
     shingles : str
-        Name of the shingles: "word:5", "char:9", "stopword:3:en", another name of up to 16 ASCII characters, or "" if
-        it is not known.
+        Name of the shingles: "word:5", "char:9", "stopword:3:en", another name of up to 16 ASCII
+        characters, or "" if it is not known.
     family : str
-        Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of UTF-8. "" for MinHash,
-        where scheme and seed say the same. With a family of 1 row per band, a slot is the value of a bucket.
+        Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of
+        UTF-8. "" for MinHash, where scheme and seed say the same. With a family of 1 row per band,
+        a slot is the value of a bucket.
     payload : int
         Words of a row after its num_perm slots, which belong to the entry and are in no bucket.
     measure : str
-        What `search` computes from the payload (`Measure.text`), or "". With "hamming", `query` counts the equal bits
-        of the payload instead of equal slots.
+        What `search` computes from the payload (`Measure.text`), or "". With "hamming", `query`
+        counts the equal bits of the payload instead of equal slots.
     """
 
     num_perm: int
@@ -66,14 +67,20 @@ class Parameters:
         if not isinstance(self.shingles, str):
             raise TypeError(f"shingles must be a str, not {self.shingles!r}")
         if len(self.shingles) > 16 or not (self.shingles.isascii() and self.shingles.isprintable()):
-            raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
+            raise ValueError(
+                f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}"
+            )
         if len(self.family.encode()) > MOST_FAMILY:
             raise ValueError(f"the description of a family must be at most {MOST_FAMILY} bytes")
         if self.payload < 0 or (self.family and self.words > MOST_WORDS):
-            raise ValueError(f"a row has at most {MOST_WORDS} words, not {self.num_perm} and {self.payload} of payload")
+            raise ValueError(
+                f"a row has at most {MOST_WORDS} words, not {self.num_perm} and {self.payload} of "
+                "payload"
+            )
         if self.measure and measure_of(self.measure).words != self.payload:
             raise ValueError(
-                f"measure {self.measure!r} needs {measure_of(self.measure).words} words, not {self.payload}"
+                f"measure {self.measure!r} needs {measure_of(self.measure).words} words, not "
+                f"{self.payload}"
             )
 
     @property
@@ -83,13 +90,21 @@ class Parameters:
 
     @property
     def apart(self) -> bool:
-        """Whether each band is judged alone: a slot of all ones is a value that is missing in one band."""
+        """Whether each band is judged alone: a slot of all ones is a value that is missing in one
+        band.
+        """
         return bool(self.family) and self.rows_per_band == 1
 
     @property
     def head(self) -> int:
-        """Words of the head of a code, if the slots of a row are one: with a measure and fewer bands than slots."""
-        return HEAD_WORDS if self.apart and self.measure and self.num_perm > max(self.bands, HEAD_WORDS) else 0
+        """Words of the head of a code, if the slots of a row are one: with a measure and fewer
+        bands than slots.
+        """
+        return (
+            HEAD_WORDS
+            if self.apart and self.measure and self.num_perm > max(self.bands, HEAD_WORDS)
+            else 0
+        )
 
     @property
     def bits(self) -> int:
@@ -103,7 +118,8 @@ class Parameters:
         return self.bits or self.num_perm
 
     def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, with the name of the parameter, if family, shingles, signatures, bands or payload differ.
+        """Raise ValueError, with the name of the parameter, if family, shingles, signatures, bands
+        or payload differ.
 
         The threshold is not compared, because only the bands determine which entries are found.
         """
@@ -118,7 +134,8 @@ class Parameters:
             "payload",
             "measure",
         ):
-            mine, theirs = getattr(self, name), getattr(other, name)
+            mine = getattr(self, name)
+            theirs = getattr(other, name)
             if mine != theirs:
                 if name == "family":
                     name, mine, theirs = differing(mine, theirs)
@@ -126,12 +143,16 @@ class Parameters:
 
 
 def differing(family: str, other: str) -> tuple[str, Any, Any]:
-    """Return what differs between two descriptions of families, and its two values; an empty one is of MinHash.
+    """Return what differs between two descriptions of families, and its two values; an empty one is
+    of MinHash.
 
-    >>> differing('{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}')
+    >>> differing(
+    ...     '{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}'
+    ... )
     ('seed of hyperplanes', 1, 2)
     """
     name: str = "family"
+    # A description that some other program has stored.
     try:
         a, b = (json.loads(text or '{"family":"minhash"}') for text in (family, other))
         while isinstance(a, dict) and isinstance(b, dict):
@@ -139,8 +160,14 @@ def differing(family: str, other: str) -> tuple[str, Any, Any]:
                 return name, a["family"], b["family"]
             # Some parameters are stored only if they are given.
             key = next(key for key in sorted({*a, *b}) if a.get(key) != b.get(key))
-            name, a, b = f"{key} of {a['family']}", a.get(key), b.get(key)
-    except (ValueError, KeyError, RecursionError):  # a description that some other program has stored
+            name = f"{key} of {a['family']}"
+            a = a.get(key)
+            b = b.get(key)
+    except (
+        ValueError,
+        KeyError,
+        RecursionError,
+    ):
         return "family", family[:200], other[:200]
     return name, a, b
 
@@ -148,14 +175,17 @@ def differing(family: str, other: str) -> tuple[str, Any, Any]:
 def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
     """Return the argument, or raise an error that names the allowed values."""
     if on_duplicate not in get_args(OnDuplicate):
-        raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+        raise ValueError(
+            f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}"
+        )
     return on_duplicate
 
 
 def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
     """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
 
-    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the first.
+    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the
+    first.
     """
     n = len(keys)
     if isinstance(keys, np.ndarray) and (keys[1:] > keys[:-1]).all():
@@ -163,7 +193,8 @@ def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate)
     elif isinstance(keys, np.ndarray):
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
-        again = np.zeros(n, np.bool_)  # whether an equal key is before it, or after it for "replace"
+        # Whether an equal key is before it, or after it for "replace".
+        again = np.zeros(n, np.bool_)
         if n and on_duplicate == "replace":
             again[order[:-1]] = ordered[1:] == ordered[:-1]
         elif n:
@@ -186,8 +217,9 @@ def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate)
 class Found(NamedTuple):
     """The verified candidates of m queries; those of one query have no particular order.
 
-    `offsets` is int64 (m + 1,). The candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``. `agreements`, int64
-    (offsets[m],), is the number of slots of each candidate that equal its query, or None if it was not requested.
+    `offsets` is int64 (m + 1,). The candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``.
+    `agreements`, int64 (offsets[m],), is the number of slots of each candidate that equal its
+    query, or None if it was not requested.
     """
 
     offsets: Int64Array
@@ -197,12 +229,14 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """When `Store.search` ends the examination of a query; each row counts once, wherever it is met.
+    """When `Store.search` ends the examination of a query; each row counts once, wherever it is
+    met.
 
     Parameters
     ----------
     kind : {"first", "closest"}
-        "first" ends at the first row at most `within` away, and counts only the rows beyond. "closest" counts all rows.
+        "first" ends at the first row at most `within` away, and counts only the rows beyond.
+        "closest" counts all rows.
     count : int
         The most rows that count; at least 1.
     """
@@ -245,10 +279,12 @@ class CodesRequest:
 
 
 class Neighbors(NamedTuple):
-    """The neighbors of m queries, each query's nearest first; equally near ones are in the order of their keys.
+    """The neighbors of m queries, each query's nearest first; equally near ones are in the order of
+    their keys.
 
-    `offsets` is int64 (m + 1,). The neighbors of query i are ``keys[offsets[i]:offsets[i + 1]]``, at the same places of
-    `distances`, float64. `examined`, int64 (m,), is the number of rows whose distance was computed for each query.
+    `offsets` is int64 (m + 1,). The neighbors of query i are ``keys[offsets[i]:offsets[i + 1]]``,
+    at the same places of `distances`, float64. `examined`, int64 (m,), is the number of rows whose
+    distance was computed for each query.
     """
 
     offsets: Int64Array
@@ -267,5 +303,7 @@ def joined(parts: list[FoundOrNeighbors]) -> FoundOrNeighbors:
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
     columns = zip(*(part[2:] for part in parts), strict=True)
-    values: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
+    values: list[Any] = [
+        None if column[0] is None else np.concatenate(column) for column in columns
+    ]
     return type(parts[0])(offsets, concatenate([part.keys for part in parts]), *values)

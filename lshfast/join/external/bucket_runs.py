@@ -1,4 +1,6 @@
-"""The records (mixed bucket key, row) of all bands, each band sorted by itself in a share of the memory."""
+"""The records (mixed bucket key, row) of all bands, each band sorted by itself in a share of the
+memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
 from lshfast.kernels import runs as kernels
 
-# Rows whose keys are written to all bands before those of the next rows, so that they stay in the cache.
+# Rows whose keys are written to all bands before those of the next rows, so that they stay in the
+# cache.
 ROWS = 1 << 12
 
 
@@ -44,14 +47,18 @@ class BucketRuns:
         self.n: int = 0
         buffers, scratch = _buffers(bands, memory)
         self._bands = [
-            SortedRuns(folder, f"band-{band}", buffer, scratch, stamp) for band, buffer in enumerate(buffers)
+            SortedRuns(folder, f"band-{band}", buffer, scratch, stamp)
+            for band, buffer in enumerate(buffers)
         ]
 
     def __enter__(self) -> BucketRuns:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -69,7 +76,9 @@ class BucketRuns:
             band.close()
 
     def add(self, keys: UInt64Array, chosen: BoolArray | None = None) -> None:
-        """Add the next rows, with their keys, uint64 (m, b); rows that are not chosen count but have no records."""
+        """Add the next rows, with their keys, uint64 (m, b); rows that are not chosen count but
+        have no records.
+        """
         marks = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
         for start in range(0, len(keys), ROWS):
             part = keys[start : start + ROWS]
@@ -93,13 +102,20 @@ class BucketRuns:
             band.resume(buffer, scratch)
 
     def settle(self) -> None:
-        """Free the memory of the records; nothing may be added after this. A few records stay in memory."""
-        if any(band.written for band in self._bands) or 2 * RECORD_BYTES * self.n * len(self) > self.memory:
+        """Free the memory of the records; nothing may be added after this. A few records stay in
+        memory.
+        """
+        if (
+            any(band.written for band in self._bands)
+            or 2 * RECORD_BYTES * self.n * len(self) > self.memory
+        ):
             for band in self._bands:
                 band.release()
 
     def records(self, band: int, memory: int) -> Iterator[UInt64Array]:
-        """Yield the records of a band in sorted order, in arrays that are valid until the next one."""
+        """Yield the records of a band in sorted order, in arrays that are valid until the
+        next one.
+        """
         return self._bands[band].merged(memory)
 
     def forget(self, band: int) -> None:

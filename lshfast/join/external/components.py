@@ -1,6 +1,8 @@
-"""Connected components of more rows than fit into memory: of rows that share buckets, and of links between rows.
+"""Connected components of more rows than fit into memory: of rows that share buckets, and of links
+between rows.
 
-A union-find takes 8 bytes a row, however many links there are. Links between more rows are contracted in files.
+A union-find takes 8 bytes a row, however many links there are. Links between more rows are
+contracted in files.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ UNION_BYTES = 24
 
 
 def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield (left, right) of consecutive records with the same first word: chains through all rows of each bucket."""
+    """Yield (left, right) of consecutive records with the same first word: chains through all rows
+    of each bucket.
+    """
     last = np.empty((0, 2), np.uint64)
     for batch in batches:
         for at in range(0, len(batch), PIECE_RECORDS):
@@ -41,7 +45,8 @@ def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Arr
 def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
     """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,).
 
-    The records, which are settled, are merged in this memory and then removed; a row takes 8 bytes besides.
+    The records, which are settled, are merged in this memory and then removed; a row takes 8 bytes
+    besides.
     """
     graph = Components(runs.n)
     for band in range(len(runs)):
@@ -54,9 +59,11 @@ def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
 def components_of_links(
     pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int, memory: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Return the rows that occur in links (left, right), ascending, and the smallest row that each is joined to.
+    """Return the rows that occur in links (left, right), ascending, and the smallest row that each
+    is joined to.
 
-    If the union-find of all rows does not fit into the memory, the links are contracted in files of a temporary folder.
+    If the union-find of all rows does not fit into the memory, the links are contracted in files of
+    a temporary folder.
     """
     if UNION_BYTES * rows <= memory:
         graph = Components(rows)
@@ -65,7 +72,8 @@ def components_of_links(
         every = np.asarray(graph.finished(), np.int64)
         found = np.flatnonzero(np.bincount(every, minlength=1)[every] > 1)
         return found, every[found]
-    members, labels = GrowingArray(np.int64), GrowingArray(np.int64)
+    members = GrowingArray(np.int64)
+    labels = GrowingArray(np.int64)
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
         for nodes, of_nodes in contract_links(pairs, folder, "links", memory):
             members.extend(nodes)
@@ -74,14 +82,17 @@ def components_of_links(
 
 
 def components_of_ends(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the different ends of links, ascending, and the smallest end of the component of each."""
+    """Return the different ends of links, ascending, and the smallest end of the component
+    of each.
+    """
     nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
     left, right = places.reshape(2, -1).astype(np.int64)
     return nodes, nodes[components(left, right, len(nodes))]
 
 
 def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
-    """Yield links (m, 2) that join the same rows as links (left, right): of each portion, a spanning forest.
+    """Yield links (m, 2) that join the same rows as links (left, right): of each portion, a
+    spanning forest.
 
     The links of a portion lead from its rows to the smallest row of their component.
     """
@@ -92,7 +103,8 @@ def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[I
         count += len(left)
         if count >= PIECE_LINKS:
             yield _spanning(held)
-            held, count = [], 0
+            held = []
+            count = 0
     if count:
         yield _spanning(held)
 

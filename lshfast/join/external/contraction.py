@@ -1,13 +1,14 @@
 """Connected components of links that do not fit into memory.
 
-The links are contracted by the alternating small-star and large-star operations of R. Kiveris, S. Lattanzi,
-V. Mirrokni, V. Rastogi, S. Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014, as passes over
-sorted files. Two additions make the passes few. Links that are in memory together are replaced by stars before they are
-written. A node that has smaller neighbours only is removed by its small-star, with the neighbour whose label it will
-have. Once the links fit into memory, labels are handed down to the removed nodes, in the reverse order.
+The links are contracted by the alternating small-star and large-star operations of R. Kiveris, S.
+Lattanzi, V. Mirrokni, V. Rastogi, S. Vassilvitskii, "Connected Components in MapReduce and Beyond",
+SoCC 2014, as passes over sorted files. Two additions make the passes few. Links that are in memory
+together are replaced by stars before they are written. A node that has smaller neighbours only is
+removed by its small-star, with the neighbour whose label it will have. Once the links fit into
+memory, labels are handed down to the removed nodes, in the reverse order.
 
-No operation increases the sum of the ends of all links. A round leaves it as it was only if all links are stars around
-their smallest nodes, and removes these. So the rounds come to an end.
+No operation increases the sum of the ends of all links. A round leaves it as it was only if all
+links are stars around their smallest nodes, and removes these. So the rounds come to an end.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from lshfast.kernels.sets import Components
 # The part of the memory for merges; the rest is for records.
 MERGE_SHARE = 1 / 4
 
-# Bytes for each record of a buffer: two buffers, the scratch of their sorts, half a link with its ends, and the name,
-# label, size and choice of a node.
+# Bytes for each record of a buffer: two buffers, the scratch of their sorts, half a link with its
+# ends, and the name, label, size and choice of a node.
 BUFFER_RECORD_BYTES = 112
 
 # Links are written if their contraction leaves more than this part of them.
@@ -44,17 +45,20 @@ PIECE_RECORDS = 1 << 13
 def contract_links(
     links: Iterable[tuple[Int64Array, Int64Array]], folder: str, name: str, memory: int
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield the smallest node of the connected component of each node of a graph, in bounded memory.
+    """Yield the smallest node of the connected component of each node of a graph, in bounded
+    memory.
 
-    The time is that of sorting all links a few times. No file is written if the links fit into memory, or their nodes.
+    The time is that of sorting all links a few times. No file is written if the links fit into
+    memory, or their nodes.
 
     Parameters
     ----------
     links : iterable of tuple (u, v) of ndarray of int64, shape (m,)
         The two ends of links, from 0, in any order; links may be repeated.
     folder : str
-        An existing folder, in which no file has a name that begins with `name`. Files take up to 64 bytes for each link
-        and 32 bytes for each node. They are removed at the end, also after an error.
+        An existing folder, in which no file has a name that begins with `name`. Files take up to 64
+        bytes for each link and 32 bytes for each node. They are removed at the end, also after an
+        error.
     name : str
     memory : int
         Bytes that arrays take, at least 2**21.
@@ -96,12 +100,15 @@ def contract_links(
     """
     memory = check_int("memory", memory, LEAST_CONTRACTION)
     merges = int(memory * MERGE_SHARE)
-    with StarContraction(folder, name, (memory - merges) // BUFFER_RECORD_BYTES, merges) as contraction:
+    with StarContraction(
+        folder, name, (memory - merges) // BUFFER_RECORD_BYTES, merges
+    ) as contraction:
         yield from contraction.run(links)
 
 
 class StarContraction:
-    """The passes of `contract_links`. Use it as a context manager, which removes its files at the end.
+    """The passes of `contract_links`. Use it as a context manager, which removes its files at the
+    end.
 
     Parameters
     ----------
@@ -118,9 +125,13 @@ class StarContraction:
     """
 
     def __init__(self, folder: str, name: str, records: int, memory: int) -> None:
-        self._folder, self._name, self._memory = folder, name, memory
+        self._folder = folder
+        self._name = name
+        self._memory = memory
         self.rounds: int = 0
-        self._for_links, self._for_nodes, self._scratch, self._ends = np.empty((4, records, 2), np.uint64)
+        self._for_links, self._for_nodes, self._scratch, self._ends = np.empty(
+            (4, records, 2), np.uint64
+        )
         self._links = np.empty((records // 2, 2), np.uint64)
         self._every: list[SortedRuns] = []
         self._stack = ExitStack()
@@ -136,14 +147,17 @@ class StarContraction:
         """Bytes of records that were written to files so far."""
         return sum(runs.written for runs in self._every)
 
-    def run(self, links: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[tuple[Int64Array, Int64Array]]:
+    def run(
+        self, links: Iterable[tuple[Int64Array, Int64Array]]
+    ) -> Iterator[tuple[Int64Array, Int64Array]]:
         """Yield nodes and labels as `contract_links` does; call it once."""
         graph = self._new_graph()
         for u, v in links:
             graph.add(*_checked(u, v))
         removed: list[SortedRuns] = []
         while graph.written:
-            before, graph = graph, self._new_graph()
+            before = graph
+            graph = self._new_graph()
             if self.rounds % 2 == 0:
                 removed.append(self._new_runs("removed", self._for_nodes))
                 _small_star(before.records(self._memory), graph, removed[-1])
@@ -159,18 +173,26 @@ class StarContraction:
             yield nodes.view(np.int64), nodes[places].view(np.int64)
 
     def _new_graph(self) -> _Links:
-        return _Links(self._new_runs("links", self._for_links), self._links, self._ends, self._scratch)
+        return _Links(
+            self._new_runs("links", self._for_links), self._links, self._ends, self._scratch
+        )
 
     def _new_runs(self, kind: str, buffer: UInt64Array) -> SortedRuns:
-        """Return empty runs; others with the same buffer must have been spilled before these are filled."""
-        runs = SortedRuns(self._folder, f"{self._name}-{kind}-{len(self._every)}", buffer, self._scratch)
+        """Return empty runs; others with the same buffer must have been spilled before these are
+        filled.
+        """
+        runs = SortedRuns(
+            self._folder, f"{self._name}-{kind}-{len(self._every)}", buffer, self._scratch
+        )
         self._every.append(runs)
         return self._stack.enter_context(runs)
 
     def _labelled(
         self, removed: list[SortedRuns], nodes: UInt64Array, labels: UInt64Array
     ) -> Iterator[tuple[Int64Array, Int64Array]]:
-        """Yield all nodes and labels: those that are given, and those of the nodes that each small-star has removed."""
+        """Yield all nodes and labels: those that are given, and those of the nodes that each
+        small-star has removed.
+        """
         target = removed[-1]
         target.add(np.stack([nodes, labels], axis=1))
         for runs, target in pairwise([*removed[::-1], self._new_runs("labels", self._for_nodes)]):
@@ -195,8 +217,14 @@ class _Links:
         The memory for their contraction.
     """
 
-    def __init__(self, runs: SortedRuns, links: UInt64Array, ends: UInt64Array, scratch: UInt64Array) -> None:
-        self._runs, self._links, self._ends, self._scratch, self._filled = runs, links, ends, scratch, 0
+    def __init__(
+        self, runs: SortedRuns, links: UInt64Array, ends: UInt64Array, scratch: UInt64Array
+    ) -> None:
+        self._runs = runs
+        self._links = links
+        self._ends = ends
+        self._scratch = scratch
+        self._filled = 0
         self.written = False
 
     def add(self, u: UInt64Array, v: UInt64Array) -> None:
@@ -225,7 +253,9 @@ class _Links:
         self._runs.close()
 
     def components(self) -> tuple[UInt64Array, Int64Array]:
-        """Return the nodes of the links in memory, sorted, and for each the place of the smallest of its component."""
+        """Return the nodes of the links in memory, sorted, and for each the place of the smallest
+        of its component.
+        """
         m = self._filled
         ends = self._ends[: 2 * m]
         ends[:m, 0], ends[m:, 0] = self._links[:m].T
@@ -242,7 +272,9 @@ class _Links:
         return nodes, graph.finished()
 
     def _contract(self) -> None:
-        """Replace the links in memory by links of each node to the smallest node of its component."""
+        """Replace the links in memory by links of each node to the smallest node of its
+        component.
+        """
         nodes, labels = self.components()
         sizes = np.bincount(labels, minlength=len(nodes))
         # A node without others is linked with itself, and must not be lost.
@@ -255,7 +287,8 @@ class _Links:
         links = self._links[: self._filled]
         self._runs.add(links)
         self._runs.add(links[:, ::-1])
-        self._filled, self.written = 0, True
+        self._filled = 0
+        self.written = True
 
 
 class _Neighbours(NamedTuple):
@@ -278,22 +311,29 @@ class _Neighbours(NamedTuple):
 
 def _neighbours(batches: Iterable[UInt64Array]) -> Iterator[_Neighbours]:
     """Yield sorted records as neighbours of their first words, in arrays of any size."""
-    held, least_held = np.empty((0, 2), np.uint64), np.empty(0, np.uint64)
+    held = np.empty((0, 2), np.uint64)
+    least_held = np.empty(0, np.uint64)
     for batch in batches:
         for piece in _pieces(batch):
             found = _neighbours_of(np.concatenate([held, piece]), least_held)
             node, other, least, last = found
-            yield _Neighbours(node[:-1], other[:-1], least[:-1], last[:-1])  # the last node may have more neighbours
-            held, least_held = np.stack([found.node[-1:], found.other[-1:]], axis=1), found.least[-1:]
+            # The last node may have more neighbours.
+            yield _Neighbours(node[:-1], other[:-1], least[:-1], last[:-1])
+            held = np.stack([found.node[-1:], found.other[-1:]], axis=1)
+            least_held = found.least[-1:]
     if len(held):
         yield _neighbours_of(held, least_held)
 
 
 def _neighbours_of(records: UInt64Array, least_held: UInt64Array) -> _Neighbours:
-    """Return some records as neighbours; `least_held` is the value of `least` for the first record, if it is known."""
-    node, other = records[:, 0], records[:, 1]
+    """Return some records as neighbours; `least_held` is the value of `least` for the first record,
+    if it is known.
+    """
+    node = records[:, 0]
+    other = records[:, 1]
     different = np.concatenate([[True], (node[1:] != node[:-1]) | (other[1:] != other[:-1])])
-    node, other = node[different], other[different]
+    node = node[different]
+    other = other[different]
     borders = node[1:] != node[:-1]
     starts = np.flatnonzero(np.concatenate([[True], borders]))
     least = np.minimum(node[starts], other[starts])
@@ -326,8 +366,8 @@ def _large_star(records: Iterable[UInt64Array], graph: _Links) -> None:
 def _hand_down(records: Iterable[UInt64Array], labels: SortedRuns) -> None:
     """Add (node, label) of the nodes of all records to `labels`.
 
-    A record is a node and its label, which is not larger; or a node, and a larger node that gets the same label. A node
-    without a label is its own label.
+    A record is a node and its label, which is not larger; or a node, and a larger node that gets
+    the same label. A node without a label is its own label.
     """
     for node, other, least, last in _neighbours(records):
         larger = other > node
@@ -338,8 +378,17 @@ def _hand_down(records: Iterable[UInt64Array], labels: SortedRuns) -> None:
 def _checked(u: Int64Array, v: Int64Array) -> tuple[UInt64Array, UInt64Array]:
     """Return the ends of links as words."""
     for ends in (u, v):
-        if not isinstance(ends, np.ndarray) or ends.dtype != np.int64 or ends.ndim != 1 or len(ends) != len(u):
-            found = f"{ends.dtype} {ends.shape}" if isinstance(ends, np.ndarray) else type(ends).__name__
+        if (
+            not isinstance(ends, np.ndarray)
+            or ends.dtype != np.int64
+            or ends.ndim != 1
+            or len(ends) != len(u)
+        ):
+            found = (
+                f"{ends.dtype} {ends.shape}"
+                if isinstance(ends, np.ndarray)
+                else type(ends).__name__
+            )
             raise TypeError(f"links must be two arrays of int64 of the same length, not {found}")
         if len(ends) and ends.min() < 0:
             raise ValueError(f"nodes must be at least 0, not {ends.min()}")

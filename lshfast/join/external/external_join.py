@@ -1,8 +1,9 @@
 """Candidates of more rows than fit into memory, by sorted files of (bucket key, row) and of pairs.
 
-This is the first-cut algorithm of A. Broder et al. for all pairs: the records of each band are sorted, rows with equal
-keys make pairs, the pairs of all bands are sorted, and equal ones are counted. With the slots of signatures as keys,
-the count of a pair is the number of slots in which its signatures agree.
+This is the first-cut algorithm of A. Broder et al. for all pairs: the records of each band are
+sorted, rows with equal keys make pairs, the pairs of all bands are sorted, and equal ones are
+counted. With the slots of signatures as keys, the count of a pair is the number of slots in which
+its signatures agree.
 """
 
 from __future__ import annotations
@@ -36,19 +37,20 @@ HIGHEST = 2**64 - 1
 class ExternalJoin:
     """The rows that share buckets, found in bounded memory by sorted files.
 
-    Use it as a context manager, which removes all its files at the end, also after an error. Add the bucket keys of all
-    rows, then call `pairs` or `components` once.
+    Use it as a context manager, which removes all its files at the end, also after an error. Add
+    the bucket keys of all rows, then call `pairs` or `components` once.
 
     Parameters
     ----------
     bands : int
         At least 1: the number of keys of a row.
     folder : path
-        An existing folder for temporary files: at most 16 bytes a key, and 16 bytes for each band that two rows share.
-        They are in a new folder inside of it, which only this user can read.
+        An existing folder for temporary files: at most 16 bytes a key, and 16 bytes for each band
+        that two rows share. They are in a new folder inside of it, which only this user can read.
     memory : int, default 2**28
-        Bytes that arrays of the join take at the same time, at least 786,432 and at least 65,536 (bands + 1);
-        `components` takes 8 more a row. What the process takes for other things is not part of it.
+        Bytes that arrays of the join take at the same time, at least 786,432 and at least 65,536
+        (bands + 1); `components` takes 8 more a row. What the process takes for other things is not
+        part of it.
 
     Raises
     ------
@@ -82,7 +84,9 @@ class ExternalJoin:
 
         name = os.fsdecode(folder)
         try:
-            self._folder = tempfile.TemporaryDirectory(prefix=".lshfast-", dir=name, ignore_cleanup_errors=True)
+            self._folder = tempfile.TemporaryDirectory(
+                prefix=".lshfast-", dir=name, ignore_cleanup_errors=True
+            )
         except OSError as error:
             raise OSError(error.errno, error.strerror, printable(name)) from error
         try:
@@ -97,7 +101,10 @@ class ExternalJoin:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -117,7 +124,8 @@ class ExternalJoin:
         keys : ndarray of uint64, shape (m, b)
             Bucket keys, as for `candidates`. 2**64 - 1 is the key of no bucket.
         chosen : ndarray of bool, shape (m,), optional
-            Rows that are not chosen get a number, but meet nothing: copies of other rows, for example.
+            Rows that are not chosen get a number, but meet nothing: copies of other rows, for
+            example.
 
         Raises
         ------
@@ -126,23 +134,30 @@ class ExternalJoin:
         """
         _check_keys(keys)
         if keys.shape[1] != self.bands:
-            raise ValueError(f"keys must have {self.bands} columns, one a band, not {keys.shape[1]}")
+            raise ValueError(
+                f"keys must have {self.bands} columns, one a band, not {keys.shape[1]}"
+            )
         if chosen is not None and not _are_marks(chosen, len(keys)):
-            raise ValueError(f"chosen must be an array of {len(keys)} bools, not {_kind_of(chosen)}")
+            raise ValueError(
+                f"chosen must be an array of {len(keys)} bools, not {_kind_of(chosen)}"
+            )
         if self._joined or self._closed:
             raise ValueError("rows cannot be added after the join")
         self._runs.add(np.ascontiguousarray(keys), chosen)
 
     def pairs(
-        self, *, screen: Callable[[Int64Array, Int64Array], BoolArray] | None = None, most: int = MOST_PAIRS
+        self,
+        *,
+        screen: Callable[[Int64Array, Int64Array], BoolArray] | None = None,
+        most: int = MOST_PAIRS,
     ) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
         """Yield all pairs of rows that share a bucket.
 
         Parameters
         ----------
         screen : callable, optional
-            Called with (i, j) of some pairs at a time, once for each band that they share. Returns a bool array of the
-            pairs to keep; the others take no space.
+            Called with (i, j) of some pairs at a time, once for each band that they share. Returns
+            a bool array of the pairs to keep; the others take no space.
         most : int, default 2**28
             The largest number of pairs to keep.
 
@@ -158,13 +173,17 @@ class ExternalJoin:
         OverflowError
             If there are more than `most` pairs.
         TypeError, ValueError
-            If `screen` returns something else, `most` is no int or below 0, or the join was used or closed.
+            If `screen` returns something else, `most` is no int or below 0, or the join was used or
+            closed.
         """
         most = check_int("most", most, 0)
         self._begin()
         records = self._memory // (4 * RECORD_BYTES)
         with SortedRuns(
-            self._folder.name, "pairs", np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64)
+            self._folder.name,
+            "pairs",
+            np.empty((records, 2), np.uint64),
+            np.empty((records, 2), np.uint64),
         ) as found:
             for band in range(self.bands):
                 self._add_pairs(band, found, screen, most)
@@ -175,7 +194,8 @@ class ExternalJoin:
                 total += len(i)
                 if total > most:
                     raise OverflowError(
-                        f"more than {most} candidate pairs: raise the threshold or the number of rows a band"
+                        f"more than {most} candidate pairs: raise the threshold or the number of "
+                        "rows a band"
                     )
                 if len(i):
                     yield i, j, shared
@@ -196,9 +216,12 @@ class ExternalJoin:
         piece = np.empty((0 if screen is None else PIECE_RECORDS, 2), np.uint64)
         made = 0
         for records in whole_buckets(self._runs.records(band, self._memory // 2), rows, too_many):
-            i, j = 0, 1
+            i = 0
+            j = 1
             while i < len(records):
-                count, i, j = kernels.pairs_of_records(records, i, j, found.room() if screen is None else piece)
+                count, i, j = kernels.pairs_of_records(
+                    records, i, j, found.room() if screen is None else piece
+                )
                 if screen is None:
                     found.take(count)
                 else:
@@ -210,7 +233,8 @@ class ExternalJoin:
                     raise too_many
 
     def components(self) -> Int64Array:
-        """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,).
+        """Return the smallest row that each row is joined to by a chain of shared buckets, int64
+        (n,).
 
         The time is proportional to the number of records, also where many rows share a bucket.
         """
@@ -237,7 +261,8 @@ def external_candidates(
 ) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of rows that share a bucket key in the same band, found in bounded memory.
 
-    The result equals that of `candidates`. `ExternalJoin` gives it in parts, for results that do not fit into memory.
+    The result equals that of `candidates`. `ExternalJoin` gives it in parts, for results that do
+    not fit into memory.
 
     Parameters
     ----------
@@ -288,14 +313,18 @@ def external_candidates(
             _add_first_copies(join, first, parts, copies)
         found = list(join.pairs(screen=screen, most=most))
     empty = np.empty(0, np.int64)
-    return np.concatenate([empty, *(i for i, _, _ in found)]), np.concatenate([empty, *(j for _, j, _ in found)])
+    return np.concatenate([empty, *(i for i, _, _ in found)]), np.concatenate(
+        [empty, *(j for _, j, _ in found)]
+    )
 
 
 def _parts(keys: UInt64Array | Iterable[UInt64Array]) -> Iterator[UInt64Array]:
     """Yield the keys in parts; an array is divided, so that a mapped one is not read as a whole."""
     if not isinstance(keys, np.ndarray):
         if not hasattr(keys, "__iter__"):
-            raise TypeError(f"keys must be an array or an iterable of arrays, not {type(keys).__name__}")
+            raise TypeError(
+                f"keys must be an array or an iterable of arrays, not {type(keys).__name__}"
+            )
         yield from keys
     elif keys.ndim != 2 or len(keys) <= PIECE_RECORDS:
         yield keys
@@ -316,7 +345,9 @@ def _kind_of(value: object) -> str:
     return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _screened(pairs: UInt64Array, screen: Callable[[Int64Array, Int64Array], BoolArray]) -> UInt64Array:
+def _screened(
+    pairs: UInt64Array, screen: Callable[[Int64Array, Int64Array], BoolArray]
+) -> UInt64Array:
     """Return the pairs that `screen` keeps."""
     kept = screen(*_rows_of(pairs))
     if not _are_marks(kept, len(pairs)):
@@ -333,12 +364,19 @@ def _add_first_copies(
         if len(join) + len(part) <= len(copies):
             join.add(part, chosen=copies[rows] == rows)
         else:
-            raise ValueError(f"copies must be one row number a row, not {len(copies)} for {rows[-1] + 1} rows or more")
+            raise ValueError(
+                f"copies must be one row number a row, not {len(copies)} for {rows[-1] + 1} rows "
+                "or more"
+            )
     check_copies(len(join), copies)
 
 
-def whole_buckets(batches: Iterable[UInt64Array], most: int, error: Exception) -> Iterator[UInt64Array]:
-    """Yield sorted records so that all records of a first word are in one array; raise `error` for more than `most`."""
+def whole_buckets(
+    batches: Iterable[UInt64Array], most: int, error: Exception
+) -> Iterator[UInt64Array]:
+    """Yield sorted records so that all records of a first word are in one array; raise `error` for
+    more than `most`.
+    """
     open_bucket = np.empty((0, 2), np.uint64)
     for batch in batches:
         records = batch
@@ -360,7 +398,8 @@ def whole_buckets(batches: Iterable[UInt64Array], most: int, error: Exception) -
 
 def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """Yield each of some sorted pairs once, with the number of times that it occurs."""
-    held, times = np.empty((0, 2), np.uint64), 0
+    held = np.empty((0, 2), np.uint64)
+    times = 0
     for batch in batches:
         for at in range(0, len(batch), PIECE_RECORDS):
             piece = np.concatenate([held, batch[at : at + PIECE_RECORDS]])
@@ -370,7 +409,8 @@ def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64A
             if len(held):
                 counts[0] += times - 1
             yield *_rows_of(piece[bounds[:-2]]), counts[:-1]
-            held, times = piece[-1:].copy(), int(counts[-1])
+            held = piece[-1:].copy()
+            times = int(counts[-1])
     if len(held):
         yield *_rows_of(held), np.array([times], np.int64)
 

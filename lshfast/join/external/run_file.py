@@ -1,9 +1,11 @@
-"""Files of sorted records: written once, read once from the first record to the last, and checked block by block.
+"""Files of sorted records: written once, read once from the first record to the last, and checked
+block by block.
 
-A header of 48 bytes, little-endian: the magic number (8 bytes); the version and the records of a block (uint32 each);
-the number of records, the stamp, the checksum of the table and the checksum of the header before it (uint64 each). Then
-the records (two uint64 each, sorted) and the table: the checksum of each block of records (uint64). Checksums are those
-of `lshfast.kernels.checksum`. The header is written last, so a file that was not written to its end has none.
+A header of 48 bytes, little-endian: the magic number (8 bytes); the version and the records of a
+block (uint32 each); the number of records, the stamp, the checksum of the table and the checksum of
+the header before it (uint64 each). Then the records (two uint64 each, sorted) and the table: the
+checksum of each block of records (uint64). Checksums are those of `lshfast.kernels.checksum`. The
+header is written last, so a file that was not written to its end has none.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
 
 def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
     sums: list[int] = []
-    part, count = np.empty((BLOCK_RECORDS, 2), "<u8"), 0  # the block that is not complete yet
+    # the block that is not complete yet
+    part = np.empty((BLOCK_RECORDS, 2), "<u8")
+    count = 0
     write_all(file, bytes(HEADER_BYTES))
     for batch in batches:
         at = 0
@@ -74,9 +78,13 @@ def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
             part[filled : filled + at] = batch[:at]
             if filled + at == BLOCK_RECORDS:
                 sums.append(_write_block(file, part))
-        whole = np.ascontiguousarray(batch[at : at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS], "<u8")
+        whole = np.ascontiguousarray(
+            batch[at : at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS], "<u8"
+        )
         if len(whole):
-            sums += [checksum(whole[i : i + BLOCK_RECORDS]) for i in range(0, len(whole), BLOCK_RECORDS)]
+            sums += [
+                checksum(whole[i : i + BLOCK_RECORDS]) for i in range(0, len(whole), BLOCK_RECORDS)
+            ]
             write_all(file, whole.data.cast("B"))
             at += len(whole)
         if at < len(batch):
@@ -113,7 +121,8 @@ class RunReader:
     Raises
     ------
     FormatError
-        If the file is damaged or belongs to something else; the message names it. `read` raises it for a block.
+        If the file is damaged or belongs to something else; the message names it. `read` raises it
+        for a block.
     """
 
     def __init__(self, path: str, stamp: int = 0) -> None:
@@ -131,7 +140,10 @@ class RunReader:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -148,7 +160,8 @@ class RunReader:
         if own_stamp != stamp:
             raise self._fault("it belongs to another run")
         blocks = -(-count // BLOCK_RECORDS)
-        nbytes, size = HEADER_BYTES + RECORD_BYTES * count + 8 * blocks, os.fstat(self._file.fileno()).st_size
+        nbytes = HEADER_BYTES + RECORD_BYTES * count + 8 * blocks
+        size = os.fstat(self._file.fileno()).st_size
         if size != nbytes:
             raise self._fault(f"it has {size} bytes, not {nbytes}")
         table = np.empty(blocks, "<u8")
@@ -172,7 +185,9 @@ class RunReader:
             left = left[got:]
 
     def read(self, out: UInt64Array) -> int:
-        """Read as many blocks as fit into out, uint64 (m, 2), contiguous; return how many records, 0 at the end."""
+        """Read as many blocks as fit into out, uint64 (m, 2), contiguous; return how many records,
+        0 at the end.
+        """
         count = min(self.left, len(out) // BLOCK_RECORDS * BLOCK_RECORDS)
         if count == 0 and self.left and self.left <= len(out):
             count = self.left  # the last block is short

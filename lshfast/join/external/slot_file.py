@@ -1,6 +1,7 @@
 """Hashes of slots of the rows in crowded buckets, by which rows without a similar row are found.
 
-Rows that share buckets are read again and compared. Rows of a crowd that are similar to no other row are not.
+Rows that share buckets are read again and compared. Rows of a crowd that are similar to no other
+row are not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from lshfast.join.shared_slots import UInt32Array, shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.grouping import CrowdedBuckets
 
-# Slots that unlike rows may share, as a share of all slots: the hashes tell that a row shares fewer.
+# Slots that unlike rows may share, as a share of all slots: the hashes tell that a row shares
+# fewer.
 MARGIN = 1 / 4
 
 # Bytes of the rows that are written at once.
@@ -28,13 +30,16 @@ BLOCK_BYTES = 1 << 22
 
 
 def slots_held(k: int, least: int) -> int:
-    """Return of how many of k slots hashes are held: 0 if similar rows share too few, at least `least`."""
+    """Return of how many of k slots hashes are held: 0 if similar rows share too few, at least
+    `least`.
+    """
     margin = round(k * MARGIN)
     return k - least + margin if least > margin else 0
 
 
 class SlotFile:
-    """Hashes of slots, in blocks of columns. Use it as a context manager, which removes the file at the end.
+    """Hashes of slots, in blocks of columns. Use it as a context manager, which removes the file at
+    the end.
 
     Parameters
     ----------
@@ -57,32 +62,42 @@ class SlotFile:
     slots: int
 
     def __init__(self, path: str, k: int, least: int, block_bytes: int | None = None) -> None:
-        self.k, self.least = k, least
+        self.k = k
+        self.least = least
         self.slots = slots_held(k, least)
         self._step = k // max(1, self.slots)
         self._rows = max(1, (block_bytes or BLOCK_BYTES) // (4 * max(1, self.slots)))  # of a block
-        self._block, self._filled = np.empty((self.slots, self._rows), np.uint32), 0
-        self._file, self._blocks = SummedFile(path, 4 * self._rows), 0
+        self._block = np.empty((self.slots, self._rows), np.uint32)
+        self._filled = 0
+        self._file = SummedFile(path, 4 * self._rows)
+        self._blocks = 0
         self._buckets, self._counting, self._held = CrowdedBuckets(), Lock(), GrowingArray(np.int64)
 
     def __enter__(self) -> SlotFile:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self._file.path)
 
     def crowded(self, keys: UInt64Array) -> Int64Array:
-        """Return which of the next rows are in crowded buckets, as far as these have been seen; for several threads."""
+        """Return which of the next rows are in crowded buckets, as far as these have been seen; for
+        several threads.
+        """
         if not self.slots:
             return np.empty(0, np.int64)
         with self._counting:
             return np.flatnonzero(self._buckets.crowded(keys)).astype(np.int64)
 
     def hashes(self, signatures: UInt64Array, of: Int64Array) -> UInt32Array:
-        """Return the hashes of the signatures at the places `of`, uint32 (slots, m); for several threads."""
+        """Return the hashes of the signatures at the places `of`, uint32 (slots, m); for several
+        threads.
+        """
         return kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
 
     def add(self, rows: Int64Array, hashes: UInt32Array) -> None:
@@ -96,7 +111,8 @@ class SlotFile:
             self._filled += some.shape[1]
             if self._filled == self._rows:
                 self._file.write(self._block.data.cast("B"))
-                self._blocks, self._filled = self._blocks + 1, 0
+                self._blocks = self._blocks + 1
+                self._filled = 0
 
     def held(self, n: int) -> BoolArray:
         """Return which of n rows were added: bool (n,)."""
@@ -105,7 +121,8 @@ class SlotFile:
         return held
 
     def unlike(self, chosen: BoolArray) -> Int64Array:
-        """Return those of the chosen rows that share fewer than `least` slots with the other chosen ones together.
+        """Return those of the chosen rows that share fewer than `least` slots with the other chosen
+        ones together.
 
         All of the chosen rows, bool (n,), must have been added, each once.
         """
@@ -126,8 +143,13 @@ class SlotFile:
         """Return the hashes of a slot of the chosen rows."""
         marks = [chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)]
         blocks = [block for block in range(self._blocks) if marks[block].any()]
-        pieces = self._file.pieces(block * self.slots + slot for block in blocks) if blocks else iter(())
-        found = [np.frombuffer(piece, np.uint32)[marks[block]] for block, piece in zip(blocks, pieces, strict=True)]
+        pieces = (
+            self._file.pieces(block * self.slots + slot for block in blocks) if blocks else iter(())
+        )
+        found = [
+            np.frombuffer(piece, np.uint32)[marks[block]]
+            for block, piece in zip(blocks, pieces, strict=True)
+        ]
         if len(marks) > self._blocks:
             found.append(self._block[slot, : self._filled][marks[-1]])
         return np.concatenate(found)

@@ -1,7 +1,8 @@
 """Records that are sorted in bounded memory: full buffers go to sorted files, which are merged.
 
-A round of the merge takes the records that do not come after the smallest last record of all buffers, and sorts them:
-the radix sort takes no longer than a tree of comparisons. Each round empties a buffer.
+A round of the merge takes the records that do not come after the smallest last record of all
+buffers, and sorts them: the radix sort takes no longer than a tree of comparisons. Each round
+empties a buffer.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from lshfast.common.types import UInt64Array
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES, RunReader, write_run
 from lshfast.kernels import runs as kernels
 
-# Arrays of the size of the input buffers that a merge takes: the buffers, what a round takes from them, and the space
-# to sort it.
+# Arrays of the size of the input buffers that a merge takes: the buffers, what a round takes from
+# them, and the space to sort it.
 MERGE_ARRAYS = 3
 
 # The least memory of a merge: two files, a block of each.
@@ -39,8 +40,8 @@ class SortedRuns:
         An existing folder, in which no other files have names that begin with `name`.
     name : str
     buffer, scratch : ndarray of uint64, shape (m, 2)
-        The memory for records, and the memory for sorting them; the latter may be shared with others that are used at
-        other times.
+        The memory for records, and the memory for sorting them; the latter may be shared with
+        others that are used at other times.
     stamp : int, default 0
         In 0..2**64 - 1, written to the files.
 
@@ -67,10 +68,15 @@ class SortedRuns:
     [1, 3, 4, 5, 6, 7]
     """
 
-    def __init__(self, folder: str, name: str, buffer: UInt64Array, scratch: UInt64Array, stamp: int = 0) -> None:
-        self._folder, self._name, self._stamp = folder, name, stamp
+    def __init__(
+        self, folder: str, name: str, buffer: UInt64Array, scratch: UInt64Array, stamp: int = 0
+    ) -> None:
+        self._folder = folder
+        self._name = name
+        self._stamp = stamp
         self._buffer: UInt64Array | None = buffer
-        self._scratch, self._filled = scratch, 0
+        self._scratch = scratch
+        self._filled = 0
         self._paths: list[str] = []
         self._files = 0
         self.written: int = 0
@@ -79,7 +85,10 @@ class SortedRuns:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -92,7 +101,9 @@ class SortedRuns:
             self._paths.pop()
 
     def room(self) -> UInt64Array:
-        """Return the free part of the buffer, at least one record; `take` adds what was written to its beginning."""
+        """Return the free part of the buffer, at least one record; `take` adds what was written to
+        its beginning.
+        """
         assert self._buffer is not None
         if self._filled == len(self._buffer):
             self.spill()
@@ -119,14 +130,17 @@ class SortedRuns:
             self._filled = 0
 
     def release(self) -> None:
-        """Write the buffer to a file and forget it; only `resume`, `merged` and `close` may be called after this."""
+        """Write the buffer to a file and forget it; only `resume`, `merged` and `close` may be
+        called after this.
+        """
         self.spill()
         self._buffer = None
         self._scratch = self._scratch[:0].copy()
 
     def resume(self, buffer: UInt64Array, scratch: UInt64Array) -> None:
         """Use other memory after `release`."""
-        self._buffer, self._scratch = buffer, scratch
+        self._buffer = buffer
+        self._scratch = scratch
 
     def _sorted(self) -> UInt64Array:
         assert self._buffer is not None
@@ -150,7 +164,8 @@ class SortedRuns:
         Parameters
         ----------
         memory : int
-            Bytes of memory for the merge, at least LEAST_MEMORY. The buffer is forgotten if records are in files.
+            Bytes of memory for the merge, at least LEAST_MEMORY. The buffer is forgotten if records
+            are in files.
         """
         if not self._paths:
             if self._buffer is not None and self._filled:
@@ -174,8 +189,12 @@ def most_files(memory: int) -> int:
 
 
 def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UInt64Array]:
-    """Yield the records of at most `most_files(memory)` sorted files in order, in arrays valid until the next one."""
-    share = max(1, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))) * BLOCK_RECORDS
+    """Yield the records of at most `most_files(memory)` sorted files in order, in arrays valid
+    until the next one.
+    """
+    share = (
+        max(1, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))) * BLOCK_RECORDS
+    )
     with ExitStack() as stack:
         inputs = [_Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths]
         work = np.empty((2, sum(len(source.buffer) for source in inputs), 2), np.uint64)
@@ -200,7 +219,9 @@ class _Input:
 
     def __init__(self, reader: RunReader, share: int) -> None:
         self.reader = reader
-        self.buffer = np.empty((min(share, -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS), 2), np.uint64)
+        self.buffer = np.empty(
+            (min(share, -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS), 2), np.uint64
+        )
         self.start = self.stop = 0
 
     @property
@@ -213,7 +234,8 @@ class _Input:
         held = self.stop - self.start
         if self.reader.left and (not held or self.start >= max(held, BLOCK_RECORDS)):
             self.buffer[:held] = self.buffer[self.start : self.stop]
-            self.start, self.stop = 0, held
+            self.start = 0
+            self.stop = held
             while self.reader.left and (got := self.reader.read(self.buffer[self.stop :])):
                 self.stop += got
         return self.start < self.stop

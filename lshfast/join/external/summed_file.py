@@ -24,7 +24,8 @@ class SummedFile:
     path : str
         A new file, which exists once a byte was written to it.
     piece_bytes : int
-        At least 1: bytes of a piece. They are buffered until the piece is full; each piece has a checksum.
+        At least 1: bytes of a piece. They are buffered until the piece is full; each piece has a
+        checksum.
     nbytes : int, default 0
         The bytes of a file that was written before.
     sums : iterable of int
@@ -50,15 +51,21 @@ class SummedFile:
     nbytes: int
     sums: array[int]
 
-    def __init__(self, path: str, piece_bytes: int, nbytes: int = 0, sums: Iterable[int] = ()) -> None:
-        self.path, self.piece_bytes, self.nbytes = path, piece_bytes, nbytes
+    def __init__(
+        self, path: str, piece_bytes: int, nbytes: int = 0, sums: Iterable[int] = ()
+    ) -> None:
+        self.path = path
+        self.piece_bytes = piece_bytes
+        self.nbytes = nbytes
         self.sums = array("Q", sums)
         self._mode = "ab" if nbytes else "xb"
         self._held: list[bytes | memoryview] = []
         self._size = 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Write bytes at the end. They are held until a piece is complete, so they must not change until then."""
+        """Write bytes at the end. They are held until a piece is complete, so they must not change
+        until then.
+        """
         self._held.append(data)
         self._size += len(data)
         if self._size >= self.piece_bytes:
@@ -72,7 +79,10 @@ class SummedFile:
         """Write the first `end` bytes that are held."""
         data = memoryview(b"".join(self._held))
         self._held, self._size = [bytes(data[end:])], len(data) - end
-        self.sums.extend(checksum(data[at : min(at + self.piece_bytes, end)]) for at in range(0, end, self.piece_bytes))
+        self.sums.extend(
+            checksum(data[at : min(at + self.piece_bytes, end)])
+            for at in range(0, end, self.piece_bytes)
+        )
         try:
             with open(self.path, self._mode, buffering=0, opener=private) as file:
                 self._mode = "ab"
@@ -86,7 +96,9 @@ class SummedFile:
         try:
             with open(self.path, "rb", buffering=0, opener=private) as stream:
                 if os.fstat(stream.fileno()).st_size != self.nbytes:
-                    raise FormatError(f"{printable(self.path)}: damaged: it has not the size that was written")
+                    raise FormatError(
+                        f"{printable(self.path)}: damaged: it has not the size that was written"
+                    )
                 data = np.memmap(stream, np.uint8, "r") if self.nbytes else np.empty(0, np.uint8)
         except OSError as error:
             raise OSError(error.errno, error.strerror, printable(self.path)) from error
